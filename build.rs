@@ -1,0 +1,255 @@
+//! Makes the V8 snapshot: Deno's runtime, our extension with its TypeScript, and zod.
+//!
+//! The packages that tools get come from npm and are bundled here, never committed. What the
+//! snapshot does not hold is embedded beside it as residual sources, transpiled now.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use deno_core::serde_json::{self, Value};
+use deno_core::{Extension, ExtensionFileSource};
+use deno_runtime::ops::bootstrap::SnapshotOptions;
+use deno_runtime::snapshot::{
+    CreateRuntimeSnapshotOutput, LazyExtensionFileKind, create_runtime_snapshot,
+};
+
+#[path = "src/engine/extension/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the runtime half is used by the library only")]
+mod extension;
+
+fn main() {
+    for path in ["build.rs", "js-runtime", "package-lock.json", "src/engine/extension"] {
+        println!("cargo:rerun-if-changed={path}");
+    }
+    let root = PathBuf::from(env("CARGO_MANIFEST_DIR"));
+    let out = PathBuf::from(env("OUT_DIR"));
+
+    let packages = bundle_packages(&root, &out);
+    let snapshot = create_runtime_snapshot(
+        out.join("snapshot.bin"),
+        SnapshotOptions {
+            ts_version: "5.9".into(),
+            v8_version: deno_core::v8::VERSION_STRING,
+            target: env("TARGET"),
+        },
+        vec![extension_with(&root, &out, &packages)],
+    );
+    let mut generated = residual_sources(snapshot);
+    generated.push_str(&package_table(&packages));
+    write(&out.join("generated.rs"), &generated);
+}
+
+/// One script of host-provided JavaScript and the specifiers that it answers to.
+struct Package {
+    name: String,
+    script: PathBuf,
+    specifiers: Vec<String>,
+}
+
+impl Package {
+    fn script_specifier(&self) -> String {
+        format!("ext:haft/{}.js", self.name)
+    }
+
+    fn module_specifier(&self) -> String {
+        format!("haft:{}", self.name)
+    }
+}
+
+fn bundle_packages(root: &Path, out: &Path) -> Vec<Package> {
+    let node = Command::new("node").arg("--version").output();
+    if !node.is_ok_and(|done| done.status.success()) {
+        stop(
+            "building haft needs Node.js (`node`), which is not on PATH",
+            "install Node.js 20 or newer, for example with `apt-get install nodejs npm`",
+        );
+    }
+    let modules = root.join("node_modules");
+    let lock = root.join("package-lock.json");
+    if !modules.join(".package-lock.json").exists() || is_newer(&lock, &modules) {
+        let npm = Command::new("npm")
+            .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
+            .current_dir(root)
+            .status();
+        match npm {
+            Ok(status) if status.success() => {}
+            Ok(_) => stop(
+                "`npm ci` failed, so the JavaScript packages that haft bundles are missing",
+                "run `npm ci` in the checkout and read its message; offline, copy a filled `node_modules`",
+            ),
+            Err(_) => stop(
+                "building haft needs `npm`, which is not on PATH",
+                "install npm, or copy a filled `node_modules` into the checkout",
+            ),
+        }
+    }
+    let target = out.join("js");
+    let bundled = Command::new("node")
+        .arg(root.join("js-runtime/build.mjs"))
+        .arg("--out")
+        .arg(&target)
+        .current_dir(root)
+        .status();
+    if !bundled.is_ok_and(|status| status.success()) {
+        stop(
+            "`node js-runtime/build.mjs` failed, so the packages for tools could not be bundled",
+            "its message is above; `rm -r node_modules` and build again if packages are broken",
+        );
+    }
+    read_packages(&target)
+}
+
+fn is_newer(lock: &Path, modules: &Path) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
+    match (time(lock), time(&modules.join(".package-lock.json"))) {
+        (Some(lock), Some(installed)) => lock > installed,
+        _ => false,
+    }
+}
+
+fn read_packages(target: &Path) -> Vec<Package> {
+    let text = read(&target.join("packages.json"));
+    let list: Vec<Value> = serde_json::from_str(&text).expect("packages.json is a JSON array");
+    let text_of = |value: &Value| value.as_str().expect("a string in packages.json").to_owned();
+    list.iter()
+        .map(|entry| Package {
+            name: text_of(&entry["name"]),
+            script: target.join(text_of(&entry["script"])),
+            specifiers: entry["specifiers"]
+                .as_array()
+                .expect("specifiers is an array in packages.json")
+                .iter()
+                .map(text_of)
+                .collect(),
+        })
+        .collect()
+}
+
+fn extension_with(root: &Path, out: &Path, packages: &[Package]) -> Extension {
+    let mut ours = extension::haft::init();
+    ours.esm_files = runtime_files(root, out).into();
+    ours.lazy_loaded_js_files = packages
+        .iter()
+        .map(|package| {
+            let path: &'static str = leak(package.script.display().to_string());
+            ExtensionFileSource::loaded_during_snapshot(leak(package.script_specifier()), path)
+        })
+        .collect::<Vec<_>>()
+        .into();
+    ours
+}
+
+/// Our own runtime: `js-runtime/NN_name.ts`, in the order of the numbers.
+///
+/// Sources of an extension must be ASCII, so other characters, which stand in strings and comments
+/// only, become escapes in a copy.
+fn runtime_files(root: &Path, out: &Path) -> Vec<ExtensionFileSource> {
+    let folder = root.join("js-runtime");
+    let copies = out.join("runtime");
+    std::fs::create_dir_all(&copies).expect("cargo's OUT_DIR can be written");
+    let entries = std::fs::read_dir(&folder).expect("js-runtime is in the checkout");
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".ts") && name.starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
+    names.sort();
+    names
+        .into_iter()
+        .map(|name| {
+            let copy = copies.join(&name);
+            write(&copy, &escaped(&read(&folder.join(&name))));
+            let path = copy.display().to_string();
+            ExtensionFileSource::loaded_during_snapshot(leak(format!("ext:haft/{name}")), leak(path))
+        })
+        .collect()
+}
+
+fn escaped(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            ascii.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    ascii
+}
+
+/// What is not in the snapshot is embedded as text: sorted, wrapped and transpiled, as
+/// deno_core expects of residual sources.
+fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
+    let consumed: HashSet<_> = snapshot.consumed_lazy_specifiers.iter().collect();
+    let (mut scripts, mut modules) = (Vec::new(), Vec::new());
+    for file in &snapshot.lazy_extension_files {
+        if consumed.contains(&file.specifier) {
+            continue;
+        }
+        let source = read(&file.path);
+        let (code, _) = deno_runtime::transpile::maybe_transpile_source(
+            file.specifier.clone().into(),
+            source.into(),
+        )
+        .unwrap_or_else(|error| panic!("{}: {error}", file.specifier));
+        match file.kind {
+            LazyExtensionFileKind::Js => scripts.push((
+                file.specifier.as_str(),
+                deno_core::wrap_lazy_ext_script(code.as_str()),
+            )),
+            LazyExtensionFileKind::Esm => modules.push((file.specifier.as_str(), code.as_str().to_owned())),
+        }
+    }
+    let mut text = String::new();
+    for (name, mut list) in [("RESIDUAL_SCRIPTS", scripts), ("RESIDUAL_MODULES", modules)] {
+        list.sort();
+        let _ = writeln!(text, "pub static {name}: &[(&str, &str)] = &{list:?};");
+    }
+    text
+}
+
+/// Two tables: which specifier a tool writes for which host package, and deno_core's mapping from
+/// that package's module to its script.
+fn package_table(packages: &[Package]) -> String {
+    let mut specifiers: Vec<(String, String)> = packages
+        .iter()
+        .flat_map(|package| {
+            let module = package.module_specifier();
+            package.specifiers.iter().map(move |name| (name.clone(), module.clone()))
+        })
+        .collect();
+    specifiers.sort();
+    let modules: Vec<(String, String)> = packages
+        .iter()
+        .map(|package| (package.module_specifier(), package.script_specifier()))
+        .collect();
+    format!(
+        "pub static HOST_PACKAGES: &[(&str, &str)] = &{specifiers:?};\n\
+         pub static HOST_MODULES: &[(&str, &str)] = &{modules:?};\n"
+    )
+}
+
+fn leak(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+fn stop(what: &str, hint: &str) -> ! {
+    println!("cargo::error={what}");
+    println!("cargo::error=hint: {hint}");
+    std::process::exit(1);
+}

@@ -1,0 +1,3 @@
+// Money has two decimals.
+
+export const round = (amount: number) => Math.round(amount * 100) / 100;

@@ -1,0 +1,74 @@
+// What every file of the runtime shares: the reply channel, the table of running calls, and the
+// built-ins captured before any tool could patch them.
+//
+// One isolate holds many modules. `currentCall` is carried by V8's async context, so whatever a
+// tool starts (a timer, a floating promise) still knows on whose behalf it runs.
+
+import { core } from "ext:core/mod.js";
+import { op_haft_reply } from "ext:core/ops";
+
+/** What a reply is about; twin of `ReplyKind` in `src/engine/extension/host.rs`. */
+export const ReplyKind = { Update: 0, Done: 1, Refused: 2, Failed: 3 } as const;
+
+/** How loud a log line is; twin of `LogLevel` in `src/engine/extension/host.rs`. */
+export const LogLevel = { Debug: 0, Info: 1, Warn: 2, Error: 3 } as const;
+
+/** Built-ins as they were before the first tool. */
+export const captured = {
+  jsonParse: JSON.parse,
+  jsonStringify: JSON.stringify,
+  isArray: Array.isArray,
+  keys: Object.keys,
+  defineProperty: Object.defineProperty,
+  // Binding keeps them working when a tool replaces the prototype's method.
+  then: Function.prototype.call.bind(Promise.prototype.then) as <T>(
+    promise: Promise<T>,
+    onFulfilled: (value: T) => void,
+    onRejected: (reason: unknown) => void,
+  ) => void,
+  resolve: Promise.resolve.bind(Promise) as <T>(value: T | PromiseLike<T>) => Promise<T>,
+};
+
+/** What the host told this isolate when it started. */
+export interface Settings {
+  cwd: string;
+  logFile: string;
+  version: string;
+}
+
+export const settings: Settings = { cwd: "", logFile: "", version: "" };
+
+/** One running call, or one module being loaded. */
+export interface RunningCall {
+  readonly id: number;
+  /** The tool's name, or the module's path while it loads: who a log line is from. */
+  readonly owner: string;
+  readonly abort: AbortController | null;
+  /** True once the reply was sent; nothing may follow it. */
+  ended: boolean;
+  /** Ends the call with an error that nobody caught. */
+  fail(error: unknown): void;
+}
+
+export const runningCalls = new Map<number, RunningCall>();
+
+/** On whose behalf the current code runs, through every await, timer and event. */
+export const currentCall: {
+  enter(value: RunningCall): unknown;
+  get(): RunningCall | undefined;
+} = new core.AsyncVariable();
+
+/** Sends an answer to Rust. The text of a `Done` is JSON. */
+export function reply(id: number, kind: number, text: string): void {
+  op_haft_reply(id, kind, text);
+}
+
+/** Runs `action` on behalf of `call`; the caller's own context is back afterwards. */
+export function onBehalfOf<T>(call: RunningCall, action: () => T): T {
+  const previous = currentCall.enter(call);
+  try {
+    return action();
+  } finally {
+    core.setAsyncContext(previous);
+  }
+}

@@ -1,0 +1,58 @@
+// `pi`, the object that factories receive (spec omp 5).
+//
+// One object serves every factory of an isolate, as in the original. The packages on it are
+// getters: a tool that does not touch TypeBox does not pay for it.
+
+import { exec } from "ext:haft/11_exec.ts";
+import { noUi } from "ext:haft/12_ui.ts";
+import { logger } from "ext:haft/13_logger.ts";
+import { packageByName, zod } from "ext:haft/05_packages.ts";
+import { settings } from "ext:haft/00_state.ts";
+import { tolerantZod } from "ext:haft/20_wire_schema.ts";
+import { events } from "ext:haft/14_events.ts";
+import { pushPendingAction } from "ext:haft/16_pending.ts";
+
+let api: Record<string, unknown> | undefined;
+let zodForTools: unknown;
+
+/** The API object of this isolate, made when the first module loads. */
+export function toolApi(): Record<string, unknown> {
+  api ??= makeApi();
+  return api;
+}
+
+// The order of the keys is the original's: some tools enumerate them.
+function makeApi(): Record<string, unknown> {
+  return {
+    cwd: settings.cwd,
+    exec,
+    ui: noUi,
+    hasUI: false,
+    logger,
+    get typebox() {
+      return packageByName("typebox");
+    },
+    get arktype() {
+      return packageByName("arktype");
+    },
+    get zod() {
+      zodForTools ??= tolerantZod(zod());
+      return zodForTools;
+    },
+    get pi() {
+      return packageByName("pi-coding-agent");
+    },
+    pushPendingAction,
+    events,
+    // Some authors destructure `{ Type }` from the factory's argument itself (spec omp-usage 10.9).
+    get Type() {
+      return packageByName("typebox").Type;
+    },
+    get env() {
+      return (globalThis as any).process.env;
+    },
+    sendMessage() {
+      logger.warn("pi.sendMessage is not available to tools and does nothing");
+    },
+  };
+}

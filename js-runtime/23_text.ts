@@ -1,0 +1,28 @@
+// Cleans text for models: no terminal control sequences, no control characters, no broken pairs.
+//
+// Tabs and line feeds stay; carriage returns go, so CRLF becomes LF. Clean text, nearly all of it,
+// costs one look and comes back as the same string.
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it looks for.
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+const CONTROLS = new RegExp(CONTROL, "g");
+
+// Each alternative consumes disjoint characters, so a hostile text takes linear time. A string
+// sequence without its end is no reason to lose all text after it: only its start goes.
+const ANSI = new RegExp(
+  [
+    "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]", // CSI: colours, cursor.
+    "(?:\\x1b\\]|\\x9d)[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c)", // OSC: links, titles.
+    "(?:\\x1b[PX^_]|[\\x90\\x98\\x9e\\x9f])[^\\x1b\\x9c]*(?:\\x1b\\\\|\\x9c)", // DCS, SOS, PM, APC.
+    "\\x1b[ -/]*[0-~]", // Everything of two or three characters.
+  ].join("|"),
+  "g",
+);
+
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+/** `text` as a model may see it. */
+export function sanitiseText(text: string): string {
+  const clean = CONTROL.test(text) ? text.replace(ANSI, "").replace(CONTROLS, "") : text;
+  return clean.isWellFormed() ? clean : clean.replace(LONE_SURROGATES, "");
+}

@@ -1,0 +1,122 @@
+// Brings what a tool returned, reported or threw into the one form that hosts read (spec omp 8).
+//
+// Trusts nothing: a result may be a proxy, have getters that throw, or be no result at all. None
+// of that throws here; it becomes a result that says what was wrong, with its exact text.
+
+import { sanitiseText } from "ext:haft/23_text.ts";
+
+export { sanitiseText } from "ext:haft/23_text.ts";
+export { toJson } from "ext:haft/24_json.ts";
+
+export type Block =
+  | { type: "text"; text: string }
+  | { type: "image"; data: string; mimeType: string };
+
+export interface Result {
+  content: Block[];
+  details: unknown;
+  isError: boolean;
+  /** Only ever true: the result carries nothing that a model could use. */
+  useless?: boolean;
+}
+
+const { isArray } = Array;
+
+const INVALID = "Tool returned an invalid result:";
+const MISSING_CONTENT = `${INVALID} missing content array.`;
+const NO_OUTPUT = "Tool failed with no output.";
+
+/** The result that `value`, a tool's return value or an update, stands for. Never throws. */
+export function normaliseResult(value: any, _toolName?: string): Result {
+  // Only the spec's program calls this an error; what is meant is plain.
+  if (typeof value === "string") return resultOf([textBlock(value)], {}, false);
+  try {
+    return normalise(value);
+  } catch (error) {
+    return resultOf([textBlock(`${INVALID} ${thrownText(error)}`)], {}, true);
+  }
+}
+
+function normalise(value: any): Result {
+  const given = typeof value === "object" && value !== null ? value : {};
+  const details = detailsOf(given.details);
+  const blocks = given.content;
+  if (!isArray(blocks)) return resultOf([textBlock(MISSING_CONTENT)], details, true);
+  const content: Block[] = [];
+  let unsupported = 0;
+  for (let index = 0; index < blocks.length; index++) {
+    const block = blockOf(blocks[index]);
+    if (block === undefined) unsupported += 1;
+    else content[content.length] = block;
+  }
+  if (unsupported > 0) {
+    const blocksHad = `${unsupported} content block${unsupported === 1 ? "" : "s"} had`;
+    content[content.length] = textBlock(`${INVALID} ${blocksHad} an unsupported shape.`);
+  }
+  const isError = unsupported > 0 || Boolean(given.isError);
+  if (isError && !saysSomething(content)) return resultOf([textBlock(NO_OUTPUT)], details, true);
+  const result = resultOf(content, details, isError);
+  // What failed is never useless: the model has to know.
+  if (!isError && given.useless) result.useless = true;
+  return result;
+}
+
+/** The result that stands for `error`, which `execute` threw or rejected with. Never throws. */
+export function thrownToResult(error: unknown): Result {
+  return resultOf([textBlock(thrownText(error))], {}, true);
+}
+
+/** The result for a call whose arguments were refused with `text`. */
+export function refusedToResult(text: string): Result {
+  return resultOf([textBlock(text)], { isError: true, error: text }, true);
+}
+
+function resultOf(content: Block[], details: unknown, isError: boolean): Result {
+  return { content, details, isError };
+}
+
+function textBlock(text: string): Block {
+  return { type: "text", text: sanitiseText(text) };
+}
+
+function blockOf(block: any): Block | undefined {
+  if (typeof block !== "object" || block === null) return undefined;
+  // Read once: a getter may answer differently the second time.
+  const type = block.type;
+  if (type === "text") {
+    const text = block.text;
+    return typeof text === "string" ? textBlock(text) : undefined;
+  }
+  if (type !== "image") return undefined;
+  const { data, mimeType } = block;
+  if (typeof data !== "string" || typeof mimeType !== "string") return undefined;
+  return { type, data, mimeType };
+}
+
+// Details are "any JSON, never null"; what JSON has no word for counts as missing.
+function detailsOf(details: unknown): unknown {
+  if (details === null || details === undefined) return {};
+  return typeof details === "function" || typeof details === "symbol" ? {} : details;
+}
+
+function saysSomething(content: Block[]): boolean {
+  for (const block of content) {
+    if (block.type === "image" || block.text.trim() !== "") return true;
+  }
+  return false;
+}
+
+function thrownText(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return String(error);
+    const message = String(error.message);
+    if (message !== "") return message;
+    // Node's connection errors are aggregates without a message of their own.
+    if (error instanceof AggregateError && error.errors.length > 0) {
+      return error.errors.map(thrownText).join("\n");
+    }
+    return error.name === "Error" || error.name === "" ? NO_OUTPUT : String(error.name);
+  } catch {
+    return "Tool threw an error that cannot be shown.";
+  }
+}

@@ -1,0 +1,166 @@
+// Loads one module: import, call the factory, check and describe each tool (spec omp 4).
+//
+// Every way in which a module can be wrong ends in a text of the original program, because hosts
+// match on them. What a module returns is kept as the live object: getters stay getters.
+
+import { captured, onBehalfOf, reply, ReplyKind, type RunningCall } from "ext:haft/00_state.ts";
+import { runningCalls } from "ext:haft/00_state.ts";
+import { toolApi } from "ext:haft/10_api.ts";
+import { wireSchema } from "ext:haft/20_wire_schema.ts";
+
+/** A tool as its author made it. */
+export type AuthoredTool = Record<string, any>;
+
+/** A tool that can be called. */
+export interface LoadedTool {
+  readonly name: string;
+  readonly authored: AuthoredTool;
+  readonly parameters: unknown;
+  readonly schema: Record<string, unknown>;
+  readonly kind: string;
+  /** The JSON text of `schema`, made when a validator first needs it. */
+  schemaText?: string;
+}
+
+/** The tools of every module of this isolate, by the number that Rust gave the module. */
+export const modules = new Map<number, LoadedTool[]>();
+
+/** Imports the module at `url` and answers the request `id` with what it offers. */
+export function loadModule(id: number, moduleId: number, url: string): void {
+  const call: RunningCall = {
+    id,
+    owner: url,
+    abort: null,
+    ended: false,
+    fail: (error) => finish(call, ReplyKind.Failed, failure(error)),
+  };
+  runningCalls.set(id, call);
+  const loading = onBehalfOf(call, () => load(moduleId, url));
+  captured.then(
+    loading,
+    (description) => finish(call, ReplyKind.Done, description),
+    (error) => call.fail(error),
+  );
+}
+
+function finish(call: RunningCall, kind: number, text: string): void {
+  if (call.ended) return;
+  call.ended = true;
+  runningCalls.delete(call.id);
+  reply(call.id, kind, text);
+}
+
+async function load(moduleId: number, url: string): Promise<string> {
+  const factory = factoryOf(await import(url));
+  if (factory === undefined) throw new LoadRefusal("Tool must export a default function");
+  const made = await factory(toolApi());
+  // Tools say "nothing to offer" with null, undefined or an empty list (spec omp-usage 10.11).
+  const elements: unknown[] = captured.isArray(made) ? made : made == null ? [] : [made];
+  const tools: LoadedTool[] = [];
+  const described: unknown[] = [];
+  for (let index = 0; index < elements.length; index++) {
+    described.push(take(elements[index], index, tools));
+  }
+  modules.set(moduleId, tools);
+  return captured.jsonStringify({ tools: described });
+}
+
+// CommonJS modules arrive as a namespace whose default is `module.exports`; transpiled ones keep
+// the real default one level deeper.
+function factoryOf(namespace: any): ((api: unknown) => unknown) | undefined {
+  const exported = namespace.default ?? namespace;
+  if (typeof exported === "function") return exported;
+  if (exported?.__esModule && typeof exported.default === "function") return exported.default;
+  return undefined;
+}
+
+/** Checks one element of a factory's result; what is fine is pushed to `tools`. */
+function take(element: any, index: number, tools: LoadedTool[]): unknown {
+  try {
+    if (!isTool(element)) return { index, error: invalidElement(index) };
+    const parameters = element.parameters;
+    const { schema, kind } = wireSchema(parameters);
+    const tool = { name: element.name, authored: element, parameters, schema, kind };
+    const description = describe(tool, tools.length);
+    tools.push(tool);
+    return description;
+  } catch (error) {
+    return { index, name: safeName(element), error: `Failed to load tool: ${messageOf(error)}` };
+  }
+}
+
+function isTool(element: any): boolean {
+  return (
+    typeof element === "object" &&
+    element !== null &&
+    typeof element.name === "string" &&
+    element.name !== "" &&
+    typeof element.description === "string" &&
+    "parameters" in element &&
+    typeof element.execute === "function"
+  );
+}
+
+function invalidElement(index: number): string {
+  return (
+    `Tool factory returned invalid tool at index ${index}: ` +
+    "expected object with string name, string description, parameters, and execute function"
+  );
+}
+
+function describe(tool: LoadedTool, index: number): Record<string, unknown> {
+  const authored = tool.authored;
+  return {
+    index,
+    name: tool.name,
+    label: typeof authored.label === "string" ? authored.label : undefined,
+    description: authored.description,
+    inputSchema: tool.schema,
+    approval: staticTier(authored.approval),
+    hidden: authored.hidden === true,
+    strict: typeof authored.strict === "boolean" ? authored.strict : undefined,
+    hasSession: typeof authored.onSession === "function",
+  };
+}
+
+// A function of the arguments cannot be known here; the caller treats it as the highest tier.
+function staticTier(approval: any): string | undefined {
+  const tier = typeof approval === "object" && approval !== null ? approval.tier : approval;
+  return tier === "read" || tier === "write" || tier === "exec" ? tier : undefined;
+}
+
+function safeName(element: any): string | undefined {
+  try {
+    return typeof element?.name === "string" ? element.name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A refusal whose text is complete: it gets no prefix. */
+class LoadRefusal extends Error {}
+
+// JSON, because the place of the error travels beside its text.
+function failure(error: unknown): string {
+  const text =
+    error instanceof LoadRefusal ? error.message : `Failed to load tool: ${messageOf(error)}`;
+  return captured.jsonStringify({ error: text, stack: stackOf(error) });
+}
+
+/** The message of anything that can be thrown. */
+export function messageOf(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return "an error that cannot be shown";
+  }
+}
+
+/** The stack of an error, with the author's lines; nothing for other values. */
+export function stackOf(error: unknown): string | undefined {
+  try {
+    return error instanceof Error && typeof error.stack === "string" ? error.stack : undefined;
+  } catch {
+    return undefined;
+  }
+}

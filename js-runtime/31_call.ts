@@ -1,0 +1,145 @@
+// Runs one call: arguments, `execute`, updates, result (spec omp 7 and 8).
+//
+// Rust calls `invoke`, `checkArguments` and `cancel` directly; every answer goes back through
+// `reply`. The plain path (valid arguments, a synchronous or resolved result) allocates as little
+// as it can: it is what a benchmark sees.
+
+import { op_haft_schema_check } from "ext:core/ops";
+import {
+  captured,
+  onBehalfOf,
+  reply,
+  ReplyKind,
+  type RunningCall,
+  runningCalls,
+} from "ext:haft/00_state.ts";
+import { toolContext } from "ext:haft/15_context.ts";
+import { prepareArguments } from "ext:haft/21_arguments.ts";
+import { normaliseResult, thrownToResult, toJson } from "ext:haft/25_result.ts";
+import { type LoadedTool, modules } from "ext:haft/30_load.ts";
+
+/** Calls the tool `toolIndex` of the module `moduleId` with arguments in JSON text. */
+export function invoke(
+  id: number,
+  moduleId: number,
+  toolIndex: number,
+  toolCallId: string,
+  argumentsText: string,
+): void {
+  const tool = findTool(moduleId, toolIndex);
+  if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
+  const call = startCall(id, tool.name);
+  try {
+    const prepared = prepare(tool, argumentsText);
+    if (prepared instanceof Promise) {
+      captured.then(prepared, (done) => execute(call, tool, toolCallId, done), call.fail);
+    } else {
+      execute(call, tool, toolCallId, prepared);
+    }
+  } catch (error) {
+    call.fail(error);
+  }
+}
+
+/** Checks arguments without running anything: answers `Done` or `Refused`. */
+export function checkArguments(
+  id: number,
+  moduleId: number,
+  toolIndex: number,
+  argumentsText: string,
+): void {
+  const tool = findTool(moduleId, toolIndex);
+  if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
+  const answer = (prepared: Prepared) =>
+    prepared.ok ? reply(id, ReplyKind.Done, "true") : reply(id, ReplyKind.Refused, prepared.text);
+  const broken = (error: unknown) => reply(id, ReplyKind.Failed, String(error));
+  try {
+    const prepared = prepare(tool, argumentsText);
+    if (prepared instanceof Promise) captured.then(prepared, answer, broken);
+    else answer(prepared);
+  } catch (error) {
+    broken(error);
+  }
+}
+
+/** Asks a running call to end. */
+export function cancel(id: number, reason: string): void {
+  runningCalls.get(id)?.abort?.abort(reason);
+}
+
+const LOST = "the module is not loaded in this isolate";
+
+type Prepared = { ok: true; args: unknown } | { ok: false; text: string };
+
+function findTool(moduleId: number, toolIndex: number): LoadedTool | undefined {
+  return modules.get(moduleId)?.[toolIndex];
+}
+
+function prepare(tool: LoadedTool, argumentsText: string): Prepared | Promise<Prepared> {
+  return prepareArguments(tool, argumentsText, checkSchema);
+}
+
+// The op answers with an empty text when all is well, which is nearly always.
+function checkSchema(schemaText: string, valueText: string) {
+  const issues = op_haft_schema_check(schemaText, valueText);
+  return issues === "" ? null : captured.jsonParse(issues);
+}
+
+function startCall(id: number, owner: string): RunningCall {
+  const call: RunningCall = {
+    id,
+    owner,
+    abort: new AbortController(),
+    ended: false,
+    fail: (error) => finish(call, thrownToResult(error)),
+  };
+  runningCalls.set(id, call);
+  return call;
+}
+
+function execute(call: RunningCall, tool: LoadedTool, toolCallId: string, prepared: Prepared): void {
+  if (!prepared.ok) {
+    end(call);
+    return reply(call.id, ReplyKind.Refused, prepared.text);
+  }
+  const onUpdate = (partial: unknown) => {
+    if (!call.ended) reply(call.id, ReplyKind.Update, toJson(normaliseResult(partial, tool.name)));
+  };
+  // An empty update says that the arguments are accepted and the tool runs.
+  reply(call.id, ReplyKind.Update, "");
+  let result: unknown;
+  try {
+    result = onBehalfOf(call, () =>
+      tool.authored.execute(toolCallId, prepared.args, onUpdate, toolContext, call.abort!.signal),
+    );
+  } catch (error) {
+    return call.fail(error);
+  }
+  const done = (value: unknown) => finish(call, normalise(value, tool.name));
+  if (isThenable(result)) captured.then(captured.resolve(result), done, call.fail);
+  else done(result);
+}
+
+// A result may be a proxy or have getters that throw.
+function normalise(value: unknown, toolName: string) {
+  try {
+    return normaliseResult(value, toolName);
+  } catch (error) {
+    return thrownToResult(error);
+  }
+}
+
+function finish(call: RunningCall, result: ReturnType<typeof thrownToResult>): void {
+  if (call.ended) return;
+  end(call);
+  reply(call.id, ReplyKind.Done, toJson(result));
+}
+
+function end(call: RunningCall): void {
+  call.ended = true;
+  runningCalls.delete(call.id);
+}
+
+function isThenable(value: any): boolean {
+  return value !== null && typeof value === "object" && typeof value.then === "function";
+}

@@ -1,0 +1,26 @@
+// The door between Rust and this runtime: the functions that Rust calls, and the start.
+//
+// `globalThis.__haft` exists only until Rust has taken the functions, before any tool runs.
+
+import { type Settings, settings } from "ext:haft/00_state.ts";
+import "ext:haft/06_loader.ts";
+import { startSession } from "ext:haft/15_context.ts";
+import { loadModule } from "ext:haft/30_load.ts";
+import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
+import { sessionEvent } from "ext:haft/32_session.ts";
+import { guardUncaught } from "ext:haft/40_guard.ts";
+
+function start(given: string): void {
+  Object.assign(settings, JSON.parse(given) as Settings);
+  startSession();
+  guardUncaught();
+}
+
+(globalThis as any).__haft = {
+  start,
+  load: loadModule,
+  invoke,
+  check: checkArguments,
+  cancel,
+  session: sessionEvent,
+};

@@ -1,0 +1,3 @@
+// arktype, whole.
+
+export * from "arktype";

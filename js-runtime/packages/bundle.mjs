@@ -1,0 +1,130 @@
+// Turns each entry of the table into the text of one classic script.
+//
+// A script is an expression, `(function () { …; return exports; })()`, that can be evaluated at
+// snapshot time: it touches no timer, no process and no other script. What one package takes from
+// another is therefore looked up through `Symbol.for("haft.package")` whenever it is used, so that
+// there is one zod and one TypeBox in an isolate, however a tool came by it.
+
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { build } from "esbuild";
+
+import { packageLoader } from "./evaluate.mjs";
+import { noticesFor } from "./notices.mjs";
+import { PACKAGES } from "./table.mjs";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = join(HERE, "../..");
+const PARTS = Symbol.for("haft.parts");
+
+/** Every script of the table with its text and export names, and the licences of what is inside. */
+export async function bundlePackages() {
+  const owners = await Promise.all(PACKAGES.filter((entry) => !entry.partOf).map(bundle));
+  const texts = new Map(owners.map(({ name, text }) => [name, text]));
+  const load = packageLoader((name) => texts.get(name));
+
+  const scripts = PACKAGES.map(({ name, specifiers, partOf, part }) => {
+    const namespace = partOf ? load(partOf)[PARTS][part]() : load(name);
+    const exports = Object.keys(namespace).sort();
+    const text = texts.get(name) ?? partScript(partOf, part, exports);
+    return { name, script: `${name}.js`, specifiers, exports, text };
+  });
+  const inputs = owners.flatMap((owner) => owner.inputs);
+  return { scripts, notices: await noticesFor(ROOT, inputs) };
+}
+
+async function bundle(entry) {
+  const { name, lazy } = entry;
+  const result = await build({
+    entryPoints: [join(HERE, name, "index.ts")],
+    bundle: true,
+    write: false,
+    metafile: true,
+    absWorkingDir: ROOT,
+    format: "iife",
+    globalName: "namespace",
+    platform: "neutral",
+    target: "es2024",
+    mainFields: ["module", "main"],
+    conditions: ["import"],
+    tsconfigRaw: {},
+    // Identifiers stay readable: schemas and errors show the names of their classes.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: "none",
+    logLevel: "silent",
+    plugins: [shareOthers(entry)],
+  });
+  const text = script(result.outputFiles[0].text, lazy);
+  return { name, text, inputs: Object.keys(result.metafile.inputs) };
+}
+
+/**
+ * esbuild's namespace object has a getter for every export. A lazy package keeps them, because
+ * they reach into other packages; the others get plain properties, which are faster to read.
+ */
+function script(code, lazy) {
+  const copy = lazy
+    ? "Object.defineProperty(exports, name, Object.getOwnPropertyDescriptor(namespace, name));"
+    : "exports[name] = namespace[name];";
+  return `(function () {
+${code.trim()}
+const exports = {};
+for (const name of Object.keys(namespace)) if (name !== "__parts") ${copy}
+if (namespace.__parts) Object.defineProperty(exports, Symbol.for("haft.parts"), { value: namespace.__parts });
+return exports;
+})()
+`;
+}
+
+/** A subpath's script only points into the script that holds its code. */
+function partScript(owner, part, names) {
+  return `(function () {
+const load = () => globalThis[Symbol.for("haft.package")](${JSON.stringify(owner)})[Symbol.for("haft.parts")][${JSON.stringify(part)}]();
+const exports = {};
+for (const name of ${JSON.stringify(names)}) Object.defineProperty(exports, name, { enumerable: true, get: () => load()[name] });
+return exports;
+})()
+`;
+}
+
+/**
+ * Imports of what other scripts hold. The stand-in has no members; they are found through its
+ * prototype at each use, when all scripts can be asked for.
+ */
+function shareOthers({ name: current, stateOf, state = {} }) {
+  const owners = new Map();
+  for (const { name, specifiers, partOf } of PACKAGES) {
+    const holder = PACKAGES.find((entry) => entry.name === (partOf ?? name));
+    if (holder.name === current || holder.stateOf === current) continue;
+    for (const specifier of specifiers) owners.set(specifier, `(${JSON.stringify(name)})`);
+  }
+  const statePlaces = Object.entries(state).map(([file, part]) => [
+    join(ROOT, "node_modules", file),
+    `(${JSON.stringify(stateOf)})[Symbol.for("haft.parts")].${part}()`,
+  ]);
+  const shared = (place) => place && { path: place, namespace: "shared" };
+  return {
+    name: "share-others",
+    setup(builder) {
+      builder.onResolve({ filter: /^[^.]/ }, ({ path, kind }) => {
+        return kind === "entry-point" ? undefined : shared(owners.get(path));
+      });
+      // zod's 50 languages are a script of their own; its one import of them is relative.
+      builder.onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, () => {
+        return current === "zod-locales" ? undefined : shared('("zod-locales")');
+      });
+      builder.onResolve({ filter: /^\..*\.mjs$/ }, ({ path, resolveDir }) => {
+        const file = join(resolveDir, path);
+        return shared(statePlaces.find(([place]) => place === file)?.[1]);
+      });
+      builder.onLoad({ filter: /.*/, namespace: "shared" }, ({ path }) => ({
+        contents: `
+          const get = (_, name) => globalThis[Symbol.for("haft.package")]${path}[name];
+          module.exports = Object.create(new Proxy({}, { get }), { __esModule: { value: true } });
+        `,
+      }));
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// Which packages tools may import, and under which names.
+//
+// One entry is one script, made from `<name>/index.ts`; the exports of that module are what a tool
+// sees. `lazy` entries keep their exports as getters, because they hand out members of other
+// packages and must not load those before someone asks. `partOf` names the script that holds the
+// code of a subpath as its `part`. `state` names modules inside of a package that hold its registries
+// and settings: they are not bundled a second time but taken from the script `stateOf`.
+
+/** The scopes under which the pi packages were published over time. */
+const SCOPES = ["@oh-my-pi", "@mariozechner", "@earendil-works"];
+
+const pi = (name) => SCOPES.map((scope) => `${scope}/${name}`);
+
+/** The subpaths of a package whose code is in the script `owner`, e.g. `typebox/value`. */
+const parts = (owner, module, paths) =>
+  paths.map((path) => ({
+    name: `${owner}-${path}`,
+    specifiers: [`${module}/${path}`],
+    partOf: owner,
+    part: path,
+  }));
+
+export const PACKAGES = [
+  { name: "zod-locales", specifiers: ["zod/locales", "zod/v4/locales"] },
+  { name: "zod", specifiers: ["zod", "zod/v4"] },
+  ...parts("zod", "zod/v4", ["core"]),
+  { name: "zod-mini", specifiers: ["zod/mini", "zod/v4-mini", "zod/v4/mini"] },
+  { name: "zod-v3", specifiers: ["zod/v3"] },
+  { name: "zod-to-json-schema", specifiers: ["zod-to-json-schema"] },
+  { name: "typebox", specifiers: ["@sinclair/typebox"] },
+  {
+    name: "typebox-tools",
+    specifiers: [],
+    stateOf: "typebox",
+    state: {
+      "@sinclair/typebox/build/esm/type/registry/format.mjs": "formats",
+      "@sinclair/typebox/build/esm/type/registry/type.mjs": "types",
+      "@sinclair/typebox/build/esm/system/policy.mjs": "policy",
+    },
+  },
+  ...parts("typebox", "@sinclair/typebox", ["type"]),
+  ...parts("typebox-tools", "@sinclair/typebox", ["compiler", "errors", "parser", "syntax", "system", "value"]),
+  { name: "typebox-1", specifiers: ["typebox"] },
+  {
+    name: "typebox-1-tools",
+    specifiers: [],
+    stateOf: "typebox-1",
+    state: { "typebox/build/system/settings/settings.mjs": "settings" },
+  },
+  ...parts("typebox-1", "typebox", ["type"]),
+  ...parts("typebox-1-tools", "typebox", ["compile", "error", "format", "guard", "schema", "system", "value"]),
+  { name: "arktype", specifiers: ["arktype"] },
+  { name: "pi-tui", specifiers: pi("pi-tui") },
+  { name: "pi-ai", specifiers: pi("pi-ai"), lazy: true },
+  { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
+  { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true },
+  { name: "bun-data", specifiers: [] },
+  { name: "bun", specifiers: ["bun"], lazy: true },
+];

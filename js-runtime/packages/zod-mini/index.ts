@@ -1,0 +1,3 @@
+// zod's functional twin, which tools rarely use.
+
+export * from "zod/mini";

@@ -1,0 +1,69 @@
+//! The environment variables that haft reads, taken from the process once.
+//!
+//! A plain struct, so that tests and embedding hosts can give another environment.
+//! Nothing is interpreted here, and no other module of haft asks the process.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What the process's environment says. Empty variables count as unset.
+#[derive(Clone, Debug, Default)]
+pub struct Env {
+    /// The directory that the process was started in; `None` if it is gone.
+    pub current_dir: Option<PathBuf>,
+    /// The user's home: `HOME`, else what the system's user database says.
+    pub home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`.
+    pub xdg_config_home: Option<PathBuf>,
+    /// `XDG_STATE_HOME`.
+    pub xdg_state_home: Option<PathBuf>,
+    /// `XDG_CACHE_HOME`.
+    pub xdg_cache_home: Option<PathBuf>,
+    /// `XDG_DATA_HOME`: moves oh-my-pi's plugins.
+    pub xdg_data_home: Option<PathBuf>,
+    /// `PI_CODING_AGENT_DIR`: moves `~/.omp/agent`.
+    pub pi_coding_agent_dir: Option<PathBuf>,
+    /// `PI_CONFIG_DIR`: another name for `.omp` in the home directory.
+    pub pi_config_dir: Option<String>,
+    /// `OMP_PROFILE`. Kept when empty: that selects the default profile.
+    pub omp_profile: Option<String>,
+    /// `PI_PROFILE`, asked when `OMP_PROFILE` is unset.
+    pub pi_profile: Option<String>,
+    /// `CLAUDE_CONFIG_DIR`: moves `~/.claude`.
+    pub claude_config_dir: Option<PathBuf>,
+    /// Every `HAFT_*` variable by its name without the prefix.
+    pub haft: BTreeMap<String, String>,
+}
+
+impl Env {
+    /// The environment of this process.
+    pub fn from_process() -> Env {
+        let path = |name: &str| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let text = |name: &str| std::env::var(name).ok();
+        let haft = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.to_str()?.strip_prefix("HAFT_")?.to_owned();
+            let value = value.into_string().ok().filter(|value| !value.is_empty())?;
+            Some((name, value))
+        });
+        Env {
+            current_dir: std::env::current_dir().ok(),
+            home: path("HOME")
+                .or_else(std::env::home_dir)
+                .filter(|home| home.is_absolute()),
+            xdg_config_home: path("XDG_CONFIG_HOME"),
+            xdg_state_home: path("XDG_STATE_HOME"),
+            xdg_cache_home: path("XDG_CACHE_HOME"),
+            xdg_data_home: path("XDG_DATA_HOME"),
+            pi_coding_agent_dir: path("PI_CODING_AGENT_DIR"),
+            pi_config_dir: text("PI_CONFIG_DIR").filter(|name| !name.is_empty()),
+            omp_profile: text("OMP_PROFILE"),
+            pi_profile: text("PI_PROFILE"),
+            claude_config_dir: path("CLAUDE_CONFIG_DIR"),
+            haft: haft.collect(),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! `config.yaml`: what may stand in it, and where exactly it is wrong.
+//!
+//! Unknown keys are refused with the nearest known one named; a typo that is silently
+//! ignored costs an evening. Relative tool paths of a file mean the file's own folder
+//! (the user's file) or the project (the project's file), never wherever one happens to be.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::de::{Deserializer, IgnoredAny};
+use serde::{Deserialize, de};
+
+use super::layers::{Written, WrittenLimits, WrittenPermissions, optional_duration};
+use super::{Permission, parse_duration, paths, yaml};
+use crate::error::{Error, ErrorKind};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    tools: Option<Vec<String>>,
+    trust_project: Option<bool>,
+    rename: Option<BTreeMap<String, String>>,
+    disabled_extensions: Option<Vec<String>>,
+    disabled_providers: Option<Vec<String>>,
+    limits: Option<FileLimits>,
+    permissions: Option<FilePermissions>,
+    /// Kodelet's own block, accepted as it is so that its users can keep one file.
+    /// The `exec` family will read it; here it is only known to be no typo.
+    #[serde(rename = "custom_tools")]
+    _custom_tools: Option<IgnoredAny>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileLimits {
+    #[serde(deserialize_with = "call_timeout")]
+    call_timeout: Option<Option<Duration>>,
+    #[serde(deserialize_with = "duration")]
+    load_timeout: Option<Duration>,
+    #[serde(deserialize_with = "duration")]
+    grace: Option<Duration>,
+    heap_mb: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FilePermissions {
+    read: Option<Permission>,
+    write: Option<Permission>,
+    net: Option<Permission>,
+    env: Option<Permission>,
+    run: Option<Permission>,
+    sys: Option<Permission>,
+    ffi: Option<Permission>,
+    import: Option<Permission>,
+}
+
+/// The file that `--config` names: it must exist.
+pub(super) fn given(path: &Path, home: &Path) -> Result<Written, Error> {
+    let Some(text) = read(path)? else {
+        let text = format!("the configuration file {} does not exist", path.display());
+        return Err(Error::new(ErrorKind::Usage, text)
+            .with_hint("create it, or leave out --config and HAFT_CONFIG"));
+    };
+    Ok(written(
+        parse(path, &text)?,
+        path.parent().unwrap_or(path),
+        home,
+    ))
+}
+
+/// The user's own file, if there is one.
+pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
+    let Some(text) = read(path)? else {
+        return Ok(Written::default());
+    };
+    Ok(written(
+        parse(path, &text)?,
+        path.parent().unwrap_or(path),
+        home,
+    ))
+}
+
+/// The file that a trusted project brings, if it does. It cannot decide its own trust.
+pub(super) fn project(path: &Path, home: &Path) -> Result<Written, Error> {
+    let Some(text) = read(path)? else {
+        return Ok(Written::default());
+    };
+    let file = parse(path, &text)?;
+    if file.trust_project.is_some() {
+        let text = format!(
+            "{}: `trust_project` cannot stand in a project's file",
+            path.display()
+        );
+        return Err(Error::new(ErrorKind::Usage, text)
+            .with_hint("move it to ~/.config/haft/config.yaml, or use --trust-project"));
+    }
+    // `<project>/.haft/config.yaml` speaks of paths of the project.
+    let base = path.parent().and_then(Path::parent).unwrap_or(path);
+    Ok(written(file, base, home))
+}
+
+fn written(file: File, base: &Path, home: &Path) -> Written {
+    let tools = file.tools.unwrap_or_default();
+    let limits = file.limits.unwrap_or_default();
+    let permissions = file.permissions.unwrap_or_default();
+    Written {
+        tools: tools
+            .into_iter()
+            .map(|tool| anchored(tool, base, home))
+            .collect(),
+        trust_project: file.trust_project,
+        rename: file.rename.unwrap_or_default(),
+        disabled_extensions: file.disabled_extensions.unwrap_or_default(),
+        disabled_providers: file.disabled_providers.unwrap_or_default(),
+        limits: WrittenLimits {
+            call_timeout: limits.call_timeout,
+            load_timeout: limits.load_timeout,
+            grace: limits.grace,
+            heap_mb: limits.heap_mb,
+        },
+        permissions: WrittenPermissions {
+            read: permissions.read,
+            write: permissions.write,
+            net: permissions.net,
+            env: permissions.env,
+            run: permissions.run,
+            sys: permissions.sys,
+            ffi: permissions.ffi,
+            import: permissions.import,
+        },
+        ..Written::default()
+    }
+}
+
+/// Makes a relative tool path independent of where haft is started. What names no file
+/// stays as it is: discovery has the words for it.
+fn anchored(tool: String, base: &Path, home: &Path) -> String {
+    match paths::expand(&tool, home) {
+        Ok(path) if path.is_relative() && !tool.is_empty() => {
+            let anchored = paths::resolve(base, &path);
+            anchored.into_os_string().into_string().unwrap_or(tool)
+        }
+        _ => tool,
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    match paths::read_text(path) {
+        Ok(text) => Ok(text),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let text = format!(
+        "cannot read the configuration file {}: {}",
+        path.display(),
+        paths::plain(error)
+    );
+    Error::new(ErrorKind::Usage, text).with_hint("make it a readable text file, or remove it")
+}
+
+fn parse(path: &Path, text: &str) -> Result<File, Error> {
+    // A file of comments only is an empty document, hence the `Option`.
+    let parsed = serde_saphyr::from_str::<Option<File>>(text);
+    let error = match parsed {
+        Ok(file) => return Ok(file.unwrap_or_default()),
+        Err(error) => error,
+    };
+    let (message, place) = yaml::explain(&error);
+    let (message, hint) = match error.without_snippet() {
+        serde_saphyr::Error::SerdeUnknownField {
+            field, expected, ..
+        } => {
+            let hint = match nearest(field, expected) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known here: {}", expected.join(", ")),
+            };
+            (format!("unknown key `{field}`"), hint)
+        }
+        _ => {
+            let hint = "correct the line, or use another file with --config";
+            (message, hint.to_owned())
+        }
+    };
+    let place = place.map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
+    let text = format!("{}{place}: {message}", path.display());
+    Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
+}
+
+/// The most similar of `known`, if one is similar enough to be meant.
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let scored = known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(word, known), *known));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.8).then_some(best.1)
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| parse_duration(&text).map_err(de::Error::custom))
+        .transpose()
+}
+
+fn call_timeout<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<Duration>>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| optional_duration(&text).map_err(de::Error::custom))
+        .transpose()
+}

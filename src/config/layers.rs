@@ -1,0 +1,200 @@
+//! One layer of configuration as it was written: all optional, and how layers combine.
+//!
+//! Single values of a higher layer win. Lists of tools and of what is disabled add up,
+//! because nobody wants `--tool x` to hide the tools of their configuration file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{
+    Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, Permission, PermissionProfile,
+};
+use super::{parse_duration, paths};
+use crate::error::{Error, ErrorKind};
+
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub config: Option<PathBuf>,
+    pub tools: Vec<String>,
+    pub trust_project: Option<bool>,
+    pub built_in_tool_names: Option<Vec<String>>,
+    pub rename: BTreeMap<String, String>,
+    pub disabled_extensions: Vec<String>,
+    pub disabled_providers: Vec<String>,
+    pub state_dir: Option<PathBuf>,
+    pub cache_dir: Option<PathBuf>,
+    pub limits: WrittenLimits,
+    pub permissions: WrittenPermissions,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct WrittenLimits {
+    /// `Some(None)`: the layer says that there is no limit.
+    pub call_timeout: Option<Option<Duration>>,
+    pub load_timeout: Option<Duration>,
+    pub grace: Option<Duration>,
+    pub heap_mb: Option<u32>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct WrittenPermissions {
+    pub read: Option<Permission>,
+    pub write: Option<Permission>,
+    pub net: Option<Permission>,
+    pub env: Option<Permission>,
+    pub run: Option<Permission>,
+    pub sys: Option<Permission>,
+    pub ffi: Option<Permission>,
+    pub import: Option<Permission>,
+}
+
+impl Written {
+    pub(super) fn from_flags(flags: Flags) -> Written {
+        Written {
+            tools: flags.tools,
+            built_in_tool_names: flags.built_in_tool_names,
+            limits: WrittenLimits {
+                call_timeout: flags.call_timeout.map(Some),
+                load_timeout: flags.load_timeout,
+                grace: None,
+                heap_mb: flags.heap_mb,
+            },
+            ..Written::default()
+        }
+    }
+
+    pub(super) fn from_env(env: &Env) -> Result<Written, Error> {
+        let text = |name: &str| env.haft.get(name).map(String::as_str);
+        let list = |name: &str, separator: char| -> Vec<String> {
+            let parts = text(name)
+                .unwrap_or_default()
+                .split(separator)
+                .map(str::trim);
+            parts
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
+        let absolute = |name: &str| {
+            let base = env.current_dir.clone().unwrap_or_else(|| "/".into());
+            text(name).map(|path| paths::resolve(&base, path.as_ref()))
+        };
+        Ok(Written {
+            config: text("CONFIG").map(PathBuf::from),
+            tools: list("TOOLS", ':'),
+            trust_project: parsed("TRUST_PROJECT", text("TRUST_PROJECT"), yes_or_no)?,
+            disabled_extensions: list("DISABLED_EXTENSIONS", ','),
+            disabled_providers: list("DISABLED_PROVIDERS", ','),
+            state_dir: absolute("STATE_DIR"),
+            cache_dir: absolute("CACHE_DIR"),
+            limits: WrittenLimits {
+                call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,
+                load_timeout: parsed("LOAD_TIMEOUT", text("LOAD_TIMEOUT"), parse_duration)?,
+                grace: parsed("GRACE", text("GRACE"), parse_duration)?,
+                heap_mb: parsed("HEAP_MB", text("HEAP_MB"), mebibytes)?,
+            },
+            ..Written::default()
+        })
+    }
+
+    /// Takes from `lower` whatever this layer leaves open.
+    pub(super) fn fill_from(&mut self, lower: Written) {
+        self.tools.extend(lower.tools);
+        self.disabled_extensions.extend(lower.disabled_extensions);
+        self.disabled_providers.extend(lower.disabled_providers);
+        for (what, name) in lower.rename {
+            self.rename.entry(what).or_insert(name);
+        }
+        self.built_in_tool_names = self
+            .built_in_tool_names
+            .take()
+            .or(lower.built_in_tool_names);
+        self.state_dir = self.state_dir.take().or(lower.state_dir);
+        self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
+
+        let (limits, low) = (&mut self.limits, lower.limits);
+        limits.call_timeout = limits.call_timeout.or(low.call_timeout);
+        limits.load_timeout = limits.load_timeout.or(low.load_timeout);
+        limits.grace = limits.grace.or(low.grace);
+        limits.heap_mb = limits.heap_mb.or(low.heap_mb);
+
+        let (own, low) = (&mut self.permissions, lower.permissions);
+        own.read = own.read.take().or(low.read);
+        own.write = own.write.take().or(low.write);
+        own.net = own.net.take().or(low.net);
+        own.env = own.env.take().or(low.env);
+        own.run = own.run.take().or(low.run);
+        own.sys = own.sys.take().or(low.sys);
+        own.ffi = own.ffi.take().or(low.ffi);
+        own.import = own.import.take().or(low.import);
+    }
+}
+
+impl WrittenLimits {
+    pub(super) fn resolve(self) -> Result<Limits, Error> {
+        let heap_mb = self.heap_mb.unwrap_or(HEAP_MB);
+        if heap_mb < LEAST_HEAP_MB {
+            let text =
+                format!("heap_mb {heap_mb}: the runtime does not boot with so little memory");
+            let hint = format!("at least {LEAST_HEAP_MB}; {HEAP_MB} is the default");
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
+        }
+        Ok(Limits {
+            call_timeout: self.call_timeout.unwrap_or(Limits::default().call_timeout),
+            load_timeout: self.load_timeout.unwrap_or(LOAD_TIMEOUT),
+            grace: self.grace.unwrap_or(GRACE),
+            heap_mb,
+        })
+    }
+}
+
+impl WrittenPermissions {
+    pub(super) fn resolve(self) -> PermissionProfile {
+        PermissionProfile {
+            read: self.read.unwrap_or_default(),
+            write: self.write.unwrap_or_default(),
+            net: self.net.unwrap_or_default(),
+            env: self.env.unwrap_or_default(),
+            run: self.run.unwrap_or_default(),
+            sys: self.sys.unwrap_or_default(),
+            ffi: self.ffi.unwrap_or_default(),
+            import: self.import.unwrap_or_default(),
+        }
+    }
+}
+
+/// A duration, or `none` for no limit.
+pub(super) fn optional_duration(text: &str) -> Result<Option<Duration>, String> {
+    match text.trim() {
+        "none" => Ok(None),
+        text => parse_duration(text).map(Some),
+    }
+}
+
+fn parsed<T>(
+    name: &str,
+    text: Option<&str>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, Error> {
+    text.map(|text| {
+        parse(text).map_err(|problem| {
+            Error::new(ErrorKind::Usage, format!("HAFT_{name}: {problem}"))
+                .with_hint(format!("correct or unset the variable HAFT_{name}"))
+        })
+    })
+    .transpose()
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err(format!("`{text}` is neither true nor false")),
+    }
+}
+
+fn mebibytes(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    number.map_err(|_| format!("`{text}` is not a whole number of MiB"))
+}

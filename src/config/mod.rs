@@ -1,0 +1,224 @@
+//! Everything haft can be told, resolved once into a [`Config`] without gaps.
+//!
+//! High to low: flags, `HAFT_*` variables, `./.haft/config.yaml` (trusted projects only),
+//! `~/.config/haft/config.yaml`, defaults. Every default of the program is in this file.
+//! No module below reads a flag, a variable or a configuration file of ours.
+
+mod duration;
+mod env;
+mod file;
+mod layers;
+pub(crate) mod paths;
+mod permissions;
+mod roots;
+pub(crate) mod yaml;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use duration::parse_duration;
+pub use env::Env;
+pub use permissions::{Permission, PermissionProfile};
+pub use roots::Roots;
+
+use crate::error::{Error, ErrorKind};
+use layers::Written;
+
+/// How long a tool file may take to load. A cold import of a big npm tree needs seconds;
+/// whoever needs more than this hangs, and oh-my-pi's own loader would hang with it.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a call that was asked to stop may go on: time to close a file or kill a
+/// child politely, short enough that a person does not reach for a second Ctrl-C.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// JavaScript memory of one isolate, in MiB: plenty for tools, and two runaway isolates
+/// still fit a small machine.
+const HEAP_MB: u32 = 512;
+
+/// The least heap that boots the runtime and one zod module.
+const LEAST_HEAP_MB: u32 = 32;
+
+/// A home for accounts that have none; Debian gives them the same. Nothing is found there.
+const NO_HOME: &str = "/nonexistent";
+
+/// What the program or the embedding host was told directly. `None` and empty: not told.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// The directory to work in instead of the process's own.
+    pub cwd: Option<PathBuf>,
+    /// Tool files and folders named one by one.
+    pub tools: Vec<String>,
+    /// Run the tools of the project without asking.
+    pub trust_project: bool,
+    /// A configuration file instead of the user's.
+    pub config: Option<PathBuf>,
+    /// The longest that a call may take.
+    pub call_timeout: Option<Duration>,
+    /// Names that tools cannot take because the host has tools of these names.
+    pub built_in_tool_names: Option<Vec<String>>,
+    /// The longest that a tool file may take to load.
+    pub load_timeout: Option<Duration>,
+    /// JavaScript memory of one isolate, in MiB.
+    pub heap_mb: Option<u32>,
+}
+
+/// What haft goes by: complete, nothing is looked up later.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The project's directory, absolute.
+    pub cwd: PathBuf,
+    /// The user's home directory; `/nonexistent` where there is none.
+    pub home: PathBuf,
+    /// Where the systems whose tools we run keep their things.
+    pub roots: Roots,
+    /// Where haft keeps what must survive: trust, the audit log.
+    pub state_dir: PathBuf,
+    /// Where haft keeps what it can make again.
+    pub cache_dir: PathBuf,
+    /// Tool files and folders named one by one, as written.
+    pub configured_paths: Vec<String>,
+    /// Names that tools cannot take.
+    pub built_in_tool_names: Vec<String>,
+    /// Run the tools of the project without asking.
+    pub trust_project: bool,
+    /// A tool's path or source → the name it gets.
+    pub rename: BTreeMap<String, String>,
+    /// `tool:<key>` of files that are not to be loaded.
+    pub disabled_extensions: Vec<String>,
+    /// Ids of providers that are not to be asked.
+    pub disabled_providers: Vec<String>,
+    /// Bounds in time and memory.
+    pub limits: Limits,
+    /// What tools may touch.
+    pub permissions: PermissionProfile,
+}
+
+/// Bounds in time and memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest that a call may take; `None`: as long as it wants.
+    pub call_timeout: Option<Duration>,
+    /// The longest that a tool file may take to load.
+    pub load_timeout: Duration,
+    /// From the polite stop to the forced one.
+    pub grace: Duration,
+    /// JavaScript memory of one isolate, in MiB.
+    pub heap_mb: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            // A build or a test run may take an hour; whoever waits can cancel.
+            call_timeout: None,
+            load_timeout: LOAD_TIMEOUT,
+            grace: GRACE,
+            heap_mb: HEAP_MB,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the process's environment and the configuration files, and decides.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for what was written wrongly, with the place and a hint.
+    pub fn resolve(flags: Flags) -> Result<Config, Error> {
+        Config::resolve_with(flags, &Env::from_process())
+    }
+
+    /// The same with an environment of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn resolve_with(flags: Flags, env: &Env) -> Result<Config, Error> {
+        let home = env.home.clone().unwrap_or_else(|| NO_HOME.into());
+        let cwd = working_directory(&flags, env)?;
+        let config_home = base_directory(&env.xdg_config_home, &home, ".config");
+
+        let from_env = Written::from_env(env)?;
+        let user_file = match flags.config.as_deref().or(from_env.config.as_deref()) {
+            Some(given) => file::given(&started_in(env, &cwd).join(given), &home)?,
+            None => file::user(&config_home.join("haft/config.yaml"), &home)?,
+        };
+        let trust_project = flags.trust_project
+            || from_env
+                .trust_project
+                .or(user_file.trust_project)
+                .unwrap_or(false);
+        let project_file = if trust_project {
+            file::project(&cwd.join(".haft/config.yaml"), &home)?
+        } else {
+            Written::default()
+        };
+
+        let mut written = Written::from_flags(flags);
+        for lower in [from_env, project_file, user_file] {
+            written.fill_from(lower);
+        }
+        let state_home = base_directory(&env.xdg_state_home, &home, ".local/state");
+        let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
+        Ok(Config {
+            roots: Roots::locate(env, &home, &cwd, config_home),
+            state_dir: written.state_dir.unwrap_or_else(|| state_home.join("haft")),
+            cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
+            configured_paths: written.tools,
+            built_in_tool_names: written.built_in_tool_names.unwrap_or_default(),
+            trust_project,
+            rename: written.rename,
+            disabled_extensions: written.disabled_extensions,
+            disabled_providers: written.disabled_providers,
+            limits: written.limits.resolve()?,
+            permissions: written.permissions.resolve(),
+            cwd,
+            home,
+        })
+    }
+}
+
+/// The directory that relative paths of flags mean.
+fn started_in<'a>(env: &'a Env, cwd: &'a Path) -> &'a Path {
+    env.current_dir.as_deref().unwrap_or(cwd)
+}
+
+fn working_directory(flags: &Flags, env: &Env) -> Result<PathBuf, Error> {
+    let usage = |text: String| Error::new(ErrorKind::Usage, text);
+    let here = env.current_dir.as_deref();
+    let Some(given) = &flags.cwd else {
+        return here.map(Path::to_owned).ok_or_else(|| {
+            usage("the current directory does not exist any more".into())
+                .with_hint("change to another directory, or name one with --cwd")
+        });
+    };
+    if here.is_none() && given.is_relative() {
+        let text = format!(
+            "--cwd {}: the current directory does not exist any more",
+            given.display()
+        );
+        return Err(usage(text).with_hint("give an absolute path"));
+    }
+    let resolved = paths::resolve(here.unwrap_or(Path::new("/")), given);
+    match std::fs::metadata(&resolved) {
+        Ok(found) if found.is_dir() => Ok(resolved),
+        Ok(_) => Err(
+            usage(format!("--cwd {}: not a directory", resolved.display()))
+                .with_hint("name the project's directory, not a file in it"),
+        ),
+        Err(error) => Err(usage(format!(
+            "--cwd {}: {}",
+            resolved.display(),
+            paths::plain(&error)
+        ))
+        .with_hint("name a directory that exists")),
+    }
+}
+
+/// A base directory of the XDG specification, which says to ignore relative values.
+fn base_directory(variable: &Option<PathBuf>, home: &Path, default: &str) -> PathBuf {
+    match variable {
+        Some(path) if path.is_absolute() => path.clone(),
+        _ => home.join(default),
+    }
+}

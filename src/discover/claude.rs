@@ -1,0 +1,34 @@
+//! Claude Code's folders: `~/.claude/tools`, then `.claude/tools` of the project.
+//!
+//! The user comes before the project here, the opposite of oh-my-pi's own folders, and
+//! sub-folders are no tools. People keep scripts and virtual environments in these.
+
+use std::path::PathBuf;
+
+use super::Provider;
+use super::folder::take_flat;
+use super::ground::Ground;
+use super::sweep::Sweep;
+use crate::config::Config;
+use crate::tool::Level;
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "claude",
+    name: "Claude Code",
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    vec![
+        config.roots.claude.join("tools"),
+        config.cwd.join(".claude/tools"),
+    ]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    let levels = [Level::User, Level::Project];
+    for (folder, level) in places(ground.config).iter().zip(levels) {
+        take_flat(folder, level, ground.config, sweep);
+    }
+}

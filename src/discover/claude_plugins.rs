@@ -1,0 +1,30 @@
+//! The `tools` folder of every plugin that Claude Code's marketplaces brought.
+//!
+//! Which plugins count is decided in `marketplace`; here only their folders are read.
+
+use std::path::PathBuf;
+
+use super::folder::take_flat;
+use super::ground::Ground;
+use super::sweep::Sweep;
+use super::{Provider, package};
+use crate::config::Config;
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "claude-plugins",
+    name: "Claude Code Marketplace",
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    vec![config.roots.claude.join("plugins/installed_plugins.json")]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    for root in &ground.marketplace {
+        if package::is_sound(&root.path, sweep) {
+            take_flat(&root.path.join("tools"), root.level, ground.config, sweep);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Codex's folders: `~/.codex/tools`, then `.codex/tools` of the project.
+//!
+//! The same rules as for Claude's: user first, files only.
+
+use std::path::PathBuf;
+
+use super::Provider;
+use super::folder::take_flat;
+use super::ground::Ground;
+use super::sweep::Sweep;
+use crate::config::Config;
+use crate::tool::Level;
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "codex",
+    name: "OpenAI Codex",
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    vec![
+        config.roots.codex.join("tools"),
+        config.cwd.join(".codex/tools"),
+    ]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    let levels = [Level::User, Level::Project];
+    for (folder, level) in places(ground.config).iter().zip(levels) {
+        take_flat(folder, level, ground.config, sweep);
+    }
+}

@@ -1,0 +1,92 @@
+//! Paths that somebody gave by name: `--tool`, `tools:` of a configuration, a host.
+//!
+//! Any file and any folder may be named; the family says what is wrong with it. Only what
+//! is no file path at all, or would block when opened, is refused here.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::folder::not_regular;
+use super::ground::Ground;
+use super::sweep::Sweep;
+use super::{Provider, Verdict};
+use crate::config::{Config, paths};
+use crate::tool::{Level, Problem};
+
+pub(super) const ID: &str = "config";
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: ID,
+    name: "Config",
+    places,
+    find,
+};
+
+/// Which path a candidate shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// The expanded, absolute one, as discovery does.
+    Expanded,
+    /// The one that was given, as the loader does.
+    AsGiven,
+}
+
+fn places(_config: &Config) -> Vec<PathBuf> {
+    Vec::new()
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    let config = ground.config;
+    take(config, &config.configured_paths, Keep::Expanded, sweep);
+}
+
+pub(super) fn take(config: &Config, given: &[String], keep: Keep, sweep: &mut Sweep<'_>) {
+    for path in given {
+        take_one(config, path, keep, sweep);
+    }
+}
+
+fn take_one(config: &Config, given: &str, keep: Keep, sweep: &mut Sweep<'_>) {
+    if given.is_empty() {
+        let hint = "name a file or a folder";
+        return sweep.problem(Problem::error("an empty path names no tool").hint(hint));
+    }
+    let expanded = match paths::expand(given, &config.home) {
+        Ok(path) => config.cwd.join(path),
+        Err(internal) => {
+            let hint = "name the file itself; such URLs exist inside oh-my-pi only";
+            let problem = Problem::error(internal.to_string()).at(given).hint(hint);
+            return sweep.problem(problem);
+        }
+    };
+    let (file, query) = split_query(&expanded);
+    let resolved = paths::resolve(&config.cwd, &file);
+    let shown = match keep {
+        Keep::AsGiven => PathBuf::from(given),
+        Keep::Expanded => expanded,
+    };
+    match std::fs::metadata(&resolved) {
+        // The loader has the words for this.
+        Err(error) if paths::is_missing(&error) => sweep.note(&shown, Verdict::Missing),
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            let reason = not_regular(found.file_type());
+            let hint = "name a module file, or the folder of a package";
+            sweep.problem(Problem::error(reason.clone()).at(&shown).hint(hint));
+            return sweep.ignored(shown, reason);
+        }
+        _ => {}
+    }
+    let key = paths::key(&resolved);
+    sweep.named(shown, (resolved, query), key, Level::Project);
+}
+
+/// Takes `?query` off the path, unless there really is a file of that name.
+fn split_query(path: &Path) -> (PathBuf, Option<String>) {
+    let Some((file, query)) = path.to_str().and_then(|text| text.split_once('?')) else {
+        return (path.to_owned(), None);
+    };
+    if path.exists() {
+        return (path.to_owned(), None);
+    }
+    (PathBuf::from(OsString::from(file)), Some(query.to_owned()))
+}

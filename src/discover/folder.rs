@@ -1,0 +1,291 @@
+//! Reads one tools folder: its modules, its sub-folders with an index, and the rest.
+//!
+//! One pass over the names with the types that the directory itself gives; a file costs a
+//! system call only if it is a link. Pipes and sockets are never opened. Sub-folders are
+//! looked into one level deep, so a loop of links cannot be followed.
+
+use std::ffi::OsString;
+use std::fs::{self, FileType};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use super::gitignore::Rules;
+use super::names::{INDEXES, Name, Rank, judge};
+use super::sweep::Sweep;
+use super::{Verdict, names};
+use crate::config::{Config, paths};
+use crate::tool::{Level, Problem};
+
+/// Whether sub-folders with an index module are tools.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SubFolders {
+    Count,
+    DoNotCount,
+}
+
+/// What a tools folder holds, in the order in which it counts.
+pub(super) struct Folder {
+    level: Level,
+    files: Vec<Module>,
+    indexes: Vec<Module>,
+}
+
+struct Module {
+    rank: Rank,
+    name: String,
+    path: PathBuf,
+    key: String,
+}
+
+impl Folder {
+    /// Reads `folder`; `None` if it is not there or cannot be read.
+    pub(super) fn read(
+        folder: &Path,
+        level: Level,
+        sub_folders: SubFolders,
+        config: &Config,
+        sweep: &mut Sweep<'_>,
+    ) -> Option<Folder> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                refuse(folder, &error, sweep);
+                return None;
+            }
+        };
+        let mut found = Folder {
+            level,
+            files: Vec::new(),
+            indexes: Vec::new(),
+        };
+        let mut directories = Vec::new();
+        for entry in entries {
+            let typed = entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?)));
+            match typed {
+                Ok((name, kind)) => found.sort_in(folder, name, kind, &mut directories, sweep),
+                Err(error) => {
+                    refuse(folder, &error, sweep);
+                    break;
+                }
+            }
+        }
+        found
+            .files
+            .sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
+        found.drop_hidden(folder, config, sweep);
+        directories.sort();
+        for name in directories {
+            found.look_into(folder, name, sub_folders, sweep);
+        }
+        Some(found)
+    }
+
+    /// Hands over the modules that lie in the folder itself.
+    pub(super) fn take_files(&mut self, sweep: &mut Sweep<'_>) {
+        for module in std::mem::take(&mut self.files) {
+            sweep.found(module.path, &module.key, self.level);
+        }
+    }
+
+    /// Hands over the modules of sub-folders.
+    pub(super) fn take_indexes(&mut self, sweep: &mut Sweep<'_>) {
+        for module in std::mem::take(&mut self.indexes) {
+            sweep.found(module.path, &module.key, self.level);
+        }
+    }
+
+    fn sort_in(
+        &mut self,
+        folder: &Path,
+        name: OsString,
+        kind: FileType,
+        directories: &mut Vec<String>,
+        sweep: &mut Sweep<'_>,
+    ) {
+        let name = match name.into_string() {
+            Ok(name) => name,
+            Err(name) => return refuse_name(&folder.join(name), sweep),
+        };
+        let judged = judge(&name);
+        let path = folder.join(&name);
+        let kind = match kind.is_symlink() {
+            false => kind,
+            true => match fs::metadata(&path) {
+                Ok(target) => target.file_type(),
+                Err(error) => {
+                    if judged != Name::Hidden {
+                        dangling(&path, &error, matches!(judged, Name::Module { .. }), sweep);
+                    }
+                    return;
+                }
+            },
+        };
+        if kind.is_dir() {
+            if !name.starts_with('.') {
+                directories.push(name);
+            }
+            return;
+        }
+        match judged {
+            Name::Hidden => {}
+            Name::Foreign(reason) => sweep.ignored(path, reason),
+            Name::Module { key, rank } if kind.is_file() => {
+                let key = key.to_owned();
+                self.files.push(Module {
+                    rank,
+                    name,
+                    path,
+                    key,
+                });
+            }
+            Name::Module { .. } => sweep.ignored(path, not_regular(kind)),
+        }
+    }
+
+    /// Removes what ignore files hide. They hide files only, never sub-folders.
+    fn drop_hidden(&mut self, folder: &Path, config: &Config, sweep: &mut Sweep<'_>) {
+        if self.files.is_empty() {
+            return;
+        }
+        let rules = Rules::of(folder, config);
+        self.files.retain(|module| match rules.hides(&module.name) {
+            Some(reason) => {
+                sweep.ignored(&module.path, reason);
+                false
+            }
+            None => true,
+        });
+    }
+
+    fn look_into(
+        &mut self,
+        folder: &Path,
+        name: String,
+        sub_folders: SubFolders,
+        sweep: &mut Sweep<'_>,
+    ) {
+        let directory = folder.join(&name);
+        let mut first: Option<&'static str> = None;
+        for index in INDEXES {
+            let path = directory.join(index);
+            let kind = match fs::metadata(&path) {
+                Ok(found) => found.file_type(),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return refuse(&directory, &error, sweep);
+                }
+                Err(_) => continue,
+            };
+            match first {
+                _ if !kind.is_file() => sweep.ignored(path, not_regular(kind)),
+                _ if sub_folders == SubFolders::DoNotCount => {
+                    let reason = "only files of this folder count, not sub-folders: move the tool \
+                                  to .omp/tools, or name it with --tool";
+                    sweep.ignored(path, reason);
+                }
+                Some(first) => {
+                    sweep.ignored(
+                        path,
+                        format!("{first} beside it is the module of this folder"),
+                    );
+                }
+                None => {
+                    first = Some(index);
+                    let (rank, key) = (Rank::Common, name.clone());
+                    self.indexes.push(Module {
+                        rank,
+                        name: name.clone(),
+                        path,
+                        key,
+                    });
+                }
+            }
+        }
+        if first.is_none() && sub_folders == SubFolders::Count {
+            let reason = "no index.ts in it (nor .js, .mjs, .cjs, .mts, .cts, .tsx): a sub-folder \
+                          is a tool by its index module only";
+            sweep.ignored(directory, reason);
+        }
+    }
+}
+
+/// Takes the files of a folder whose sub-folders do not count.
+pub(super) fn take_flat(folder: &Path, level: Level, config: &Config, sweep: &mut Sweep<'_>) {
+    let read = Folder::read(folder, level, SubFolders::DoNotCount, config, sweep);
+    if let Some(mut folder) = read {
+        folder.take_files(sweep);
+    }
+}
+
+/// The index module of a folder that a plugin manifest names.
+pub(super) fn manifest_index(directory: &Path) -> Option<PathBuf> {
+    let mut indexes = names::MANIFEST_INDEXES
+        .iter()
+        .map(|name| directory.join(name));
+    indexes.find(|path| path.is_file())
+}
+
+/// What to say of a pipe, a socket, a device or a folder where a file should be.
+pub(super) fn not_regular(kind: FileType) -> String {
+    let what = match kind {
+        _ if kind.is_dir() => "a folder",
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    format!(
+        "{what}, not a regular file: it is never opened; rename it if it only looks like a module"
+    )
+}
+
+fn refuse(folder: &Path, error: &io::Error, sweep: &mut Sweep<'_>) {
+    if error.kind() == io::ErrorKind::NotFound {
+        return sweep.note(folder, Verdict::Missing);
+    }
+    let (message, hint) = match error.kind() {
+        io::ErrorKind::NotADirectory => (
+            "not a folder".to_owned(),
+            "tools belong into a folder of this name; move the file away",
+        ),
+        _ => {
+            let message = format!("the folder cannot be read: {}", paths::plain(error));
+            (
+                message,
+                "make it readable for this user; its tools are missing until then",
+            )
+        }
+    };
+    sweep.ignored(folder, message.clone());
+    sweep.problem(Problem::warning(message).at(folder).hint(hint));
+}
+
+fn refuse_name(path: &Path, sweep: &mut Sweep<'_>) {
+    let message = "the file name is not valid UTF-8";
+    sweep.ignored(path, format!("{message}: rename it"));
+    let looks_like_module = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .is_some_and(|extension| matches!(judge(&format!("x.{extension}")), Name::Module { .. }));
+    if looks_like_module {
+        sweep.problem(
+            Problem::warning(message)
+                .at(path)
+                .hint("rename the file to load it"),
+        );
+    }
+}
+
+fn dangling(path: &Path, error: &io::Error, is_module: bool, sweep: &mut Sweep<'_>) {
+    let message = match error.kind() {
+        io::ErrorKind::NotFound => "the link leads nowhere".to_owned(),
+        _ => format!("the link cannot be followed: {}", paths::plain(error)),
+    };
+    sweep.ignored(path, format!("{message}: point it to a file, or remove it"));
+    if is_module {
+        sweep.problem(
+            Problem::warning(message)
+                .at(path)
+                .hint("point it to a file, or remove it"),
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! Which files of a tools folder git's ignore files hide, exactly as for oh-my-pi.
+//!
+//! Its rules are not git's: `.gitignore` beside the tools always counts, those above only
+//! inside a repository; `.ignore` outweighs them; folders are walked by their real path;
+//! and a pattern that hides the tools folder itself (`*` in a dotfiles repository) does
+//! not count at all, since the folder was asked for by name. Observed, not documented.
+
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
+
+use crate::config::{Config, paths};
+
+/// The ignore files that apply to one folder, those that outweigh others first.
+pub(super) struct Rules {
+    folder: PathBuf,
+    layers: Vec<Layer>,
+}
+
+struct Layer {
+    file: PathBuf,
+    lines: Vec<String>,
+    matcher: Gitignore,
+}
+
+impl Rules {
+    /// Reads the ignore files for `folder`. Without any, nothing is compiled.
+    pub(super) fn of(folder: &Path, config: &Config) -> Rules {
+        let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let repository = repository_above(&folder);
+        let mut directories = vec![folder.as_path()];
+        if let Some(root) = repository {
+            let above = folder.ancestors().skip(1);
+            directories.extend(above.take_while(|directory| directory.starts_with(root)));
+        }
+        let mut layers = Vec::new();
+        for name in [".ignore", ".gitignore"] {
+            let files = directories
+                .iter()
+                .map(|directory| (*directory, directory.join(name)));
+            layers.extend(files.filter_map(|(root, file)| Layer::read(file, root, &folder)));
+        }
+        if let Some(root) = repository {
+            let more = [Some(root.join(".git/info/exclude")), global_file(config)];
+            layers.extend(
+                more.into_iter()
+                    .flatten()
+                    .filter_map(|file| Layer::read(file, root, &folder)),
+            );
+        }
+        Rules { folder, layers }
+    }
+
+    /// Why `name` is hidden, if it is.
+    pub(super) fn hides(&self, name: &str) -> Option<String> {
+        let path = self.folder.join(name);
+        for layer in &self.layers {
+            match layer.matcher.matched(&path, false) {
+                Match::None => {}
+                Match::Whitelist(_) => return None,
+                Match::Ignore(glob) => {
+                    let line = layer.line_of(glob);
+                    let line = line.map_or(String::new(), |index| format!(":{}", index + 1));
+                    let (file, pattern) = (layer.file.display(), glob.original());
+                    return Some(format!(
+                        "hidden by `{pattern}` in {file}{line}: add the line `!{name}` below it to load the file"
+                    ));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Layer {
+    fn read(file: PathBuf, root: &Path, folder: &Path) -> Option<Layer> {
+        // An ignore file that cannot be read hides nothing, as in git.
+        let text = paths::read_text(&file).ok().flatten()?;
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let matcher = compile(root, &lines)?;
+        let mut layer = Layer {
+            file,
+            lines,
+            matcher,
+        };
+        if root != folder {
+            while let Some(hit) = layer.line_that_hides(folder) {
+                layer.lines[hit].clear();
+                layer.matcher = compile(root, &layer.lines)?;
+            }
+        }
+        Some(layer)
+    }
+
+    fn line_that_hides(&self, folder: &Path) -> Option<usize> {
+        match self.matcher.matched(folder, true) {
+            Match::Ignore(glob) => self.line_of(glob),
+            Match::None | Match::Whitelist(_) => None,
+        }
+    }
+
+    /// The last line that reads so: the last match decides.
+    fn line_of(&self, glob: &Glob) -> Option<usize> {
+        let is_it = |line: &String| line == glob.original() || line.trim_end() == glob.original();
+        self.lines.iter().rposition(is_it)
+    }
+}
+
+fn compile(root: &Path, lines: &[String]) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(root);
+    for line in lines {
+        // A pattern that cannot be read hides nothing; the others still count.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().ok()
+}
+
+/// The root of the repository that holds the folder. A repository that begins at the
+/// folder itself does not count: the folder is one of the outer one's.
+fn repository_above(folder: &Path) -> Option<&Path> {
+    let above = folder.ancestors().skip(1);
+    let is_root = |directory: &&Path| {
+        [".git", ".jj"]
+            .iter()
+            .any(|name| directory.join(name).exists())
+    };
+    above.into_iter().find(is_root)
+}
+
+/// The user's own ignore file for all repositories.
+fn global_file(config: &Config) -> Option<PathBuf> {
+    let config_home = &config.roots.config_home;
+    let settings = [
+        config.home.join(".gitconfig"),
+        config_home.join("git/config"),
+    ];
+    let named = settings.iter().find_map(|file| {
+        let text = paths::read_text(file).ok().flatten()?;
+        excludes_file(&text)
+    });
+    match named {
+        Some(named) => {
+            let expanded = paths::expand(&named, &config.home).ok()?;
+            Some(paths::resolve(&config.home, &expanded))
+        }
+        None => Some(config_home.join("git/ignore")),
+    }
+}
+
+/// `core.excludesFile` of a git configuration.
+fn excludes_file(text: &str) -> Option<String> {
+    let mut in_core = false;
+    for line in text.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            in_core = section
+                .trim_end_matches(']')
+                .trim()
+                .eq_ignore_ascii_case("core");
+        } else if in_core
+            && let Some((key, value)) = line.split_once('=')
+            && key.trim().eq_ignore_ascii_case("excludesfile")
+        {
+            return Some(value.trim().trim_matches('"').to_owned());
+        }
+    }
+    None
+}

@@ -1,0 +1,139 @@
+//! What the manifests of installed plugins name as tools, base entries before features.
+//!
+//! A plugin of the project is the project's here, so that trust applies to it; oh-my-pi
+//! calls every plugin the user's. Entries that lead nowhere are reported, not dropped.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::folder::{manifest_index, not_regular};
+use super::ground::Ground;
+use super::plugins::{Plugin, texts};
+use super::sweep::Sweep;
+use super::{Provider, Verdict};
+use crate::config::{Config, paths};
+use crate::tool::Problem;
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "plugin",
+    name: "Plugin",
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    vec![config.roots.omp_plugins.clone()]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    for plugin in &ground.plugins {
+        for entry in entries(plugin, sweep) {
+            take(plugin, &entry, sweep);
+        }
+    }
+}
+
+fn take(plugin: &Plugin, entry: &str, sweep: &mut Sweep<'_>) {
+    // `..` may lead out of the plugin: monorepos do that.
+    let path = paths::join(&plugin.root, entry);
+    let complain = |sweep: &mut Sweep<'_>, what: &str, verdict: Verdict| {
+        let message = format!(
+            "plugin `{}` names the tool `{entry}`, but {what}",
+            plugin.name
+        );
+        let hint = "correct `tools` in this file, or install the plugin again";
+        sweep.problem(
+            Problem::warning(message)
+                .at(plugin.root.join("package.json"))
+                .hint(hint),
+        );
+        sweep.note(&path, verdict);
+    };
+    let kind = match std::fs::metadata(&path) {
+        Ok(found) => found.file_type(),
+        Err(error) => {
+            let what = match paths::is_missing(&error) {
+                true => "there is no such file".to_owned(),
+                false => paths::plain(&error),
+            };
+            return complain(sweep, &what, Verdict::Missing);
+        }
+    };
+    if kind.is_file() {
+        let key = paths::key(&path);
+        return sweep.listed(path, key, plugin.level);
+    }
+    if !kind.is_dir() {
+        let reason = not_regular(kind);
+        return complain(sweep, &reason.clone(), Verdict::Ignored { reason });
+    }
+    match manifest_index(&path) {
+        Some(index) => {
+            let key = paths::key(&path);
+            sweep.listed(index, key, plugin.level);
+        }
+        None => {
+            let reason = "the folder has no index.ts, index.js, index.mjs or index.cjs".to_owned();
+            complain(sweep, &reason.clone(), Verdict::Ignored { reason });
+        }
+    }
+}
+
+fn entries(plugin: &Plugin, sweep: &mut Sweep<'_>) -> Vec<String> {
+    let mut entries = tools(plugin, plugin.manifest.get("tools"), "tools", sweep);
+    let features = plugin.manifest.get("features").and_then(Value::as_object);
+    let Some(features) = features else {
+        return entries;
+    };
+    for (name, feature) in features {
+        let is_on = match &plugin.features {
+            Some(chosen) => chosen.contains(name),
+            None => feature.get("default").and_then(Value::as_bool) == Some(true),
+        };
+        if is_on {
+            let place = format!("features.{name}.tools");
+            entries.extend(tools(plugin, feature.get("tools"), &place, sweep));
+        }
+    }
+    for chosen in plugin.features.iter().flatten() {
+        if !features.contains_key(chosen) {
+            let known: Vec<&str> = features.keys().map(String::as_str).collect();
+            let message = format!("plugin `{}` has no feature `{chosen}`", plugin.name);
+            let hint = format!("it has: {}", known.join(", "));
+            sweep.problem(Problem::warning(message).at(&plugin.root).hint(hint));
+        }
+    }
+    entries
+}
+
+/// `tools` as it may be written: one path or a list of them.
+fn tools(
+    plugin: &Plugin,
+    value: Option<&Value>,
+    place: &str,
+    sweep: &mut Sweep<'_>,
+) -> Vec<String> {
+    let entries = match value {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::String(one)) if one.is_empty() => return Vec::new(),
+        Some(Value::String(one)) => return vec![one.clone()],
+        Some(list) => texts(Some(list)),
+    };
+    let is_sound = value
+        .and_then(Value::as_array)
+        .is_some_and(|list| list.len() == entries.len());
+    if !is_sound {
+        let message = format!(
+            "`{place}` of plugin `{}` is neither a path nor a list of paths",
+            plugin.name
+        );
+        let hint = "write it like `\"tools\": [\"tools/x.ts\"]`; what is no text is left out";
+        sweep.problem(
+            Problem::warning(message)
+                .at(plugin.root.join("package.json"))
+                .hint(hint),
+        );
+    }
+    entries
+}

@@ -1,0 +1,155 @@
+//! Where tools may be: one file per provider, one table, one [`scan`].
+//!
+//! Nothing is opened but manifests, settings and ignore files; whether a file really holds
+//! a tool is its family's business. The hard part is fidelity: order, keys, shadowing and
+//! `.gitignore` follow oh-my-pi to the letter, but nothing happens silently.
+
+mod sweep;
+
+mod folder;
+mod gitignore;
+mod names;
+
+mod ground;
+mod marketplace;
+mod package;
+mod plugins;
+mod settings;
+mod text;
+
+mod claude;
+mod claude_plugins;
+mod codex;
+mod configured;
+mod manifests;
+mod native;
+mod omp_plugins;
+
+use std::path::PathBuf;
+
+use crate::config::Config;
+use crate::tool::{Level, Problem, Source};
+use ground::Ground;
+use sweep::Sweep;
+
+/// Everything that was found, and everything that was looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Scan {
+    /// Files that should hold tools, in the order in which they claim names.
+    pub candidates: Vec<Candidate>,
+    /// What is wrong with what was found.
+    pub problems: Vec<Problem>,
+    /// Every file and folder that was looked at, with what became of it.
+    pub looked_at: Vec<LookedAt>,
+}
+
+/// A file, or a folder given by name, that should hold tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The path as given or found.
+    pub path: PathBuf,
+    /// The path made absolute; links are not followed.
+    pub resolved: PathBuf,
+    /// What it is known by among files: its name without extension, or its folder's name.
+    pub key: String,
+    /// Who found it, and whose it is.
+    pub source: Source,
+    /// What follows `?` in a path given by name: asks for a fresh instance of the module.
+    pub query: Option<String>,
+}
+
+impl Candidate {
+    /// Whether the project brings it, so that the user has to trust it first. A path that
+    /// the user gave by name is trusted by that, although oh-my-pi calls it `project`.
+    pub fn needs_trust(&self) -> bool {
+        self.source.level == Level::Project && self.source.provider != configured::ID
+    }
+}
+
+/// One thing that was looked at, for `haft doctor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookedAt {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The id of the provider that looked.
+    pub provider: String,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// What became of something that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on to its family.
+    Candidate,
+    /// A file of the same key came first.
+    Shadowed {
+        /// The file that came first.
+        by: PathBuf,
+    },
+    /// The same path was found before.
+    Duplicate {
+        /// The path as it was found first.
+        of: PathBuf,
+    },
+    /// It is no tool file.
+    Ignored {
+        /// Why, and what to do if it should be one.
+        reason: String,
+    },
+    /// Somebody switched it off.
+    Disabled {
+        /// The file or setting that says so.
+        by: String,
+    },
+    /// There is nothing at this path.
+    Missing,
+}
+
+/// A place where tools come from.
+pub(crate) struct Provider {
+    /// Its id, as configurations write it.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// The places it stands for, to name them when it is switched off.
+    places: fn(&Config) -> Vec<PathBuf>,
+    find: fn(&Ground<'_>, &mut Sweep<'_>),
+}
+
+/// All providers. The order is meaning: whoever is first claims a name.
+pub(crate) const PROVIDERS: &[Provider] = &[
+    native::PROVIDER,
+    omp_plugins::PROVIDER,
+    claude::PROVIDER,
+    claude_plugins::PROVIDER,
+    codex::PROVIDER,
+    manifests::PROVIDER,
+    configured::PROVIDER,
+];
+
+/// Looks in every place where tools may be. Runs nothing and imports nothing.
+pub fn scan(config: &Config) -> Scan {
+    let mut sweep = Sweep::new(config);
+    let ground = Ground::survey(config, &mut sweep);
+    for provider in PROVIDERS {
+        sweep.turn_to(provider);
+        match ground.switched_off(provider.id) {
+            Some(by) => {
+                for place in (provider.places)(config) {
+                    sweep.note(place, Verdict::Disabled { by: by.clone() });
+                }
+            }
+            None => (provider.find)(&ground, &mut sweep),
+        }
+    }
+    sweep.finish()
+}
+
+/// Resolves paths that a host asks to load by name; each candidate keeps its path as given.
+pub fn given(config: &Config, paths: &[String]) -> Scan {
+    let mut sweep = Sweep::new(config);
+    sweep.turn_to(&configured::PROVIDER);
+    configured::take(config, paths, configured::Keep::AsGiven, &mut sweep);
+    sweep.finish()
+}

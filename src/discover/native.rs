@@ -1,0 +1,49 @@
+//! oh-my-pi's own folders: `.omp/tools` of the project, then `~/.omp/agent/tools`.
+//!
+//! All files of both come before all sub-folders of both. Parents of the project are not
+//! looked at: only exactly the working directory counts.
+
+use std::path::PathBuf;
+
+use super::Provider;
+use super::folder::{Folder, SubFolders};
+use super::ground::Ground;
+use super::sweep::Sweep;
+use crate::config::Config;
+use crate::tool::Level;
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "native",
+    name: "OMP",
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    // The project's folder keeps its name whatever `PI_CONFIG_DIR` says.
+    vec![
+        config.cwd.join(".omp/tools"),
+        config.roots.omp_agent.join("tools"),
+    ]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    let config = ground.config;
+    let levels = [Level::Project, Level::User];
+    let mut folders: Vec<Folder> = Vec::new();
+    for (folder, level) in places(config).iter().zip(levels) {
+        folders.extend(Folder::read(
+            folder,
+            level,
+            SubFolders::Count,
+            config,
+            sweep,
+        ));
+    }
+    for folder in &mut folders {
+        folder.take_files(sweep);
+    }
+    for folder in &mut folders {
+        folder.take_indexes(sweep);
+    }
+}

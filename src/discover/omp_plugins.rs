@@ -1,0 +1,73 @@
+//! The `tools` folder of every extension package: those that oh-my-pi's settings name,
+//! then the installed plugins.
+//!
+//! Found by convention, so before and apart from what a plugin's manifest names.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::folder::{Folder, SubFolders};
+use super::ground::Ground;
+use super::sweep::Sweep;
+use super::{Provider, Verdict, package};
+use crate::config::Config;
+use crate::tool::Level;
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "omp-plugins",
+    name: "OMP Extension Packages",
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    vec![config.roots.omp_plugins.clone()]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    let mut seen = HashSet::new();
+    for (root, level) in roots(ground, sweep) {
+        if !seen.insert(root.clone()) || !package::is_sound(&root, sweep) {
+            continue;
+        }
+        let tools = root.join("tools");
+        if let Some(mut folder) =
+            Folder::read(&tools, level, SubFolders::Count, ground.config, sweep)
+        {
+            folder.take_files(sweep);
+            folder.take_indexes(sweep);
+        }
+    }
+}
+
+fn roots(ground: &Ground<'_>, sweep: &mut Sweep<'_>) -> Vec<(PathBuf, Level)> {
+    let mut roots = Vec::new();
+    for (root, level) in &ground.settings.extensions {
+        match fs::metadata(root) {
+            Ok(found) if found.is_dir() => roots.push((root.clone(), *level)),
+            // An extension may be a single file; that is code for oh-my-pi, not a package.
+            Ok(_) => sweep.ignored(root, "an extension that is a file brings no tools folder"),
+            Err(_) => sweep.note(root, Verdict::Missing),
+        }
+    }
+    if ground.plugins.is_empty() {
+        return roots;
+    }
+    // Marketplace plugins are linked into `node_modules` too; their own provider has them.
+    let marketplace: HashSet<PathBuf> = ground
+        .marketplace
+        .iter()
+        .map(|root| real(&root.path))
+        .collect();
+    let installed = ground
+        .plugins
+        .iter()
+        .filter(|plugin| marketplace.is_empty() || !marketplace.contains(&real(&plugin.root)));
+    roots.extend(installed.map(|plugin| (plugin.root.clone(), plugin.level)));
+    roots
+}
+
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,227 @@
+//! The packages that `omp plugin` installed or linked, for the user and for the project.
+//!
+//! Which packages count is decided by three files (`package.json`, the lock file, the
+//! project's overrides) and by what lies in `node_modules`. Each file may be broken without
+//! an effect on the others.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::Verdict;
+use super::sweep::Sweep;
+use super::text::{self, Parsed};
+use crate::config::{Config, paths};
+use crate::tool::{Level, Problem};
+
+/// An installed plugin that is switched on.
+pub(super) struct Plugin {
+    pub name: String,
+    /// Its folder in `node_modules`.
+    pub root: PathBuf,
+    pub level: Level,
+    /// The `omp` (or `pi`) object of its `package.json`.
+    pub manifest: Map<String, Value>,
+    /// The features that somebody chose; `None`: those that are on by default.
+    pub features: Option<Vec<String>>,
+}
+
+/// The nearest folder above that is a project: it has `.omp`, else `.git`. Never the home.
+pub(super) fn project_anchor(config: &Config) -> Option<PathBuf> {
+    let below_home = || {
+        config
+            .cwd
+            .ancestors()
+            .take_while(|directory| *directory != config.home)
+    };
+    let name = &config.roots.omp_name;
+    let by_omp = below_home().find(|directory| directory.join(name).is_dir());
+    let anchor = by_omp.or_else(|| below_home().find(|directory| directory.join(".git").exists()));
+    anchor.map(Path::to_owned)
+}
+
+/// All plugins that are switched on. A project's plugin takes the place of the user's.
+pub(super) fn enabled(
+    config: &Config,
+    anchor: Option<&Path>,
+    sweep: &mut Sweep<'_>,
+) -> Vec<Plugin> {
+    let user_root = &config.roots.omp_plugins;
+    let project_root = anchor.map(|anchor| anchor.join(&config.roots.omp_name).join("plugins"));
+    let roots = [
+        Some((user_root.clone(), Level::User)),
+        project_root.map(|root| (root, Level::Project)),
+    ];
+    let mut overrides = None;
+    let mut plugins: Vec<Plugin> = Vec::new();
+    for (root, level) in roots.into_iter().flatten() {
+        let is_same = level == Level::Project && root == *user_root;
+        if is_same || !root.join("node_modules").is_dir() {
+            continue;
+        }
+        let overrides = overrides.get_or_insert_with(|| Overrides::read(config, sweep));
+        for plugin in at_root(&root, level, overrides, sweep) {
+            match plugins
+                .iter_mut()
+                .find(|earlier| earlier.name == plugin.name)
+            {
+                Some(earlier) => {
+                    let by = plugin.root.clone();
+                    let user = std::mem::replace(earlier, plugin);
+                    sweep.note(user.root, Verdict::Shadowed { by });
+                }
+                None => plugins.push(plugin),
+            }
+        }
+    }
+    plugins
+}
+
+/// `.omp/plugin-overrides.json`: what the project switches off or chooses.
+struct Overrides {
+    path: PathBuf,
+    disabled: Vec<String>,
+    features: Map<String, Value>,
+}
+
+impl Overrides {
+    fn read(config: &Config, sweep: &mut Sweep<'_>) -> Overrides {
+        let path = config.cwd.join(".omp/plugin-overrides.json");
+        let value = text::json(&path, sweep).value().unwrap_or_default();
+        Overrides {
+            path,
+            disabled: texts(value.get("disabled")),
+            features: value
+                .get("features")
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default(),
+        }
+    }
+}
+
+fn at_root(root: &Path, level: Level, overrides: &Overrides, sweep: &mut Sweep<'_>) -> Vec<Plugin> {
+    let modules = root.join("node_modules");
+    let package_path = root.join("package.json");
+    let package = text::json(&package_path, sweep);
+    let has_package = !matches!(package, Parsed::Missing);
+    let package = package.value().unwrap_or_default();
+    let dependencies = object(&package, "dependencies", &package_path, sweep);
+    let lock_path = root.join("omp-plugins.lock.json");
+    let lock = text::json(&lock_path, sweep).value().unwrap_or_default();
+    let locked = object(&lock, "plugins", &lock_path, sweep);
+
+    let mut names: Vec<&String> = dependencies.keys().collect();
+    names.extend(
+        locked
+            .keys()
+            .filter(|name| !dependencies.contains_key(*name)),
+    );
+    let mut plugins = Vec::new();
+    for name in names {
+        let folder = paths::join(&modules, name);
+        if has_package && !dependencies.contains_key(name) && !folder.is_symlink() {
+            let message = format!(
+                "plugin `{name}` is not loaded: package.json does not name it, and it is no link"
+            );
+            let hint = format!(
+                "install it again with `omp plugin install {name}`, or remove it from this file"
+            );
+            sweep.problem(Problem::warning(message).at(&lock_path).hint(hint));
+            sweep.ignored(
+                folder,
+                "a left-over of the lock file: neither a dependency nor a link",
+            );
+            continue;
+        }
+        let Some(manifest) = manifest(&folder, sweep) else {
+            continue;
+        };
+        let state = locked.get(name);
+        if state.is_some_and(|state| state.get("enabled").and_then(Value::as_bool) != Some(true)) {
+            let by = lock_path.display().to_string();
+            sweep.note(folder, Verdict::Disabled { by });
+            continue;
+        }
+        if overrides.disabled.contains(name) {
+            let by = overrides.path.display().to_string();
+            sweep.note(folder, Verdict::Disabled { by });
+            continue;
+        }
+        let chosen = overrides
+            .features
+            .get(name)
+            .or_else(|| state?.get("enabledFeatures"));
+        let features = chosen
+            .filter(|list| list.is_array())
+            .map(|list| texts(Some(list)));
+        plugins.push(Plugin {
+            name: name.clone(),
+            root: folder,
+            level,
+            manifest,
+            features,
+        });
+    }
+    plugins
+}
+
+/// The `omp` or `pi` object of a package. Packages without one are no plugins, and not
+/// worth a word: most of `node_modules` is like that.
+fn manifest(folder: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> {
+    let path = folder.join("package.json");
+    let package = text::json(&path, sweep).value()?;
+    let keys = ["omp", "pi"].into_iter();
+    let found = keys
+        .filter_map(|key| Some((key, package.get(key).filter(|value| is_truthy(value))?)))
+        .next();
+    match found {
+        Some((_, Value::Object(manifest))) => Some(manifest.clone()),
+        Some((key, _)) => {
+            let message = format!("`{key}` is not an object, so the plugin offers nothing");
+            let hint = format!("write it like `\"{key}\": {{\"tools\": [\"tools/x.ts\"]}}`");
+            sweep.problem(Problem::warning(message).at(path).hint(hint));
+            None
+        }
+        None => {
+            sweep.ignored(
+                folder,
+                "no plugin: its package.json has neither `omp` nor `pi`",
+            );
+            None
+        }
+    }
+}
+
+/// What JavaScript takes for true; `"omp": null` beside a `pi` object is real.
+fn is_truthy(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false)) && *value != "" && *value != 0
+}
+
+fn object(value: &Value, key: &str, path: &Path, sweep: &mut Sweep<'_>) -> Map<String, Value> {
+    match value.get(key) {
+        Some(Value::Object(map)) => map.clone(),
+        None | Some(Value::Null) => Map::new(),
+        Some(_) => {
+            let message = format!("`{key}` is not an object");
+            sweep.problem(
+                Problem::warning(message)
+                    .at(path)
+                    .hint("it counts as empty; correct the file"),
+            );
+            Map::new()
+        }
+    }
+}
+
+/// The texts of a list; anything else counts as none.
+pub(super) fn texts(value: Option<&Value>) -> Vec<String> {
+    let list = value
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    list.iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,113 @@
+//! What oh-my-pi's own settings say about tools: `extensions`, `disabledExtensions`,
+//! `disabledProviders`.
+//!
+//! A list is never merged: the first file that has the key as a list wins, the project's
+//! before the user's. Everything else in these files is none of our business.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::sweep::Sweep;
+use super::text;
+use crate::config::{Config, paths};
+use crate::tool::Level;
+
+#[derive(Default)]
+pub(super) struct OmpSettings {
+    /// Extension packages with the level that their tools have.
+    pub extensions: Vec<(PathBuf, Level)>,
+    /// Extension ids with the file that names them.
+    pub disabled_extensions: Vec<(String, PathBuf)>,
+    /// Provider ids with the file that names them.
+    pub disabled_providers: Vec<(String, PathBuf)>,
+}
+
+struct SettingsFile {
+    path: PathBuf,
+    level: Level,
+    value: Value,
+}
+
+impl OmpSettings {
+    pub(super) fn read(config: &Config, sweep: &mut Sweep<'_>) -> OmpSettings {
+        let project = config.cwd.join(".omp");
+        let user = &config.roots.omp_agent;
+        let mut files = Vec::new();
+        let mut add = |path: PathBuf, level: Level| -> bool {
+            let is_json = path
+                .extension()
+                .is_some_and(|extension| extension == "json");
+            let parsed = if is_json {
+                text::json(&path, sweep)
+            } else {
+                text::yaml(&path, sweep)
+            };
+            let is_there = !matches!(parsed, text::Parsed::Missing);
+            files.extend(
+                parsed
+                    .value()
+                    .map(|value| SettingsFile { path, level, value }),
+            );
+            is_there
+        };
+        add(project.join("config.yml"), Level::Project);
+        add(project.join("settings.json"), Level::Project);
+        if !add(user.join("config.yml"), Level::User) {
+            add(user.join("config.yaml"), Level::User);
+        }
+        add(user.join("settings.json"), Level::User);
+
+        OmpSettings {
+            extensions: extensions(&files, config),
+            disabled_extensions: named(&files, "disabledExtensions"),
+            disabled_providers: named(&files, "disabledProviders"),
+        }
+    }
+}
+
+fn first_list<'a>(
+    files: &'a [SettingsFile],
+    key: &str,
+) -> Option<(&'a SettingsFile, Vec<&'a str>)> {
+    files.iter().find_map(|file| {
+        let list = file.value.get(key)?.as_array()?;
+        let texts = list
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|text| !text.is_empty());
+        Some((file, texts.collect()))
+    })
+}
+
+fn named(files: &[SettingsFile], key: &str) -> Vec<(String, PathBuf)> {
+    let Some((file, names)) = first_list(files, key) else {
+        return Vec::new();
+    };
+    names
+        .into_iter()
+        .map(|name| (name.to_owned(), file.path.clone()))
+        .collect()
+}
+
+fn extensions(files: &[SettingsFile], config: &Config) -> Vec<(PathBuf, Level)> {
+    let Some((file, entries)) = first_list(files, "extensions") else {
+        return Vec::new();
+    };
+    let resolved = entries.into_iter().map(|entry| {
+        let path = match entry.strip_prefix('~') {
+            Some("") => config.home.clone(),
+            Some(rest) => paths::join(&config.home, rest),
+            None => PathBuf::from(entry),
+        };
+        // A relative path means the working directory even in the user's file, so it is
+        // the project that brings the code: the user did not see what lies there.
+        let level = if path.is_absolute() {
+            file.level
+        } else {
+            Level::Project
+        };
+        (paths::resolve(&config.cwd, Path::new(&path)), level)
+    });
+    resolved.collect()
+}

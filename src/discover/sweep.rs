@@ -1,0 +1,212 @@
+//! Collects what the providers find: claims keys, drops doubles, says what became of each.
+//!
+//! Keys and paths are two different claims. A file whose key is taken is shadowed; a path
+//! that was seen is a double. Paths named one by one (manifests, the command line) compete
+//! by path only, so a shadowed file can still be had by naming it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, LookedAt, Provider, Scan, Verdict, native};
+use crate::config::{Config, paths};
+use crate::tool::{Family, Level, Problem, Source};
+
+pub(super) struct Sweep<'a> {
+    config: &'a Config,
+    provider: &'static Provider,
+    /// `tool:<key>` → who says so.
+    off: HashMap<String, String>,
+    off_paths: HashSet<PathBuf>,
+    keys: HashMap<String, usize>,
+    seen: HashMap<(PathBuf, Option<String>), usize>,
+    shadows: Vec<Shadow>,
+    scan: Scan,
+}
+
+/// A shadowed file, reported at the end: a manifest may name it yet.
+struct Shadow {
+    looked_at: usize,
+    resolved: PathBuf,
+    problem: Problem,
+}
+
+impl<'a> Sweep<'a> {
+    pub(super) fn new(config: &'a Config) -> Self {
+        Sweep {
+            config,
+            provider: &native::PROVIDER,
+            off: HashMap::new(),
+            off_paths: HashSet::new(),
+            keys: HashMap::new(),
+            seen: HashMap::new(),
+            shadows: Vec::new(),
+            scan: Scan::default(),
+        }
+    }
+
+    /// What is found from here on is `provider`'s.
+    pub(super) fn turn_to(&mut self, provider: &'static Provider) {
+        self.provider = provider;
+    }
+
+    /// Files of this extension id (`tool:<key>`) are not to be loaded.
+    pub(super) fn switch_off(&mut self, id: String, by: String) {
+        self.off.entry(id).or_insert(by);
+    }
+
+    pub(super) fn problem(&mut self, problem: Problem) {
+        self.scan.problems.push(problem);
+    }
+
+    pub(super) fn note(&mut self, path: impl Into<PathBuf>, verdict: Verdict) {
+        self.scan.looked_at.push(LookedAt {
+            path: path.into(),
+            provider: self.provider.id.to_owned(),
+            verdict,
+        });
+    }
+
+    pub(super) fn ignored(&mut self, path: impl Into<PathBuf>, reason: impl Into<String>) {
+        self.note(
+            path,
+            Verdict::Ignored {
+                reason: reason.into(),
+            },
+        );
+    }
+
+    /// A file found in a folder: it competes by its key.
+    pub(super) fn found(&mut self, path: PathBuf, key: &str, level: Level) {
+        let resolved = paths::resolve(&self.config.cwd, &path);
+        if let Some(by) = self.off.get(&format!("tool:{key}")) {
+            let by = by.clone();
+            self.off_paths.insert(resolved);
+            return self.note(path, Verdict::Disabled { by });
+        }
+        let seen = (resolved, None);
+        if let Some(first) = self.seen.get(&seen) {
+            let of = self.scan.candidates[*first].path.clone();
+            return self.note(path, Verdict::Duplicate { of });
+        }
+        if let Some(first) = self.keys.get(key) {
+            let shadow = self.shadow(*first, &path, seen.0, key, level);
+            let by = self.scan.candidates[*first].path.clone();
+            self.shadows.push(shadow);
+            return self.note(path, Verdict::Shadowed { by });
+        }
+        self.keys.insert(key.to_owned(), self.scan.candidates.len());
+        self.accept(path, seen, key.to_owned(), level);
+    }
+
+    /// A file that a manifest names: it competes by its path only.
+    pub(super) fn listed(&mut self, path: PathBuf, key: String, level: Level) {
+        let resolved = paths::resolve(&self.config.cwd, &path);
+        if self.off_paths.contains(&resolved) {
+            return;
+        }
+        self.named(path, (resolved, None), key, level);
+    }
+
+    /// A path given by name.
+    pub(super) fn named(
+        &mut self,
+        path: PathBuf,
+        seen: (PathBuf, Option<String>),
+        key: String,
+        level: Level,
+    ) {
+        match self.seen.get(&seen) {
+            Some(first) => {
+                let of = self.scan.candidates[*first].path.clone();
+                self.note(path, Verdict::Duplicate { of });
+            }
+            None => self.accept(path, seen, key, level),
+        }
+    }
+
+    fn accept(
+        &mut self,
+        path: PathBuf,
+        seen: (PathBuf, Option<String>),
+        key: String,
+        level: Level,
+    ) {
+        self.note(path.clone(), Verdict::Candidate);
+        self.scan.candidates.push(Candidate {
+            resolved: seen.0.clone(),
+            query: seen.1.clone(),
+            key,
+            source: Source {
+                family: Family::Js,
+                provider: self.provider.id.to_owned(),
+                provider_name: self.provider.name.to_owned(),
+                level,
+                path: path.clone(),
+            },
+            path,
+        });
+        self.seen.insert(seen, self.scan.candidates.len() - 1);
+    }
+
+    fn shadow(
+        &self,
+        first: usize,
+        path: &Path,
+        resolved: PathBuf,
+        key: &str,
+        level: Level,
+    ) -> Shadow {
+        let by = &self.scan.candidates[first];
+        let message = format!(
+            "{} is not loaded: {} comes first with the same file key `{key}`",
+            path.display(),
+            by.path.display(),
+        );
+        // That a project's file replaces the user's, or the other way round, is how
+        // oh-my-pi is customised; anything else is most likely an accident.
+        let is_override = by.source.provider == self.provider.id && by.source.level != level;
+        let problem = if is_override {
+            Problem::info(message)
+        } else {
+            Problem::warning(message)
+        };
+        let hint = format!(
+            "rename one of the two files, or load this one as well with --tool {}",
+            quoted(path)
+        );
+        Shadow {
+            looked_at: self.scan.looked_at.len(),
+            resolved,
+            problem: problem.at(path).hint(hint),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Scan {
+        let mut superseded = HashSet::new();
+        for shadow in self.shadows {
+            if self.seen.contains_key(&(shadow.resolved, None)) {
+                superseded.insert(shadow.looked_at);
+            } else {
+                self.scan.problems.push(shadow.problem);
+            }
+        }
+        if !superseded.is_empty() {
+            let mut index = 0;
+            self.scan.looked_at.retain(|_| {
+                index += 1;
+                !superseded.contains(&(index - 1))
+            });
+        }
+        self.scan
+    }
+}
+
+/// The path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%=:,".contains(c);
+    if text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,98 @@
+//! Reads the JSON and YAML files of others; what is wrong with one is a problem with a place.
+//!
+//! Always leniently: these files belong to other programs, and one that is broken must
+//! never keep the tools of the others away.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::sweep::Sweep;
+use crate::config::{paths, yaml};
+use crate::tool::Problem;
+
+/// What became of reading a file.
+pub(super) enum Parsed {
+    Missing,
+    /// It is there, but not usable; the problem is reported.
+    Broken,
+    Value(Value),
+}
+
+impl Parsed {
+    pub(super) fn value(self) -> Option<Value> {
+        match self {
+            Parsed::Value(value) => Some(value),
+            Parsed::Missing | Parsed::Broken => None,
+        }
+    }
+}
+
+pub(super) fn json(path: &Path, sweep: &mut Sweep<'_>) -> Parsed {
+    read(path, sweep, |text| {
+        serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            let end = message.rfind(" at line ").unwrap_or(message.len());
+            let place = (count(error.line()), count(error.column().max(1)));
+            Fault {
+                message: format!("not valid JSON: {}", &message[..end]),
+                place: Some(place),
+            }
+        })
+    })
+}
+
+pub(super) fn yaml(path: &Path, sweep: &mut Sweep<'_>) -> Parsed {
+    read(path, sweep, |text| {
+        // An empty document is an empty value, hence the `Option`.
+        let parsed = serde_saphyr::from_str::<Option<Value>>(text);
+        parsed.map(Option::unwrap_or_default).map_err(|error| {
+            let (message, place) = yaml::explain(&error);
+            Fault {
+                message: format!("not valid YAML: {message}"),
+                place,
+            }
+        })
+    })
+}
+
+fn read(
+    path: &Path,
+    sweep: &mut Sweep<'_>,
+    parse: impl Fn(&str) -> Result<Value, Fault>,
+) -> Parsed {
+    let parsed = match paths::read_text(path) {
+        Ok(None) => return Parsed::Missing,
+        Ok(Some(text)) => parse(&text),
+        Err(error) => {
+            let message = format!("cannot be read: {}", paths::plain(&error));
+            Err(Fault {
+                message,
+                place: None,
+            })
+        }
+    };
+    match parsed {
+        Ok(value) => Parsed::Value(value),
+        Err(fault) => {
+            let hint =
+                "correct the file; until then it counts as absent, everything else is loaded";
+            let problem = Problem::warning(fault.message).at(path).hint(hint);
+            sweep.problem(match fault.place {
+                Some((line, column)) => problem.place(line, column),
+                None => problem,
+            });
+            Parsed::Broken
+        }
+    }
+}
+
+/// Why a file cannot be used, and where.
+struct Fault {
+    message: String,
+    place: Option<(u32, u32)>,
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,194 @@
+//! Makes one isolate: Deno's worker from our snapshot, with the host's services in it.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, Once};
+
+use deno_core::v8;
+use deno_resolver::npm::DenoInNpmPackageChecker;
+use deno_runtime::deno_fs::RealFs;
+use deno_runtime::deno_io::{Stdio, StdioPipe};
+use deno_runtime::deno_permissions::{Permissions, PermissionsContainer, PermissionsOptions};
+use deno_runtime::deno_web::BlobStore;
+use deno_runtime::permissions::RuntimePermissionDescriptorParser;
+use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
+use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
+use url::Url;
+
+use super::extension::{self, IsolateHost};
+use super::link::Link;
+use super::loader::{Loader, NodeServices, NpmFolders, Sys};
+use super::{Access, EngineOptions, snapshot};
+
+/// A worker and the functions of `js-runtime/90_main.ts` in it.
+pub(super) struct Booted {
+    pub(super) worker: MainWorker,
+    pub(super) functions: Functions,
+}
+
+/// What Rust calls in JavaScript.
+pub(super) struct Functions {
+    pub(super) load: v8::Global<v8::Function>,
+    pub(super) invoke: v8::Global<v8::Function>,
+    pub(super) check: v8::Global<v8::Function>,
+    pub(super) cancel: v8::Global<v8::Function>,
+    pub(super) session: v8::Global<v8::Function>,
+}
+
+/// V8 wants to be set up once, before any isolate.
+static PLATFORM: Once = Once::new();
+
+/// Isolates are created one at a time: V8's set-up of a snapshot is not safe beside another's.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Boots on the current thread, which the isolate never leaves.
+pub(super) fn boot(options: &EngineOptions, link: Rc<Link>) -> Result<Booted, String> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    PLATFORM.call_once(|| {
+        // The provider may be installed already by the program that embeds us.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        // An unprotected platform lets isolates live on any thread, not only on descendants of
+        // the one that set V8 up: an embedder's threads are none of our choosing.
+        let platform = v8::new_unprotected_default_platform(0, false).make_shared();
+        deno_core::JsRuntime::init_platform(Some(platform));
+    });
+
+    let main = main_url(options)?;
+    let mut worker = make_worker(options, &main)?;
+    {
+        let state = worker.js_runtime.op_state();
+        state.borrow_mut().put::<Rc<dyn IsolateHost>>(link);
+    }
+    let functions = take_functions(&mut worker, options)?;
+    Ok(Booted { worker, functions })
+}
+
+/// Names the isolate in stack traces; nothing is read from it.
+fn main_url(options: &EngineOptions) -> Result<Url, String> {
+    Url::from_directory_path(&options.cwd)
+        .and_then(|directory| directory.join("haft").map_err(|_| ()))
+        .map_err(|()| format!("'{}' is not an absolute path", options.cwd.display()))
+}
+
+fn make_worker(options: &EngineOptions, main: &Url) -> Result<MainWorker, String> {
+    let node = Rc::new(NodeServices::new());
+    let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
+    let permissions = Permissions::from_options(&*parser, &deno_permissions(&options.access))
+        .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
+    let heap = (options.heap_mb as usize) << 20;
+    Ok(MainWorker::bootstrap_from_options(
+        main,
+        WorkerServiceOptions::<DenoInNpmPackageChecker, NpmFolders, Sys> {
+            blob_store: Arc::new(BlobStore::default()),
+            broadcast_channel: Default::default(),
+            deno_rt_native_addon_loader: None,
+            feature_checker: Default::default(),
+            fs: Arc::new(RealFs),
+            module_loader: Rc::new(Loader::new(node.clone())),
+            node_services: Some(node.init_services()),
+            npm_process_state_provider: None,
+            permissions: PermissionsContainer::new(parser, permissions),
+            root_cert_store_provider: None,
+            fetch_dns_resolver: Default::default(),
+            shared_array_buffer_store: None,
+            compiled_wasm_module_store: None,
+            v8_code_cache: None,
+            bundle_provider: None,
+        },
+        WorkerOptions {
+            bootstrap: BootstrapOptions {
+                mode: WorkerExecutionMode::None,
+                has_node_modules_dir: true,
+                user_agent: concat!("haft/", env!("CARGO_PKG_VERSION")).to_owned(),
+                ..Default::default()
+            },
+            extensions: vec![extension_for_runtime()],
+            startup_snapshot: Some(snapshot::SNAPSHOT),
+            residual_lazy_js_sources: snapshot::RESIDUAL_SCRIPTS,
+            residual_lazy_esm_sources: snapshot::RESIDUAL_MODULES,
+            create_params: Some(v8::CreateParams::default().heap_limits(0, heap)),
+            stdio: detached_stdio()?,
+            ..Default::default()
+        },
+    ))
+}
+
+fn deno_permissions(access: &Access) -> PermissionsOptions {
+    let Access { env, ffi, import, net, read, run, sys, write } = access.clone();
+    PermissionsOptions {
+        allow_env: env,
+        allow_ffi: ffi,
+        allow_import: import,
+        allow_net: net,
+        allow_read: read,
+        allow_run: run,
+        allow_sys: sys,
+        allow_write: write,
+        // Nobody sits at the terminal of an isolate.
+        prompt: false,
+        ..Default::default()
+    }
+}
+
+fn extension_for_runtime() -> deno_core::Extension {
+    let mut ours = extension::haft::init();
+    ours.synthetic_esm_modules = snapshot::HOST_MODULES.into();
+    ours
+}
+
+/// A tool's standard streams: nothing to read, and nowhere to write that is ours. `console` is
+/// caught earlier; this is for `process.stdout` and `Deno.stdout`.
+fn detached_stdio() -> Result<Stdio, String> {
+    let null = || {
+        std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/null")
+            .map(StdioPipe::file)
+            .map_err(|error| format!("cannot open /dev/null: {error}"))
+    };
+    Ok(Stdio { stdin: null()?, stdout: null()?, stderr: null()? })
+}
+
+/// Takes the functions off the global object, where a tool would find them, and starts the runtime.
+fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Functions, String> {
+    let context = worker.js_runtime.main_context();
+    deno_core::scope!(scope, &mut worker.js_runtime);
+    let context = v8::Local::new(scope, context);
+    let global = context.global(scope);
+    let key = v8::String::new(scope, "__haft").ok_or("V8 is out of memory")?;
+    let door: v8::Local<v8::Object> = global
+        .get(scope, key.into())
+        .and_then(|value| value.try_into().ok())
+        .ok_or("the snapshot lacks haft's runtime")?;
+    global.delete(scope, key.into());
+
+    let start = function(scope, door, "start")?;
+    let settings = serde_json::json!({
+        "cwd": options.cwd,
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
+    start.call(scope, door.into(), &[settings.into()]);
+
+    let mut take = |name: &str| {
+        function(scope, door, name).map(|found| v8::Global::new(scope, found))
+    };
+    Ok(Functions {
+        load: take("load")?,
+        invoke: take("invoke")?,
+        check: take("check")?,
+        cancel: take("cancel")?,
+        session: take("session")?,
+    })
+}
+
+fn function<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    door: v8::Local<'s, v8::Object>,
+    name: &str,
+) -> Result<v8::Local<'s, v8::Function>, String> {
+    let key = v8::String::new(scope, name).ok_or("V8 is out of memory")?;
+    door.get(scope, key.into())
+        .and_then(|value| value.try_into().ok())
+        .ok_or_else(|| format!("haft's runtime lacks the function `{name}`"))
+}

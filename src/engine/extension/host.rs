@@ -1,0 +1,79 @@
+//! What the ops ask of the program around them. The interface alone; `engine` implements it.
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// The answer to `pi.exec`, as JSON text: a result or `{"error": …}`.
+pub type ExecFuture = Pin<Box<dyn Future<Output = String>>>;
+
+/// One isolate's connection to the rest of haft, kept in its op state.
+pub trait IsolateHost {
+    /// JavaScript answers the request `id` (or reports on it, for an update).
+    fn reply(&self, id: u32, kind: ReplyKind, text: String);
+
+    /// Starts a program for `pi.exec`; `request` is JSON, `id` names it for [`Self::abort_exec`].
+    fn exec(&self, id: u32, request: String) -> ExecFuture;
+
+    /// Stops the program that `id` names, if it still runs.
+    fn abort_exec(&self, id: u32);
+
+    /// Checks a JSON value against a JSON Schema, both as text. The answer is the JSON text of a
+    /// list of issues, empty if the value fits.
+    fn check_schema(&self, schema: &str, value: &str) -> String;
+
+    /// A tool, or something in its name, has something to say to its log.
+    fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str);
+
+    /// True while a module is imported or its factory runs.
+    fn is_loading(&self) -> bool;
+}
+
+/// What a reply is about. The numbers are those of `ReplyKind` in `00_state.ts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyKind {
+    /// A partial result; more replies follow.
+    Update,
+    /// The request is done; the text is its JSON.
+    Done,
+    /// The arguments do not fit; the text says why, nothing was started.
+    Refused,
+    /// The request failed; the text says why.
+    Failed,
+}
+
+/// How loud a log line is. The numbers are those of `LogLevel` in `00_state.ts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// For the author of the tool.
+    Debug,
+    /// Normal.
+    Info,
+    /// Something is off.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+impl ReplyKind {
+    /// The kind that `00_state.ts` numbers `code`.
+    pub fn from_code(code: u8) -> Self {
+        match code {
+            0 => ReplyKind::Update,
+            1 => ReplyKind::Done,
+            2 => ReplyKind::Refused,
+            _ => ReplyKind::Failed,
+        }
+    }
+}
+
+impl LogLevel {
+    /// The level that `00_state.ts` numbers `code`.
+    pub fn from_code(code: u8) -> Self {
+        match code {
+            0 => LogLevel::Debug,
+            1 => LogLevel::Info,
+            2 => LogLevel::Warn,
+            _ => LogLevel::Error,
+        }
+    }
+}

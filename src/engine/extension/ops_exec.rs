@@ -1,0 +1,24 @@
+//! `pi.exec`: twin of `11_exec.ts`. Starting and stopping programs is the host's business.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use deno_core::OpState;
+use deno_core::op2;
+
+use super::host::IsolateHost;
+
+/// Runs a program to its end. Request and answer are JSON text.
+#[op2]
+#[string]
+pub async fn op_haft_exec(state: Rc<RefCell<OpState>>, id: u32, #[string] request: String) -> String {
+    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    host.exec(id, request).await
+}
+
+/// Stops the program that `id` names.
+#[op2(fast)]
+pub fn op_haft_exec_abort(state: &mut OpState, id: u32) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.abort_exec(id);
+}

@@ -1,0 +1,21 @@
+//! `pi.logger`, `console` and warnings about a tool: twin of `13_logger.ts`.
+
+use std::rc::Rc;
+
+use deno_core::OpState;
+use deno_core::op2;
+
+use super::host::{IsolateHost, LogLevel};
+
+/// Writes one line to the log. `context` is the JSON text of an object, or empty.
+#[op2(fast)]
+pub fn op_haft_log(
+    state: &mut OpState,
+    #[smi] level: u8,
+    #[string] tool: &str,
+    #[string] message: &str,
+    #[string] context: &str,
+) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.log(LogLevel::from_code(level), tool, message, context);
+}

@@ -1,0 +1,15 @@
+//! How JavaScript answers: twin of the `reply` function in `00_state.ts`.
+
+use std::rc::Rc;
+
+use deno_core::OpState;
+use deno_core::op2;
+
+use super::host::{IsolateHost, ReplyKind};
+
+/// Answers the request `id`; see [`ReplyKind`] for `kind`.
+#[op2(fast)]
+pub fn op_haft_reply(state: &mut OpState, id: u32, #[smi] kind: u8, #[string] text: String) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.reply(id, ReplyKind::from_code(kind), text);
+}

@@ -1,0 +1,80 @@
+//! Files that are not code: JSON, YAML, TOML and text, imported as a value.
+
+use std::path::Path;
+
+use deno_core::serde_json::{self, Map, Value};
+use deno_error::JsErrorBox;
+
+use super::files::read_text;
+
+/// The JavaScript module for an asset; nothing if `path` names code.
+pub(super) fn as_module(path: &Path) -> Option<Result<String, JsErrorBox>> {
+    let extension = path.extension()?.to_str()?;
+    let module = match extension {
+        "json" | "jsonc" | "json5" => parsed(path, json_with_comments),
+        "yaml" | "yml" => parsed(path, yaml),
+        "toml" => parsed(path, toml),
+        "txt" | "md" | "html" | "css" | "sql" | "graphql" | "csv" | "xml" | "svg" => {
+            read_text(path).map(|text| default_export(&Value::String(text)))
+        }
+        _ => return None,
+    };
+    Some(module)
+}
+
+type Parse = fn(&str) -> Result<Value, String>;
+
+fn parsed(path: &Path, parse: Parse) -> Result<String, JsErrorBox> {
+    let text = read_text(path)?;
+    let value = parse(&text)
+        .map_err(|error| JsErrorBox::new("SyntaxError", format!("{}: {error}", path.display())))?;
+    let mut module = default_export(&value);
+    if let Value::Object(members) = &value {
+        module.push_str(&named_exports(members));
+    }
+    Ok(module)
+}
+
+fn json_with_comments(text: &str) -> Result<Value, String> {
+    // Plain JSON first: it is the common case and its errors have exact places.
+    serde_json::from_str(text).or_else(|plain| {
+        let options = Default::default();
+        match jsonc_parser::parse_to_serde_value::<Value>(text, &options) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(plain.to_string()),
+        }
+    })
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+}
+
+fn toml(text: &str) -> Result<Value, String> {
+    toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())
+}
+
+// `JSON.parse` of a string is faster for V8 than an object literal of any size, and makes
+// `__proto__` an ordinary key.
+fn default_export(value: &Value) -> String {
+    let json = value.to_string();
+    let literal = Value::String(json).to_string();
+    format!("const data = JSON.parse({literal});\nexport default data;\n")
+}
+
+/// Bun also exports every top-level key that can be a name.
+fn named_exports(members: &Map<String, Value>) -> String {
+    let names = members.keys().filter(|key| is_identifier(key));
+    names
+        .map(|name| {
+            format!("const _{name} = data[\"{name}\"];\nexport {{ _{name} as {name} }};\n")
+        })
+        .collect()
+}
+
+fn is_identifier(key: &str) -> bool {
+    let mut chars = key.chars();
+    key != "default"
+        && chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
+}

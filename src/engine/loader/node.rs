@@ -1,0 +1,165 @@
+//! Node's own resolution: `node_modules`, `package.json` with `exports` and `imports`, `require`.
+//!
+//! All of it is Deno's crates; this file puts them together for directories that somebody else
+//! filled ("bring your own node_modules").
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use deno_core::FastString;
+use deno_core::url::Url;
+use deno_error::JsErrorBox;
+use deno_resolver::npm::{
+    ByonmNpmResolverCreateOptions, CreateInNpmPkgCheckerOptions, DenoInNpmPackageChecker,
+    NpmResolver, NpmResolverCreateOptions,
+};
+use deno_runtime::deno_node::{NodeExtInitServices, NodeRequireLoader};
+use deno_runtime::deno_permissions::{OpenAccessKind, PermissionsContainer};
+use node_resolver::cache::NodeResolutionSys;
+use node_resolver::errors::PackageJsonLoadError;
+use node_resolver::{
+    DenoIsBuiltInNodeModuleChecker, NodeResolutionKind, NodeResolver, NodeResolverOptions,
+    PackageJsonResolver, PackageJsonResolverRc, ResolutionMode,
+};
+
+use super::source::{Form, form_of_file, prepare_required};
+use super::tsconfig;
+
+pub(in crate::engine) type Sys = sys_traits::impls::RealSys;
+pub(in crate::engine) type NpmChecker = DenoInNpmPackageChecker;
+pub(in crate::engine) type NpmFolders = NpmResolver<Sys>;
+pub(super) type Resolver =
+    NodeResolver<NpmChecker, DenoIsBuiltInNodeModuleChecker, NpmFolders, Sys>;
+
+/// What one isolate needs to resolve like Node.
+pub(in crate::engine) struct NodeServices {
+    pub(super) checker: NpmChecker,
+    pub(super) folders: NpmFolders,
+    pub(super) resolver: deno_runtime::deno_fs::sync::MaybeArc<Resolver>,
+    pub(super) manifests: PackageJsonResolverRc<Sys>,
+    required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
+}
+
+impl NodeServices {
+    pub(in crate::engine) fn new() -> Self {
+        let sys = Sys::default();
+        let cached_sys = NodeResolutionSys::new(sys.clone(), None);
+        let manifests = deno_runtime::deno_fs::sync::new_rc(PackageJsonResolver::new(sys.clone(), None));
+        let checker = NpmChecker::new(CreateInNpmPkgCheckerOptions::Byonm);
+        let folders = NpmFolders::new(NpmResolverCreateOptions::Byonm(
+            ByonmNpmResolverCreateOptions {
+                root_node_modules_dir: None,
+                search_stop_dir: None,
+                sys: cached_sys.clone(),
+                pkg_json_resolver: manifests.clone(),
+            },
+        ));
+        let resolver = deno_runtime::deno_fs::sync::new_rc(NodeResolver::new(
+            checker.clone(),
+            DenoIsBuiltInNodeModuleChecker,
+            folders.clone(),
+            manifests.clone(),
+            cached_sys,
+            NodeResolverOptions::default(),
+        ));
+        NodeServices {
+            checker,
+            folders,
+            resolver,
+            manifests,
+            required_source_maps: Rc::default(),
+        }
+    }
+
+    /// What Deno's Node extension wants of an embedder.
+    pub(in crate::engine) fn init_services(
+        self: &Rc<Self>,
+    ) -> NodeExtInitServices<NpmChecker, NpmFolders, Sys> {
+        NodeExtInitServices {
+            node_require_loader: Rc::new(RequireLoader {
+                services: self.clone(),
+                tsconfigs: tsconfig::Cache::default(),
+            }),
+            node_resolver: self.resolver.clone(),
+            pkg_json_resolver: self.manifests.clone(),
+            sys: Sys::default(),
+        }
+    }
+
+    /// Resolves a bare specifier of an ES module.
+    pub(super) fn resolve_import(&self, specifier: &str, referrer: &Url) -> Result<Url, JsErrorBox> {
+        let found = self
+            .resolver
+            .resolve(
+                specifier,
+                referrer,
+                ResolutionMode::Import,
+                NodeResolutionKind::Execution,
+            )
+            .map_err(|error| JsErrorBox::generic(error.to_string()))?;
+        found
+            .into_url()
+            .map_err(|error| JsErrorBox::generic(error.to_string()))
+    }
+
+    /// True if the nearest `package.json` says, or by its silence means, CommonJS. A package in
+    /// `node_modules` is silent in Node's sense; a tool without any is an ES module.
+    pub(super) fn is_commonjs_package(&self, path: &Path) -> bool {
+        let in_package = path.components().any(|part| part.as_os_str() == "node_modules");
+        match self.manifests.get_closest_package_json(path) {
+            Ok(Some(manifest)) => manifest.typ == "commonjs" || (in_package && manifest.typ != "module"),
+            _ => in_package,
+        }
+    }
+
+    pub(super) fn source_map(&self, file_name: &str) -> Option<Vec<u8>> {
+        self.required_source_maps.borrow().get(file_name).cloned()
+    }
+}
+
+/// Reads what `require` asks for.
+struct RequireLoader {
+    services: Rc<NodeServices>,
+    tsconfigs: tsconfig::Cache,
+}
+
+impl NodeRequireLoader for RequireLoader {
+    fn ensure_read_permission<'a>(
+        &self,
+        permissions: &mut PermissionsContainer,
+        path: Cow<'a, Path>,
+    ) -> Result<Cow<'a, Path>, JsErrorBox> {
+        // Code of packages may always be read; anything else needs the tool's permission.
+        if path.components().any(|part| part.as_os_str() == "node_modules") {
+            return Ok(path);
+        }
+        permissions
+            .check_open(path, OpenAccessKind::ReadNoFollow, Some("require()"))
+            .map(deno_runtime::deno_permissions::CheckedPath::into_path)
+            .map_err(JsErrorBox::from_err)
+    }
+
+    fn load_text_file_lossy(&self, path: &Path) -> Result<FastString, JsErrorBox> {
+        let prepared = prepare_required(path, &self.tsconfigs)?;
+        if let (Some(map), Ok(url)) = (prepared.source_map, super::url_of(path)) {
+            let mut maps = self.services.required_source_maps.borrow_mut();
+            maps.insert(url.to_string(), map.clone());
+            maps.insert(path.display().to_string(), map);
+        }
+        Ok(prepared.code.into())
+    }
+
+    fn is_maybe_cjs(&self, specifier: &Url) -> Result<bool, PackageJsonLoadError> {
+        self.is_maybe_cjs_from_require(specifier)
+    }
+
+    fn is_maybe_cjs_from_require(&self, specifier: &Url) -> Result<bool, PackageJsonLoadError> {
+        let form = specifier
+            .to_file_path()
+            .map_or(Form::CommonJs, |path| form_of_file(&path, &self.services));
+        Ok(form == Form::CommonJs)
+    }
+}

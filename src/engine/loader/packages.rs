@@ -1,0 +1,31 @@
+//! The packages that haft itself provides to tools, unless one is installed above the tool.
+
+use std::path::Path;
+
+mod generated {
+    pub use crate::engine::snapshot::HOST_PACKAGES;
+}
+
+/// The module that stands for `specifier`, if haft provides it.
+pub(super) fn provided(specifier: &str) -> Option<&'static str> {
+    let table = generated::HOST_PACKAGES;
+    let found = table.binary_search_by(|(name, _)| (*name).cmp(specifier)).ok()?;
+    Some(table[found].1)
+}
+
+/// True if a `node_modules` at or above the importing file holds the package of `specifier`.
+pub(super) fn installed_above(specifier: &str, from: &Path) -> bool {
+    let package = package_name(specifier);
+    from.ancestors().skip(1).any(|directory| {
+        !directory.ends_with("node_modules") && directory.join("node_modules").join(package).is_dir()
+    })
+}
+
+/// `@scope/name/sub/path` → `@scope/name`, `name/sub` → `name`.
+fn package_name(specifier: &str) -> &str {
+    let slashes = if specifier.starts_with('@') { 2 } else { 1 };
+    match specifier.match_indices('/').nth(slashes - 1) {
+        Some((at, _)) => &specifier[..at],
+        None => specifier,
+    }
+}

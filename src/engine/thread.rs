@@ -1,0 +1,242 @@
+//! The thread on which an isolate lives, from its start to its end.
+//!
+//! One loop: take what was asked, let V8's event loop turn, sleep until either has something. A
+//! doomed isolate leaves the loop as soon as V8 returns, which termination makes it do.
+
+use std::ffi::c_void;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use deno_core::{PollEventLoopOptions, v8};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::EngineOptions;
+use super::boot::{Booted, Functions, boot};
+use super::isolate::{Ask, Message, Shared};
+use super::link::Link;
+
+/// Deep recursion of tools is V8's to refuse; this leaves room for it and for Rust below it.
+const STACK_SIZE: usize = 8 << 20;
+
+/// Starts the thread; gives V8's handle once the isolate is ready.
+pub(super) async fn start(
+    options: EngineOptions,
+    shared: Arc<Shared>,
+    inbox: mpsc::UnboundedReceiver<Message>,
+    gone: watch::Sender<bool>,
+) -> Result<v8::IsolateHandle, String> {
+    let (ready, booted) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("haft-isolate".into())
+        .stack_size(STACK_SIZE)
+        .spawn(move || {
+            live(&options, &shared, inbox, ready);
+            // Nobody may be listening any more.
+            let _ = gone.send(true);
+        })
+        .map_err(|error| format!("cannot start a thread for an isolate: {error}"))?;
+    booted
+        .await
+        .map_err(|_| "the isolate's thread ended while it started".to_owned())?
+}
+
+fn live(
+    options: &EngineOptions,
+    shared: &Arc<Shared>,
+    inbox: mpsc::UnboundedReceiver<Message>,
+    ready: oneshot::Sender<Result<v8::IsolateHandle, String>>,
+) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _ = ready.send(Err(format!("cannot start an event loop: {error}")));
+            return;
+        }
+    };
+    let link = Rc::new(Link::new(options.programs.clone(), options.log.clone()));
+    runtime.block_on(async {
+        let Booted { mut worker, functions } = match boot(options, link.clone()) {
+            Ok(booted) => booted,
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
+        guard_heap(worker.js_runtime.v8_isolate(), shared, options.heap_mb);
+        let handle = worker.js_runtime.v8_isolate().thread_safe_handle();
+        let _ = ready.send(Ok(handle));
+
+        let mut life = Life { worker: &mut worker, functions, link: link.clone(), shared, inbox };
+        std::future::poll_fn(|cx| life.turn(cx)).await;
+
+        let why = shared.doomed.get().map_or("the isolate was retired", String::as_str);
+        link.fail_all(why);
+        options.programs.kill_started_by(current_thread_id());
+    });
+}
+
+struct Life<'a> {
+    worker: &'a mut deno_runtime::worker::MainWorker,
+    functions: Functions,
+    link: Rc<Link>,
+    shared: &'a Arc<Shared>,
+    inbox: mpsc::UnboundedReceiver<Message>,
+}
+
+impl Life<'_> {
+    /// One turn of the loop. Ready when the isolate must end.
+    fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if self.shared.doomed.get().is_some() {
+                return Poll::Ready(());
+            }
+            match self.inbox.poll_recv(cx) {
+                Poll::Ready(Some(message)) => self.take(message),
+                Poll::Ready(None) => return Poll::Ready(()),
+                Poll::Pending => break,
+            }
+        }
+        // `Ready` means that nothing is pending, not that the isolate is done.
+        let options = PollEventLoopOptions::default();
+        if let Poll::Ready(Err(error)) = self.worker.js_runtime.poll_event_loop(cx, options) {
+            if self.shared.doomed.get().is_some() {
+                return Poll::Ready(());
+            }
+            self.link.report(&format!("an error that nobody caught: {error}"));
+            cx.waker().wake_by_ref();
+        }
+        let is_doomed = self.shared.doomed.get().is_some();
+        let is_done = self.shared.retired.load(Ordering::Acquire) && self.link.is_idle();
+        if is_doomed || is_done { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Ping(sender) => {
+                let _ = sender.send(());
+            }
+            Message::Abandon(id) => self.link.abandon(id),
+            Message::Ask(ask, slot) => {
+                if let (Some(id), Some(slot)) = (ask.id(), slot) {
+                    self.link.expect(id, slot);
+                }
+                self.perform(&ask);
+            }
+        }
+    }
+
+    fn perform(&mut self, ask: &Ask) {
+        let functions = &self.functions;
+        match ask {
+            Ask::Load { id, module, url } => {
+                self.link.loading(*id);
+                let function = functions.load.clone();
+                self.call(&function, &[Arg::Number(*id), Arg::Number(*module), Arg::Text(url)]);
+            }
+            Ask::Invoke { id, module, tool, call_id, arguments } => self.call(
+                &functions.invoke.clone(),
+                &[
+                    Arg::Number(*id),
+                    Arg::Number(*module),
+                    Arg::Number(*tool),
+                    Arg::Text(call_id),
+                    Arg::Text(arguments),
+                ],
+            ),
+            Ask::Check { id, module, tool, arguments } => self.call(
+                &functions.check.clone(),
+                &[Arg::Number(*id), Arg::Number(*module), Arg::Number(*tool), Arg::Text(arguments)],
+            ),
+            Ask::Cancel { id, reason } => {
+                self.call(&functions.cancel.clone(), &[Arg::Number(*id), Arg::Text(reason)]);
+            }
+            Ask::Session { id, event } => {
+                self.call(&functions.session.clone(), &[Arg::Number(*id), Arg::Text(event)]);
+            }
+        }
+    }
+
+    fn call(&mut self, function: &v8::Global<v8::Function>, args: &[Arg<'_>]) {
+        deno_core::scope!(scope, &mut self.worker.js_runtime);
+        v8::tc_scope!(scope, scope);
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            match arg.value(scope) {
+                Some(value) => values.push(value),
+                None => return self.link.report("a request is too large for V8"),
+            }
+        }
+        let function = v8::Local::new(scope, function);
+        let this = v8::undefined(scope);
+        function.call(scope, this.into(), &values);
+        if let Some(exception) = scope.exception()
+            && self.shared.doomed.get().is_none()
+        {
+            let text = exception.to_rust_string_lossy(scope);
+            self.link.report(&format!("haft's runtime threw: {text}"));
+        }
+    }
+}
+
+enum Arg<'a> {
+    Number(u32),
+    Text(&'a str),
+}
+
+impl Arg<'_> {
+    fn value<'s>(&self, scope: &v8::PinScope<'s, '_>) -> Option<v8::Local<'s, v8::Value>> {
+        match self {
+            Arg::Number(number) => Some(v8::Integer::new_from_unsigned(scope, *number).into()),
+            Arg::Text(text) => v8::String::new(scope, text).map(Into::into),
+        }
+    }
+}
+
+impl Ask {
+    fn id(&self) -> Option<u32> {
+        match self {
+            Ask::Load { id, .. } | Ask::Invoke { id, .. } | Ask::Check { id, .. } | Ask::Session { id, .. } => {
+                Some(*id)
+            }
+            Ask::Cancel { .. } => None,
+        }
+    }
+}
+
+/// What the heap's alarm needs. Lives as long as the process: V8 may ring until the very end.
+struct HeapAlarm {
+    shared: Arc<Shared>,
+    handle: v8::IsolateHandle,
+    limit_mb: u32,
+}
+
+/// Ends the isolate when its heap is full, instead of letting V8 end the process.
+fn guard_heap(isolate: &mut v8::OwnedIsolate, shared: &Arc<Shared>, limit_mb: u32) {
+    let alarm = Box::new(HeapAlarm {
+        shared: shared.clone(),
+        handle: isolate.thread_safe_handle(),
+        limit_mb,
+    });
+    isolate.add_near_heap_limit_callback(heap_is_full, Box::into_raw(alarm).cast());
+}
+
+extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
+    // SAFETY: `data` is the `HeapAlarm` that `guard_heap` leaked for this isolate.
+    let alarm = unsafe { &*data.cast::<HeapAlarm>() };
+    let _ = alarm.shared.doomed.set(format!(
+        "its isolate ran out of memory (the heap limit is {} MB)",
+        alarm.limit_mb
+    ));
+    alarm.handle.terminate_execution();
+    // Room to unwind in; the isolate is discarded right after.
+    current * 2
+}
+
+fn current_thread_id() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}

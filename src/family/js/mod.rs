@@ -1,0 +1,164 @@
+//! TypeScript and JavaScript modules: oh-my-pi's and pi's tools (spec omp).
+//!
+//! Knows what a module's description and errors mean; how a module runs is the engine's.
+
+mod frame;
+mod log;
+mod programs;
+mod runner;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Loaded;
+use crate::config::{Config, Permission, PermissionProfile};
+use crate::discover::Candidate;
+use crate::engine::{Access, Engine, EngineOptions, LoadFailure, Module};
+use crate::tool::{Problem, Tier, Tool};
+use runner::JsRunner;
+
+/// The engine for the modules of one host.
+pub(crate) fn engine(config: &Config) -> Engine {
+    Engine::new(EngineOptions {
+        cwd: config.cwd.clone(),
+        heap_mb: config.limits.heap_mb,
+        grace: config.limits.grace,
+        load_timeout: config.limits.load_timeout,
+        access: access(&config.permissions),
+        programs: Arc::new(programs::ChildPrograms),
+        log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
+    })
+}
+
+/// Loads one module. Whatever is wrong with it is a problem with the original's text, the place and
+/// the author's lines.
+pub(crate) async fn load(engine: &Engine, candidate: &Candidate) -> Loaded {
+    match describe(engine, candidate).await {
+        Ok((module, description)) => take_tools(module, description, candidate),
+        Err(problem) => Loaded { tools: Vec::new(), problems: vec![problem] },
+    }
+}
+
+async fn describe(
+    engine: &Engine,
+    candidate: &Candidate,
+) -> Result<(Module, Description), Problem> {
+    let path = &candidate.resolved;
+    let refused = |text: String| Problem::error(text).at(&candidate.path);
+    if is_declarative(path) {
+        return Err(refused(DECLARATIVE.into())
+            .hint("name a .ts or .js module; .md and .json files only describe tools"));
+    }
+    if !path.exists() {
+        let text = format!("Failed to load tool: Cannot find module '{}' imported from haft", path.display());
+        return Err(refused(text).hint("check the path; relative paths start at the working directory"));
+    }
+    let loaded = engine.load(path, candidate.query.as_deref()).await;
+    let (module, described) = loaded.map_err(|failure| match failure {
+        LoadFailure::Module(json) => {
+            let failure: Failure = serde_json::from_str(&json).unwrap_or_else(|_| Failure { error: json, stack: None });
+            frame::locate(refused(failure.error), failure.stack.as_deref())
+        }
+        LoadFailure::Engine(text) => refused(format!("Failed to load tool: {text}")),
+    })?;
+    let description = serde_json::from_str(&described)
+        .map_err(|error| refused(format!("Failed to load tool: its description cannot be read: {error}")))?;
+    Ok((module, description))
+}
+
+const DECLARATIVE: &str =
+    "Declarative tool files (.md, .json) cannot be loaded as executable modules";
+
+fn is_declarative(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "md" || extension == "json")
+}
+
+fn take_tools(module: Module, description: Description, candidate: &Candidate) -> Loaded {
+    let mut loaded = Loaded::default();
+    for element in description.tools {
+        match element {
+            Element::Tool(described) => {
+                let runner = JsRunner::new(module.clone(), described.index, described.name.clone());
+                loaded.tools.push((described.into_tool(candidate), Arc::new(runner)));
+            }
+            Element::Refused { error, name } => {
+                let mut problem = Problem::error(error).at(&candidate.path);
+                problem.tool_name = name;
+                loaded.problems.push(problem);
+            }
+        }
+    }
+    loaded
+}
+
+/// What `30_load.ts` answers.
+#[derive(Deserialize)]
+struct Description {
+    tools: Vec<Element>,
+}
+
+// Made by our own runtime, never by a user: there are no bad messages to fear.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Element {
+    Refused { error: String, name: Option<String> },
+    Tool(Described),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Described {
+    index: u32,
+    name: String,
+    label: Option<String>,
+    description: String,
+    input_schema: Value,
+    approval: Option<Tier>,
+    hidden: bool,
+    strict: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    error: String,
+    stack: Option<String>,
+}
+
+impl Described {
+    fn into_tool(self, candidate: &Candidate) -> Tool {
+        Tool {
+            label: self.label.unwrap_or_else(|| self.name.clone()),
+            name: self.name,
+            description: self.description,
+            input_schema: self.input_schema,
+            output_schema: None,
+            // A tool that says nothing may do anything (spec omp 10).
+            approval: self.approval.unwrap_or(Tier::Exec),
+            hidden: self.hidden,
+            strict: self.strict,
+            trusted: true,
+            source: candidate.source.clone(),
+        }
+    }
+}
+
+fn access(profile: &PermissionProfile) -> Access {
+    let list = |permission: &Permission| match permission {
+        Permission::All => Some(Vec::new()),
+        Permission::None => None,
+        Permission::List(entries) => Some(entries.clone()),
+    };
+    Access {
+        env: list(&profile.env),
+        ffi: list(&profile.ffi),
+        import: list(&profile.import),
+        net: list(&profile.net),
+        read: list(&profile.read),
+        run: list(&profile.run),
+        sys: list(&profile.sys),
+        write: list(&profile.write),
+    }
+}

@@ -1,0 +1,137 @@
+//! `pi.exec` on the process room: the request and the answer of `js-runtime/11_exec.ts`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Programs;
+use crate::process::{Captured, End, Environment, Finished, Spawn, SpawnError, Stdin};
+
+/// Starts real programs.
+pub(super) struct ChildPrograms;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    command: String,
+    args: Vec<String>,
+    cwd: PathBuf,
+    timeout_ms: Option<f64>,
+    env: Option<BTreeMap<String, Option<String>>>,
+    input: Option<String>,
+    input_bytes: Option<Vec<u8>>,
+}
+
+#[derive(Default, Serialize)]
+struct Answer {
+    stdout: String,
+    stderr: String,
+    code: i32,
+    killed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ExecError>,
+}
+
+#[derive(Serialize)]
+struct ExecError {
+    code: String,
+    message: String,
+    /// The original throws a TypeError.
+    #[serde(rename = "type")]
+    is_type_error: bool,
+}
+
+impl Programs for ChildPrograms {
+    fn exec(
+        &self,
+        request: String,
+        cancel: CancellationToken,
+    ) -> Pin<Box<dyn Future<Output = String> + Send>> {
+        Box::pin(async move {
+            let answer = run(&request, &cancel).await;
+            serde_json::to_string(&answer).expect("an answer of strings and numbers is JSON")
+        })
+    }
+
+    fn kill_started_by(&self, thread_id: i32) {
+        crate::process::kill_children_of_thread(thread_id);
+    }
+}
+
+async fn run(request: &str, cancel: &CancellationToken) -> Answer {
+    let request: Request = match serde_json::from_str(request) {
+        Ok(request) => request,
+        Err(error) => return refused("ERR_INVALID_ARG_VALUE", error.to_string(), true),
+    };
+    match spawn(request).run(cancel).await {
+        Ok(finished) => answer(&finished),
+        Err(error) => {
+            let is_type_error = matches!(error, SpawnError::Nul { .. });
+            refused(&error.code(), error.to_string(), is_type_error)
+        }
+    }
+}
+
+fn spawn(request: Request) -> Spawn {
+    let mut env = Environment::inherit();
+    for (name, value) in request.env.unwrap_or_default() {
+        env = match value {
+            Some(value) => env.with(name, value),
+            None => env.without(name),
+        };
+    }
+    let input = request.input.map(String::into_bytes).or(request.input_bytes);
+    Spawn {
+        // A relative directory starts at the process's own, as in the original.
+        cwd: Some(request.cwd),
+        env,
+        stdin: input.map_or(Stdin::Empty, Stdin::Bytes),
+        deadline: request
+            .timeout_ms
+            .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
+        ..Spawn::new(request.command, request.args)
+    }
+}
+
+fn answer(finished: &Finished) -> Answer {
+    let code = match finished.end {
+        // A program that handled the signal keeps its own code, unless that looks like success.
+        End::TimedOut(_) | End::Cancelled(_) => stopped_code(finished.end),
+        end => end.shell_code(),
+    };
+    Answer {
+        stdout: shown(&finished.stdout),
+        stderr: shown(&finished.stderr),
+        code,
+        killed: finished.end.was_stopped(),
+        error: None,
+    }
+}
+
+fn stopped_code(end: End) -> i32 {
+    use crate::process::Exit;
+    match end {
+        End::Cancelled(Some(Exit::Code(code))) if code != 0 => code,
+        end => end.shell_code(),
+    }
+}
+
+/// The output, with a line that says what is missing where the cap cut it.
+fn shown(captured: &Captured) -> String {
+    if captured.dropped == 0 {
+        return captured.text();
+    }
+    let (head, tail) = captured.parts();
+    format!("{head}\n[haft: {} bytes of output dropped]\n{tail}", captured.dropped)
+}
+
+fn refused(code: &str, message: String, is_type_error: bool) -> Answer {
+    Answer {
+        error: Some(ExecError { code: code.to_owned(), message, is_type_error }),
+        ..Answer::default()
+    }
+}

@@ -1,0 +1,109 @@
+//! Calls one tool of one module, and reads what came back.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::engine::{Ended, Lost, Module};
+use crate::error::{Error, ErrorKind};
+use crate::tool::{Block, Call, CallCtx, Outcome, Runner, Stopped};
+
+/// Runs the tool at `index` of `module`.
+pub(super) struct JsRunner {
+    module: Module,
+    index: u32,
+    name: String,
+}
+
+impl JsRunner {
+    pub(super) fn new(module: Module, index: u32, name: String) -> Self {
+        JsRunner { module, index, name }
+    }
+
+    fn lost(&self, Lost(why): Lost) -> Error {
+        Error::new(
+            ErrorKind::IsolateLost,
+            format!("the call of `{}` was lost: {why}", self.name),
+        )
+        .with_hint("call it again: its module is loaded afresh")
+    }
+
+    fn killed(&self, why: Stopped, duration: Duration) -> Outcome {
+        let after = duration.as_secs_f64();
+        let reason = match why {
+            Stopped::Deadline => "its time was up",
+            Stopped::Cancelled => "it was cancelled",
+            Stopped::Discarded => "it ran away",
+            Stopped::HostShutdown => "the host is shutting down",
+        };
+        let mut outcome = Outcome::failure(
+            format!("Tool `{}` was killed after {after:.1} s: {reason}, and it did not end by itself", self.name),
+            duration,
+        );
+        outcome.stopped = Some(why);
+        outcome
+    }
+}
+
+#[async_trait]
+impl Runner for JsRunner {
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        match self.module.check(self.index, &call.arguments).await {
+            Ended::Result(..) => Ok(()),
+            Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
+            Ended::Lost(lost) => Err(self.lost(lost)),
+            Ended::Killed(why) => Err(Error::new(
+                ErrorKind::Stopped(why),
+                format!("checking the arguments of `{}` was stopped", self.name),
+            )),
+        }
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        let started = Instant::now();
+        let ended = self
+            .module
+            .invoke(self.index, &call.id, &call.arguments, &ctx)
+            .await;
+        let duration = started.elapsed();
+        match ended {
+            Ended::Result(text, stopped) => read_result(&text, duration, stopped),
+            Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
+            Ended::Killed(why) => Ok(self.killed(why, duration)),
+            Ended::Lost(lost) => Err(self.lost(lost)),
+        }
+    }
+}
+
+/// What `25_result.ts` writes.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    content: Vec<Block>,
+    #[serde(default)]
+    details: Value,
+    #[serde(default)]
+    is_error: bool,
+    #[serde(default)]
+    useless: bool,
+}
+
+fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Result<Outcome, Error> {
+    let written: Written = serde_json::from_str(text).map_err(|error| {
+        Error::new(ErrorKind::Internal, format!("the runtime wrote a result that cannot be read: {error}"))
+    })?;
+    let details = match written.details {
+        Value::Null => Value::Object(Map::new()),
+        details => details,
+    };
+    Ok(Outcome {
+        content: written.content,
+        details,
+        is_error: written.is_error,
+        useless: written.useless,
+        duration,
+        stopped,
+    })
+}

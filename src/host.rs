@@ -1,0 +1,209 @@
+//! The whole of haft behind one handle: find tools, list them, call them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::discover::{self, Candidate, Scan};
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind};
+use crate::execute::execute;
+use crate::family::{Loaded as FamilyLoaded, js};
+use crate::registry::{Builder, Catalog, Entry};
+use crate::tool::{Call, Event, Outcome, Problem};
+use crate::trust;
+
+/// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
+#[derive(Clone)]
+pub struct Host(Arc<Inner>);
+
+struct Inner {
+    config: Config,
+    engine: Engine,
+    /// The catalog once it was made. Held while it is made: one load at a time.
+    catalog: Mutex<Option<Arc<Catalog>>>,
+    /// Fires when the host shuts down; every call's token is its child.
+    closing: CancellationToken,
+}
+
+/// What became of paths that were loaded by name.
+pub struct Loaded {
+    /// The tools that can be called now.
+    pub entries: Vec<Arc<Entry>>,
+    /// What is wrong with the rest; the message is the loader's exact text.
+    pub problems: Vec<Problem>,
+}
+
+/// A call on its way. Dropping it cancels the call.
+pub struct RunningCall {
+    /// What happens, in order. Ends when the call does.
+    pub events: mpsc::UnboundedReceiver<Event>,
+    cancel: CancellationToken,
+    task: JoinHandle<Result<Outcome, Error>>,
+    is_detached: bool,
+}
+
+impl Host {
+    /// A host with this configuration.
+    pub fn new(config: Config) -> Host {
+        Host(Arc::new(Inner {
+            engine: js::engine(&config),
+            config,
+            catalog: Mutex::default(),
+            closing: CancellationToken::new(),
+        }))
+    }
+
+    /// What the host goes by.
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// All tools. The first use looks for them and loads them; later ones give the same catalog.
+    pub async fn catalog(&self) -> Arc<Catalog> {
+        let mut slot = self.0.catalog.lock().await;
+        if let Some(catalog) = &*slot {
+            return catalog.clone();
+        }
+        let catalog = Arc::new(self.load_all().await);
+        *slot = Some(catalog.clone());
+        catalog
+    }
+
+    /// Loads modules by name and adds their tools to the catalog. Nothing else is looked for.
+    pub async fn load_paths(&self, paths: &[String]) -> Loaded {
+        let mut slot = self.0.catalog.lock().await;
+        let existing = slot.as_deref().cloned().unwrap_or_default();
+        let scan = discover::given(&self.0.config, paths);
+        let mut builder = self.builder(existing);
+        let mut result = Loaded { entries: Vec::new(), problems: scan.problems };
+        for candidate in &scan.candidates {
+            let loaded = js::load(&self.0.engine, candidate).await;
+            let (entries, problems) = builder.add(candidate, loaded);
+            result.entries.extend(entries);
+            result.problems.extend(problems);
+        }
+        *slot = Some(Arc::new(builder.finish()));
+        result
+    }
+
+    /// Starts a call. `timeout` overrides the configured one.
+    pub fn call(&self, call: Call, timeout: Option<Duration>) -> RunningCall {
+        let (sender, events) = mpsc::unbounded_channel();
+        let cancel = self.0.closing.child_token();
+        let timeout = timeout.or(self.0.config.limits.call_timeout);
+        let (host, token) = (self.clone(), cancel.clone());
+        let task = tokio::spawn(async move {
+            let entry = host.entry(&call.tool).await?;
+            execute(entry.runner.clone(), call, timeout, token, sender).await
+        });
+        RunningCall { events, cancel, task, is_detached: false }
+    }
+
+    /// Checks a call's arguments without running anything.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSuchTool`] or [`ErrorKind::BadArguments`] with every problem in the text.
+    pub async fn validate(&self, call: &Call) -> Result<(), Error> {
+        self.entry(&call.tool).await?.runner.check(call).await
+    }
+
+    /// Tells every tool's `onSession`. `event` is the JSON of `{event, branch?, entries?}`.
+    pub async fn session_event(&self, event: &RawValue) {
+        self.catalog().await;
+        self.0.engine.session_event(event.get()).await;
+    }
+
+    /// Cancels what runs and ends everything that was started.
+    pub async fn shutdown(&self) {
+        self.0.closing.cancel();
+        self.0.engine.shutdown().await;
+    }
+
+    async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
+        let catalog = self.catalog().await;
+        catalog
+            .find(name)
+            .cloned()
+            .ok_or_else(|| no_such_tool(name, &catalog))
+    }
+
+    async fn load_all(&self) -> Catalog {
+        let Scan { candidates, problems, looked_at } = discover::scan(&self.0.config);
+        let start = Catalog { entries: Vec::new(), problems, looked_at };
+        let mut builder = self.builder(start);
+        // What may not run must not take a name from what may.
+        let (trusted, untrusted): (Vec<_>, Vec<_>) =
+            candidates.iter().partition(|candidate| self.may_run(candidate));
+        for candidate in trusted {
+            builder.add(candidate, js::load(&self.0.engine, candidate).await);
+        }
+        for candidate in untrusted {
+            let loaded: FamilyLoaded = trust::untrusted(candidate);
+            builder.add(candidate, loaded);
+        }
+        builder.finish()
+    }
+
+    fn may_run(&self, candidate: &Candidate) -> bool {
+        self.0.config.trust_project || !candidate.needs_trust()
+    }
+
+    fn builder(&self, existing: Catalog) -> Builder<'_> {
+        let config = &self.0.config;
+        Builder::new(existing, &config.built_in_tool_names, &config.rename)
+    }
+}
+
+impl RunningCall {
+    /// Cancelling it asks the call to end: first politely, then not.
+    pub fn cancel_token(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+
+    /// The next event; nothing when the call has ended.
+    pub async fn next_event(&mut self) -> Option<Event> {
+        self.events.recv().await
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// When the tool could not be run. A stopped call is an outcome that says so.
+    pub async fn outcome(mut self) -> Result<Outcome, Error> {
+        let result = (&mut self.task).await;
+        self.is_detached = true;
+        result.unwrap_or_else(|error| {
+            Err(Error::new(ErrorKind::Internal, format!("the call's task failed: {error}")))
+        })
+    }
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        if !self.is_detached {
+            self.cancel.cancel();
+        }
+    }
+}
+
+fn no_such_tool(name: &str, catalog: &Catalog) -> Error {
+    // The words are the original's (spec omp 7).
+    let nearest = catalog.nearest(name);
+    let suffix = match nearest.as_slice() {
+        [] => String::new(),
+        [one] => format!(". Did you mean {one}?"),
+        several => format!(". Closest available: {}", several.join(", ")),
+    };
+    let error = Error::new(ErrorKind::NoSuchTool, format!("Tool {name} not found{suffix}"));
+    if catalog.entries.is_empty() {
+        error.with_hint("no tools were found; `haft doctor` shows where haft looked")
+    } else {
+        error
+    }
+}

@@ -1,0 +1,47 @@
+//! haft, the tool host: finds the tools people write for LLM agents, whatever they are written in,
+//! and runs them safely and fast for any agent.
+//!
+//! Start with [`Host`]: make one from a [`Config`], look at its [`Catalog`], call a tool.
+
+#![warn(missing_docs)]
+
+mod error;
+mod tool;
+
+mod engine;
+#[doc(hidden)]
+pub mod process;
+
+mod config;
+#[doc(hidden)]
+pub mod discover;
+mod family;
+mod trust;
+
+mod registry;
+
+mod execute;
+
+mod host;
+
+mod render;
+mod surface;
+mod telemetry;
+
+pub use config::{
+    Config, Env, Flags, Limits, Permission, PermissionProfile, Roots, parse_duration,
+};
+pub use discover::{LookedAt, Verdict};
+pub use error::{Error, ErrorKind};
+pub use host::{Host, Loaded, RunningCall};
+pub use registry::{Catalog, Entry};
+pub use tool::{
+    Block, Call, CallCtx, Event, Family, Level, Outcome, Problem, Progress, Runner, Severity,
+    Source, Stopped, Tier, Tool, Updates,
+};
+
+/// What the `haft` program does with its arguments. For the binary only.
+#[doc(hidden)]
+pub mod program {
+    pub use crate::surface::cli::run;
+}

@@ -1,0 +1,77 @@
+//! Keeps a bounded part of an endless output.
+//!
+//! What does not fit is counted and dropped, never buffered and never refused: the writer must not
+//! be blocked, nor killed by SIGPIPE, because we have seen enough.
+
+use std::collections::VecDeque;
+
+use crate::process::finished::Captured;
+
+/// How much of an output is kept, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The first so many.
+    Head(usize),
+    /// The first `head` and the last `tail`.
+    HeadAndTail {
+        /// How many from the beginning.
+        head: usize,
+        /// How many from the end.
+        tail: usize,
+    },
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self::Head(10 * 1024 * 1024)
+    }
+}
+
+pub(super) struct Capture {
+    head_room: usize,
+    tail_room: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    dropped: u64,
+}
+
+impl Capture {
+    pub(super) fn new(keep: Keep) -> Self {
+        let (head_room, tail_room) = match keep {
+            Keep::Head(head) => (head, 0),
+            Keep::HeadAndTail { head, tail } => (head, tail),
+        };
+        Self {
+            head_room,
+            tail_room,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            dropped: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let fits = (self.head_room - self.head.len()).min(bytes.len());
+        let (head, rest) = bytes.split_at(fits);
+        self.head.extend_from_slice(head);
+
+        let (skipped, tail) = rest.split_at(rest.len() - rest.len().min(self.tail_room));
+        let pushed_out = (self.tail.len() + tail.len()).saturating_sub(self.tail_room);
+        self.tail.drain(..pushed_out);
+        self.tail.extend(tail);
+        self.dropped += (skipped.len() + pushed_out) as u64;
+    }
+
+    pub(super) fn into_captured(self) -> Captured {
+        let mut bytes = self.head;
+        let gap = (self.dropped > 0).then_some(bytes.len());
+        let (front, back) = self.tail.as_slices();
+        bytes.extend_from_slice(front);
+        bytes.extend_from_slice(back);
+        Captured {
+            bytes,
+            dropped: self.dropped,
+            gap,
+        }
+    }
+}

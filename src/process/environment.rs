@@ -1,0 +1,96 @@
+//! What a child sees of the environment: a base, then changes by name.
+//!
+//! Which names a family lets through is the family's to say. The hard thing is small but easy to
+//! get wrong: an allowed name that is not set stays unset, it does not become empty.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// The environment of a child. The changes are applied after the base, so they work on all three.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    base: Base,
+    changes: BTreeMap<OsString, Option<OsString>>,
+}
+
+#[derive(Debug, Clone)]
+enum Base {
+    Inherited,
+    Only(Vec<OsString>),
+    Empty,
+}
+
+impl Environment {
+    /// Everything that we have.
+    pub fn inherit() -> Self {
+        Self::from_base(Base::Inherited)
+    }
+
+    /// Of what we have, only these names.
+    pub fn allow<N: Into<OsString>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self::from_base(Base::Only(names.into_iter().map(Into::into).collect()))
+    }
+
+    /// Nothing of what we have, only these variables.
+    pub fn explicit<N: Into<OsString>, V: Into<OsString>>(
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        variables
+            .into_iter()
+            .fold(Self::from_base(Base::Empty), |env, (name, value)| {
+                env.with(name, value)
+            })
+    }
+
+    /// The same with one variable set.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.changes.insert(name.into(), Some(value.into()));
+        self
+    }
+
+    /// The same with one variable removed.
+    #[must_use]
+    pub fn without(mut self, name: impl Into<OsString>) -> Self {
+        self.changes.insert(name.into(), None);
+        self
+    }
+
+    fn from_base(base: Base) -> Self {
+        Self {
+            base,
+            changes: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn resolve(&self) -> Resolved {
+        let mut variables: BTreeMap<OsString, OsString> = match &self.base {
+            Base::Inherited => std::env::vars_os().collect(),
+            Base::Only(names) => names
+                .iter()
+                .filter_map(|name| Some((name.clone(), std::env::var_os(name)?)))
+                .collect(),
+            Base::Empty => BTreeMap::new(),
+        };
+        for (name, value) in &self.changes {
+            match value {
+                Some(value) => variables.insert(name.clone(), value.clone()),
+                None => variables.remove(name),
+            };
+        }
+        Resolved(variables)
+    }
+}
+
+/// The variables as the child will have them.
+pub(super) struct Resolved(BTreeMap<OsString, OsString>);
+
+impl Resolved {
+    pub(super) fn path(&self) -> Option<&OsStr> {
+        self.0.get(OsStr::new("PATH")).map(OsString::as_os_str)
+    }
+
+    pub(super) fn into_pairs(self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.0.into_iter()
+    }
+}

@@ -1,0 +1,101 @@
+//! Why a program could not be started.
+//!
+//! How a started program ended is never an error of this room. The texts are those that tools
+//! written for omp already match on, so they are the one place where ours are not lowercase.
+
+use std::path::PathBuf;
+
+use nix::errno::Errno;
+
+/// A program that could not be started. Nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// No folder of the child's `PATH` has such a program.
+    #[error("Executable not found in $PATH: \"{program}\"")]
+    NotFound {
+        /// The name as it was asked for.
+        program: String,
+    },
+    /// The working directory cannot be entered; most often it is missing.
+    #[error("{}: {}, posix_spawn '{program}'", code(.source), text(.source))]
+    Cwd {
+        /// The program as it was asked for.
+        program: String,
+        /// The directory.
+        cwd: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is there but may not be executed.
+    #[error("EACCES: permission denied, posix_spawn '{program}'")]
+    PermissionDenied {
+        /// The program as it was asked for.
+        program: String,
+    },
+    /// A text for the system has a NUL byte inside.
+    #[error("{place} must be without null bytes")]
+    Nul {
+        /// Where the byte is.
+        place: NulPlace,
+    },
+    /// The system refused for another reason: a path without a file, too many arguments, no
+    /// interpreter, no memory.
+    #[error("{}: {}, posix_spawn '{program}'", code(.source), text(.source))]
+    System {
+        /// The program as it was asked for.
+        program: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Where a NUL byte was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NulPlace {
+    /// In the program's name.
+    Program,
+    /// In the argument with this index; the first after the program is 0.
+    Argument(usize),
+    /// In the working directory.
+    Cwd,
+    /// In this variable of the environment.
+    Variable(String),
+}
+
+impl std::fmt::Display for NulPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Program => f.write_str("the program's name"),
+            Self::Argument(index) => write!(f, "the argument 'args[{index}]'"),
+            Self::Cwd => f.write_str("the working directory"),
+            Self::Variable(name) => write!(f, "the variable '{}'", name.escape_debug()),
+        }
+    }
+}
+
+impl SpawnError {
+    /// The code as Node spells it: `ENOENT`, `EACCES`, `E2BIG`, `ERR_INVALID_ARG_VALUE`.
+    pub fn code(&self) -> String {
+        match self {
+            Self::NotFound { .. } => "ENOENT".to_owned(),
+            Self::PermissionDenied { .. } => "EACCES".to_owned(),
+            Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
+            Self::Cwd { source, .. } | Self::System { source, .. } => code(source),
+        }
+    }
+}
+
+fn errno(source: &std::io::Error) -> Errno {
+    source
+        .raw_os_error()
+        .map_or(Errno::UnknownErrno, Errno::from_raw)
+}
+
+fn code(source: &std::io::Error) -> String {
+    // The debug form of the enum is the name of the constant.
+    format!("{:?}", errno(source))
+}
+
+fn text(source: &std::io::Error) -> String {
+    errno(source).desc().to_lowercase()
+}

@@ -1,0 +1,206 @@
+//! Starts one program with `posix_spawn`: no copy of our page tables, a session of its own.
+//!
+//! It knows nothing of waiting or of output. The hard thing is what must happen between the start
+//! and the exec, for which there is no safe call. A folder other than ours is entered on a thread
+//! that has unshared its working directory from ours. Limits are set by a shell that then becomes
+//! the program, and so is the folder where a container forbids to unshare (Docker's default profile
+//! does). Setting limits from outside, right after the start, was tried: the child wins that race.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, mpsc};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
+use nix::sys::signal::SigSet;
+use rustix::fs::Access;
+use rustix::process::Pid;
+use tokio::sync::oneshot;
+
+use crate::process::error::SpawnError;
+use crate::process::leader::Leader;
+use crate::process::order::{Order, Refusal};
+use crate::process::{Limits, ground};
+
+/// The last pause before a busy file is given up. See [`launch`].
+const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
+
+/// The child's ends of its three streams.
+pub(super) struct Ends {
+    pub(super) stdin: OwnedFd,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+/// Starts the program; the child's ends are closed on our side when this returns.
+///
+/// A file that was written a moment ago can be "busy": another thread's child, between its start
+/// and its exec, still holds the writer's descriptor. That passes within milliseconds, so it is
+/// tried again.
+pub(super) async fn launch(order: Order, ends: Ends) -> Result<Leader, SpawnError> {
+    let job = Arc::new((order, ends));
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let refusal = match attempt(&job).await {
+            Ok(leader) => return Ok(leader),
+            Err(refusal) => refusal,
+        };
+        if !matches!(refusal, Refusal::Exec(Errno::ETXTBSY)) || pause > LAST_BUSY_PAUSE {
+            return Err(job.0.refused(refusal));
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+}
+
+async fn attempt(job: &Arc<(Order, Ends)>) -> Result<Leader, Refusal> {
+    let (order, ends) = &**job;
+    if order.limits != Limits::default() {
+        return through_shell(order, ends);
+    }
+    if order.cwd.is_none() {
+        return posix(order, &order.file, &order.arguments, ends);
+    }
+    let Some(thread) = &*WANDERER else {
+        return through_shell(order, ends);
+    };
+    let (answer, answered) = oneshot::channel();
+    let job = Arc::clone(job);
+    let errand: Errand = Box::new(move || {
+        let (order, ends) = &*job;
+        let result = from_folder(order, ends);
+        // Our copy of the child's ends goes first, or the pipes would not end with the child.
+        drop(job);
+        // For a caller that is gone the leader is dropped here, and that kills it.
+        drop(answer.send(result));
+    });
+    let gone = |_| Refusal::Exec(Errno::EAGAIN);
+    thread.send(errand).map_err(gone)?;
+    answered.await.map_err(|_| Refusal::Exec(Errno::EAGAIN))?
+}
+
+type Errand = Box<dyn FnOnce() + Send>;
+
+/// The thread with a working directory of its own; `None` where the system forbids that.
+static WANDERER: LazyLock<Option<mpsc::Sender<Errand>>> = LazyLock::new(|| {
+    let (errands, inbox) = mpsc::channel::<Errand>();
+    let (ready, is_ready) = mpsc::channel();
+    std::thread::Builder::new()
+        .name("haft-launch".to_owned())
+        .spawn(move || {
+            let unshared = unshare(CloneFlags::CLONE_FS);
+            let refused = unshared.is_err();
+            if ready.send(unshared).is_ok() && !refused {
+                inbox.into_iter().for_each(|errand| errand());
+            }
+        })
+        .ok()?;
+    match is_ready.recv().ok()? {
+        Ok(()) => Some(errands),
+        Err(errno) => {
+            tracing::debug!(%errno, "no thread with its own working directory: a shell enters it");
+            None
+        }
+    }
+});
+
+/// Runs on the thread with a working directory of its own.
+fn from_folder(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
+    let enter = |folder: &Path| {
+        rustix::process::chdir(folder)
+            .map_err(|errno| Refusal::Cwd(Errno::from_raw(errno.raw_os_error())))
+    };
+    enter(order.cwd.as_deref().unwrap_or(Path::new("/")))?;
+    let started = posix(order, &order.file, &order.arguments, ends);
+    // Staying there would keep the folder's disk busy.
+    enter(Path::new("/")).and(started)
+}
+
+/// What the system would refuse is asked for before, since the shell could only exit with 126.
+/// Only a file that is no program (ENOEXEC) ends differently: the shell takes it for a script.
+fn through_shell(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
+    let folder = order.cwd.as_deref().unwrap_or(Path::new("."));
+    may_execute(&folder.join(".")).map_err(Refusal::Cwd)?;
+    let file = folder.join(OsStr::from_bytes(order.file.to_bytes()));
+    may_execute(&file).map_err(Refusal::Exec)?;
+    if file.is_dir() {
+        return Err(Refusal::Exec(Errno::EACCES));
+    }
+    let folder = folder.as_os_str().as_bytes();
+    let c_string = |bytes: &[u8]| CString::new(bytes).expect("an order holds no NUL byte");
+    let mut arguments = vec![
+        c"sh".into(),
+        c"-c".into(),
+        c_string(shell_script(order.limits).as_bytes()),
+        c_string(folder),
+        order.file.clone(),
+    ];
+    arguments.extend_from_slice(&order.arguments[1..]);
+    posix(order, c"/bin/sh", &arguments, ends)
+}
+
+/// Sets the limits, enters the folder `$0`, becomes the rest. A limit that cannot be set is one
+/// that is lower already.
+fn shell_script(limits: Limits) -> String {
+    let mut script = String::new();
+    if let Some(bytes) = limits.address_space {
+        script += &format!("ulimit -v {} 2>&-; ", (bytes / 1024).max(1));
+    }
+    if let Some(seconds) = limits.cpu_seconds {
+        let hard = seconds.saturating_add(1);
+        script += &format!("ulimit -St {seconds} 2>&-; ulimit -Ht {hard} 2>&-; ");
+    }
+    script + "cd -- \"$0\" && exec \"$@\""
+}
+
+fn may_execute(path: &Path) -> Result<(), Errno> {
+    rustix::fs::access(path, Access::EXEC_OK).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
+}
+
+fn posix(
+    order: &Order,
+    file: &CStr,
+    arguments: &[CString],
+    ends: &Ends,
+) -> Result<Leader, Refusal> {
+    let pid = (|| {
+        posix_spawn(
+            file,
+            &streams(ends)?,
+            &fresh_session()?,
+            arguments,
+            &order.environment,
+        )
+    })()
+    .map_err(Refusal::Exec)?;
+    let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
+    Ok(Leader::new(pid))
+}
+
+/// A session of its own, every signal at its default, none blocked.
+fn fresh_session() -> nix::Result<PosixSpawnAttr> {
+    // nix has no name for this flag; both C libraries on Linux know it.
+    let session = PosixSpawnFlags::from_bits_retain(i32::from(nix::libc::POSIX_SPAWN_SETSID));
+    let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_flags(session | signals)?;
+    attributes.set_sigdefault(&SigSet::all())?;
+    attributes.set_sigmask(&SigSet::empty())?;
+    Ok(attributes)
+}
+
+/// The child's ends as 0, 1 and 2, and nothing else.
+fn streams(ends: &Ends) -> nix::Result<PosixSpawnFileActions> {
+    let mut actions = PosixSpawnFileActions::init()?;
+    actions.add_dup2(ends.stdin.as_raw_fd(), 0)?;
+    actions.add_dup2(ends.stdout.as_raw_fd(), 1)?;
+    actions.add_dup2(ends.stderr.as_raw_fd(), 2)?;
+    for descriptor in ground::inherited_descriptors() {
+        actions.add_close(*descriptor)?;
+    }
+    Ok(actions)
+}

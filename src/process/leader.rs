@@ -1,0 +1,83 @@
+//! The first process of a tree: signalled as a group, reaped once.
+//!
+//! The hard thing: a process number is ours only until it is reaped. So the leader stays unreaped
+//! until its call has ended; no signal of ours can ever meet a stranger's group. A leader that is
+//! dropped before that is killed with its tree, and reaped on a thread of its own, since the
+//! runtime may be gone by then.
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
+};
+
+use crate::process::finished::Exit;
+use crate::process::strays::Strays;
+
+pub(super) struct Leader {
+    pid: Pid,
+    reaped: bool,
+}
+
+impl Leader {
+    pub(super) fn new(pid: Pid) -> Self {
+        Self { pid, reaped: false }
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Whether it has ended; it is not reaped by this.
+    pub(super) fn has_ended(&self) -> bool {
+        !matches!(self.peek(), Ok(None))
+    }
+
+    /// Sends a signal to everything that is still in its group.
+    pub(super) fn signal(&self, signal: Signal) {
+        // If something else in this program reaped it, the number is no longer ours.
+        if !self.reaped && self.peek() != Err(Errno::CHILD) {
+            // The only failures left are "nobody there" and "changed its user": both final.
+            let _ = kill_process_group(self.pid, signal);
+        }
+    }
+
+    /// How it ended; `None` while it runs, and if something else reaped it.
+    pub(super) fn reap(&mut self) -> Option<Exit> {
+        let status = wait(self.pid, WaitIdOptions::NOHANG);
+        self.reaped = !matches!(status, Ok(None));
+        exit_of(&status.ok()??)
+    }
+
+    fn peek(&self) -> Result<Option<()>, Errno> {
+        let options = WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        wait(self.pid, options).map(|status| status.map(drop))
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        if !self.has_ended() {
+            Strays::below(self.pid).signal(Signal::KILL);
+            self.signal(Signal::KILL);
+        }
+        if self.reap().is_none() && !self.reaped {
+            let pid = self.pid;
+            let reaper = std::thread::Builder::new().name("haft-reap".to_owned());
+            if let Err(error) = reaper.spawn(move || wait(pid, WaitIdOptions::empty())) {
+                tracing::warn!(%error, "no thread to reap a killed child");
+            }
+        }
+    }
+}
+
+fn wait(pid: Pid, options: WaitIdOptions) -> Result<Option<WaitIdStatus>, Errno> {
+    rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options | WaitIdOptions::EXITED))
+}
+
+fn exit_of(status: &WaitIdStatus) -> Option<Exit> {
+    let code = status.exit_status().map(Exit::Code);
+    code.or_else(|| status.terminating_signal().map(Exit::Signal))
+}

@@ -1,0 +1,111 @@
+//! A `Spawn` in the system's own types: the file found, no NUL byte anywhere, one list of variables.
+//!
+//! It starts nothing. All that can be refused without the system is refused here, so that a call
+//! with bad data never creates a process.
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+
+use crate::process::environment::Resolved;
+use crate::process::error::{NulPlace, SpawnError};
+use crate::process::lookup::{self, Miss};
+use crate::process::{Limits, Spawn};
+
+/// Everything that the system needs.
+pub(super) struct Order {
+    /// The program as it was asked for, for people.
+    program: String,
+    pub(super) file: CString,
+    /// With the program's name first.
+    pub(super) arguments: Vec<CString>,
+    pub(super) environment: Vec<CString>,
+    /// Absolute, and only if it is not ours.
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) limits: Limits,
+}
+
+/// What the system refused.
+pub(super) enum Refusal {
+    Cwd(Errno),
+    Exec(Errno),
+}
+
+impl Order {
+    pub(super) fn new(spawn: &Spawn) -> Result<Self, SpawnError> {
+        let program = spawn.program.to_string_lossy().into_owned();
+        let mut arguments = vec![c_string(spawn.program.clone(), || NulPlace::Program)?];
+        for (index, argument) in spawn.args.iter().enumerate() {
+            arguments.push(c_string(argument.clone(), || NulPlace::Argument(index))?);
+        }
+
+        let ours = std::env::current_dir().unwrap_or_default();
+        let wanted = spawn.cwd.as_ref().map(|cwd| ours.join(cwd));
+        let cwd = wanted.filter(|cwd| *cwd != ours);
+        if let Some(cwd) = &cwd {
+            c_string(cwd.clone().into_os_string(), || NulPlace::Cwd)?;
+        }
+
+        let variables = spawn.env.resolve();
+        let file = find(&program, spawn, &variables, cwd.as_deref().unwrap_or(&ours))?;
+        Ok(Self {
+            program,
+            file: c_string(file.into_os_string(), || NulPlace::Program)?,
+            arguments,
+            environment: environment(variables)?,
+            cwd,
+            limits: spawn.limits,
+        })
+    }
+
+    pub(super) fn refused(&self, refusal: Refusal) -> SpawnError {
+        let program = self.program.clone();
+        match (refusal, &self.cwd) {
+            (Refusal::Cwd(errno), Some(cwd)) => SpawnError::Cwd {
+                program,
+                cwd: cwd.clone(),
+                source: errno.into(),
+            },
+            (Refusal::Exec(Errno::EACCES), _) => SpawnError::PermissionDenied { program },
+            (Refusal::Exec(errno) | Refusal::Cwd(errno), _) => SpawnError::System {
+                program,
+                source: errno.into(),
+            },
+        }
+    }
+}
+
+fn find(
+    program: &str,
+    spawn: &Spawn,
+    variables: &Resolved,
+    cwd: &Path,
+) -> Result<PathBuf, SpawnError> {
+    lookup::find(&spawn.program, variables.path(), cwd).map_err(|miss| {
+        let program = program.to_owned();
+        match miss {
+            Miss::NotFound => SpawnError::NotFound { program },
+            Miss::NotExecutable => SpawnError::PermissionDenied { program },
+        }
+    })
+}
+
+fn environment(variables: Resolved) -> Result<Vec<CString>, SpawnError> {
+    variables
+        .into_pairs()
+        .map(|(name, value)| {
+            let mut pair = name.clone();
+            pair.push("=");
+            pair.push(value);
+            c_string(pair, || {
+                NulPlace::Variable(name.to_string_lossy().into_owned())
+            })
+        })
+        .collect()
+}
+
+fn c_string(text: OsString, place: impl Fn() -> NulPlace) -> Result<CString, SpawnError> {
+    CString::new(text.into_vec()).map_err(|_| SpawnError::Nul { place: place() })
+}

@@ -1,0 +1,252 @@
+//! One running child and the loop that serves it: both outputs, its input, its end.
+//!
+//! There is one future and no task: whoever awaits the call does the work, and dropping the call
+//! drops the leader, which kills the tree. The hard thing is a flood: a child that always has
+//! output must not keep the loop from seeing the cancel token or the deadline.
+
+use std::fs::File;
+use std::future::pending;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::process::child::{Chunk, Stream};
+use crate::process::error::SpawnError;
+use crate::process::finished::{End, Exit, Finished};
+use crate::process::launch::{Ends, launch};
+use crate::process::leader::Leader;
+use crate::process::order::Order;
+use crate::process::output::{Feed, Output};
+use crate::process::{Leftovers, Spawn, Stdin, ground, stop};
+
+/// How long a grandchild may still write after the program's own end.
+const DRAIN: Duration = Duration::from_millis(50);
+
+/// What is read at once; the size of a pipe.
+const READ_SIZE: usize = 64 * 1024;
+
+pub(super) struct Running {
+    pub(super) leader: Leader,
+    ended: AsyncFd<OwnedFd>,
+    has_ended: bool,
+    feed: Option<Feed>,
+    stdout: Output,
+    stderr: Output,
+    buffer: Vec<u8>,
+    sink: Option<mpsc::Sender<Chunk>>,
+    started: Instant,
+    plan: Plan,
+}
+
+/// What is left of a [`Spawn`] once it runs.
+struct Plan {
+    deadline: Option<Instant>,
+    grace: Duration,
+    timeout_grace: Duration,
+    leftovers: Leftovers,
+}
+
+enum Cause {
+    Itself,
+    Deadline,
+    Cancel,
+}
+
+impl Running {
+    pub(super) async fn begin(
+        spawn: Spawn,
+        sink: Option<mpsc::Sender<Chunk>>,
+    ) -> Result<Self, SpawnError> {
+        ground::keep_children();
+        let started = Instant::now();
+        let order = Order::new(&spawn)?;
+        let program = spawn.program.to_string_lossy().into_owned();
+        let system = |source: io::Error| SpawnError::System {
+            program: program.clone(),
+            source,
+        };
+
+        let (ends, ours) = streams(spawn.stdin).map_err(system)?;
+        let leader = launch(order, ends).await?;
+        // The rest is done while the child gets going. A failure drops the leader: that ends it.
+        let ended = watch(leader.pid()).map_err(system)?;
+        let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;
+        let stderr = Output::new(Stream::Stderr, spawn.stderr, ours.stderr).map_err(system)?;
+        let feed = ours.stdin.map(|(pipe, bytes)| Feed::new(pipe, bytes));
+        let feed = feed.transpose().map_err(system)?;
+        Ok(Self {
+            leader,
+            ended,
+            has_ended: false,
+            feed,
+            stdout,
+            stderr,
+            buffer: Vec::with_capacity(READ_SIZE),
+            sink,
+            started,
+            plan: Plan {
+                deadline: spawn.deadline.and_then(|limit| started.checked_add(limit)),
+                grace: spawn.grace,
+                timeout_grace: spawn.timeout_grace,
+                leftovers: spawn.leftovers,
+            },
+        })
+    }
+
+    /// Serves the child until the call has ended.
+    pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {
+        let deadline = self.plan.deadline;
+        let cause = tokio::select! {
+            // The loop comes last: under a flood it uses up the task's budget, and a timer that is
+            // asked after that says nothing.
+            biased;
+            () = cancel.cancelled() => Cause::Cancel,
+            () = until(deadline) => Cause::Deadline,
+            () = self.until_exit() => Cause::Itself,
+        };
+        // What ended by itself in the same moment was not stopped.
+        let cause = if self.leader.has_ended() {
+            Cause::Itself
+        } else {
+            cause
+        };
+        let (grace, timeout_grace) = (self.plan.grace, self.plan.timeout_grace);
+        match cause {
+            Cause::Itself => {}
+            Cause::Deadline => stop::stop(&mut self, timeout_grace).await,
+            Cause::Cancel => stop::stop(&mut self, grace).await,
+        }
+        // Not all may come to their end in time: a grandchild can hold them. That is the point.
+        let _ = timeout(DRAIN, self.until_quiet()).await;
+        if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
+            self.leader.signal(Signal::KILL);
+        }
+        self.conclude(cause).await
+    }
+
+    /// Serves the child until it has ended; its outputs may still be open.
+    pub(super) async fn until_exit(&mut self) {
+        while !self.has_ended {
+            self.step().await;
+        }
+    }
+
+    /// Serves the child until it has ended and nobody holds its outputs.
+    pub(super) async fn until_quiet(&mut self) {
+        while !self.has_ended || self.stdout.is_open() || self.stderr.is_open() {
+            self.step().await;
+        }
+    }
+
+    /// Does the one thing that is ready first. Being dropped between two polls loses nothing.
+    async fn step(&mut self) {
+        tokio::task::consume_budget().await;
+        let sink = self.sink.as_ref();
+        tokio::select! {
+            permit = self.stdout.ready(sink), if self.stdout.is_open() => {
+                self.stdout.take(&mut self.buffer, permit);
+            }
+            permit = self.stderr.ready(sink), if self.stderr.is_open() => {
+                self.stderr.take(&mut self.buffer, permit);
+            }
+            () = writable(self.feed.as_ref()), if self.feed.is_some() => {
+                self.feed.take_if(Feed::push);
+            }
+            _ = self.ended.readable(), if !self.has_ended => self.has_ended = true,
+            else => {}
+        }
+    }
+
+    /// Reaps the leader, then hands out the last of the output: the reader may be slow.
+    async fn conclude(mut self, cause: Cause) -> Finished {
+        let mut late = self.stdout.rest(&mut self.buffer);
+        late.extend(self.stderr.rest(&mut self.buffer));
+        let exit = self.leader.reap();
+        let end = match (cause, exit) {
+            (Cause::Deadline, exit) => End::TimedOut(exit),
+            (Cause::Cancel, exit) => End::Cancelled(exit),
+            (Cause::Itself, Some(Exit::Code(code))) => End::Exited(code),
+            (Cause::Itself, Some(Exit::Signal(signal))) => End::Signaled(signal),
+            (Cause::Itself, None) => {
+                tracing::error!("a child was reaped by someone else: its exit code is lost");
+                End::Exited(-1)
+            }
+        };
+        let duration = self.started.elapsed();
+        if let Some(sink) = self.sink {
+            for chunk in late {
+                // A reader that is gone has no use for it.
+                let _ = sink.send(chunk).await;
+            }
+        }
+        Finished {
+            end,
+            pipe_held: self.stdout.is_open() || self.stderr.is_open(),
+            stdout: self.stdout.into_captured(),
+            stderr: self.stderr.into_captured(),
+            duration,
+        }
+    }
+}
+
+/// Becomes readable when the process ends.
+#[expect(
+    deprecated,
+    reason = "the successor is `unsafe` because of types that change or lend their descriptor; \
+              an `OwnedFd` does neither"
+)]
+fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
+    let descriptor = pidfd_open(process, PidfdFlags::NONBLOCK)?;
+    AsyncFd::with_interest(descriptor, Interest::READABLE)
+}
+
+/// Our ends of the child's streams; the input only if there is something to write.
+struct Ours {
+    stdin: Option<(OwnedFd, Vec<u8>)>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+}
+
+fn streams(stdin: Stdin) -> io::Result<(Ends, Ours)> {
+    let (stdout, stdout_end) = io::pipe()?;
+    let (stderr, stderr_end) = io::pipe()?;
+    let (stdin_end, stdin) = match stdin {
+        Stdin::Bytes(bytes) if !bytes.is_empty() => {
+            let (reader, writer) = io::pipe()?;
+            (reader.into(), Some((writer.into(), bytes)))
+        }
+        Stdin::Empty | Stdin::Bytes(_) => (File::open("/dev/null")?.into(), None),
+    };
+    let ends = Ends {
+        stdin: stdin_end,
+        stdout: stdout_end.into(),
+        stderr: stderr_end.into(),
+    };
+    let ours = Ours {
+        stdin,
+        stdout: stdout.into(),
+        stderr: stderr.into(),
+    };
+    Ok((ends, ours))
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => pending().await,
+    }
+}
+
+async fn writable(feed: Option<&Feed>) {
+    match feed {
+        Some(feed) => feed.writable().await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,139 @@
+//! What to start, as plain data, and the two ways to start it.
+//!
+//! Nothing here decides on a default that a family must choose (its deadline, its environment);
+//! the values of [`Spawn::new`] are those of `pi.exec`. The order of the checks is the one that
+//! callers see: a cancelled token first, then the data itself, then the program, then the folder.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::process::capture::Keep;
+use crate::process::child::Child;
+use crate::process::environment::Environment;
+use crate::process::error::SpawnError;
+use crate::process::finished::Finished;
+use crate::process::running::Running;
+
+/// How many chunks a slow reader may be behind before its child has to wait.
+const CHUNKS_IN_FLIGHT: usize = 16;
+
+/// A program to start. Take [`Spawn::new`] and change what differs:
+/// `Spawn { deadline: Some(limit), ..Spawn::new("git", ["status"]) }`.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    /// A name to look up in the child's own `PATH`, or a path (anything with a `/`).
+    pub program: OsString,
+    /// The arguments after the program's name.
+    pub args: Vec<OsString>,
+    /// The working directory; ours if `None`. A relative one starts at ours.
+    pub cwd: Option<PathBuf>,
+    /// What the child sees of the environment.
+    pub env: Environment,
+    /// What the child reads.
+    pub stdin: Stdin,
+    /// How much of its standard output is kept. All of it is read.
+    pub stdout: Keep,
+    /// How much of its standard error is kept. All of it is read.
+    pub stderr: Keep,
+    /// The longest that the child may run, from its start.
+    pub deadline: Option<Duration>,
+    /// After a cancel: the time between TERM and KILL. Zero kills at once.
+    pub grace: Duration,
+    /// After the deadline: the time between TERM and KILL. Zero kills at once.
+    pub timeout_grace: Duration,
+    /// What happens to the rest of the group when the program ends by itself.
+    pub leftovers: Leftovers,
+    /// Limits that the system enforces.
+    pub limits: Limits,
+}
+
+/// What a child reads from its standard input.
+#[derive(Debug, Clone, Default)]
+pub enum Stdin {
+    /// Nothing: the end, at once.
+    #[default]
+    Empty,
+    /// These bytes, then the end. A child that does not read them is no error.
+    Bytes(Vec<u8>),
+}
+
+/// What happens to processes that a program left in its group when it ended by itself.
+/// After a cancel or a deadline they are always killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leftovers {
+    /// They go on: the program put them in the background on purpose.
+    #[default]
+    Leave,
+    /// They are killed.
+    Kill,
+}
+
+/// Limits that the system enforces on the child and on what it starts.
+///
+/// They hold from the program's first instruction, since a shell sets them and then becomes the
+/// program; that costs the start of a shell. A fence against accidents, not a jail: each process
+/// has them for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// The most bytes of address space for each process, rounded down to whole KiB.
+    pub address_space: Option<u64>,
+    /// The most seconds of processor time for each process: SIGXCPU, and a second later KILL.
+    pub cpu_seconds: Option<u64>,
+}
+
+impl Spawn {
+    /// A child with our environment, an empty input, 10 MiB kept of each output, no deadline,
+    /// one second between TERM and KILL on cancel, and KILL at once on a deadline.
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            args: args.into_iter().map(Into::into).collect(),
+            cwd: None,
+            env: Environment::inherit(),
+            stdin: Stdin::Empty,
+            stdout: Keep::default(),
+            stderr: Keep::default(),
+            deadline: None,
+            grace: Duration::from_secs(1),
+            timeout_grace: Duration::ZERO,
+            leftovers: Leftovers::Leave,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Starts the program and waits for its end. A token that is cancelled already starts nothing.
+    ///
+    /// # Errors
+    /// Only if the program could not be started. How it ended is in the result.
+    pub async fn run(self, cancel: &CancellationToken) -> Result<Finished, SpawnError> {
+        if cancel.is_cancelled() {
+            return Ok(Finished::never_started());
+        }
+        Ok(Running::begin(self, None).await?.finish(cancel).await)
+    }
+
+    /// Starts the program and gives a handle to read its output while it runs. Dropping the handle
+    /// kills the child and all below it.
+    ///
+    /// # Errors
+    /// Only if the program could not be started.
+    pub async fn start(self, cancel: &CancellationToken) -> Result<Child, SpawnError> {
+        let stop = cancel.child_token();
+        let (sender, chunks) = mpsc::channel(CHUNKS_IN_FLIGHT);
+        let task = if stop.is_cancelled() {
+            tokio::spawn(async { Finished::never_started() })
+        } else {
+            let running = Running::begin(self, Some(sender)).await?;
+            let stop = stop.clone();
+            tokio::spawn(async move { running.finish(&stop).await })
+        };
+        Ok(Child::new(chunks, stop, task))
+    }
+}

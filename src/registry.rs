@@ -1,0 +1,137 @@
+//! The tools that can be called now: an immutable catalog, made anew and swapped whole.
+//!
+//! First come, first served: a later tool of a taken name is a problem that names both files and
+//! the way out, and stops nobody.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::discover::{Candidate, LookedAt};
+use crate::family::Loaded;
+use crate::tool::{Problem, Runner, Tool};
+
+/// Every tool, every problem, and everything that was looked at.
+#[derive(Clone, Default)]
+pub struct Catalog {
+    /// The tools, in the order in which they claimed their names.
+    pub entries: Vec<Arc<Entry>>,
+    /// What is wrong with what was found.
+    pub problems: Vec<Problem>,
+    /// Every file that was looked at, for `haft doctor`.
+    pub looked_at: Vec<LookedAt>,
+}
+
+/// One tool and what runs it.
+pub struct Entry {
+    /// What callers see.
+    pub tool: Tool,
+    /// The file, absolute.
+    pub resolved_path: PathBuf,
+    pub(crate) runner: Arc<dyn Runner>,
+}
+
+impl Catalog {
+    /// The tool of that name.
+    pub fn find(&self, name: &str) -> Option<&Arc<Entry>> {
+        self.entries.iter().find(|entry| entry.tool.name == name)
+    }
+
+    /// Names that are like `name`, the most alike first; at most three.
+    pub fn nearest(&self, name: &str) -> Vec<&str> {
+        let mut scored: Vec<(f64, &str)> = self
+            .entries
+            .iter()
+            .map(|entry| (strsim::jaro_winkler(name, &entry.tool.name), entry.tool.name.as_str()))
+            .filter(|(score, _)| *score > ALIKE)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        scored.into_iter().take(3).map(|(_, name)| name).collect()
+    }
+
+    /// All tools.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.entries.iter().map(|entry| &entry.tool)
+    }
+}
+
+/// Below this similarity (0 to 1) a name is no help.
+const ALIKE: f64 = 0.75;
+
+/// Puts a catalog together, one source after another.
+pub(crate) struct Builder<'a> {
+    catalog: Catalog,
+    taken: HashMap<String, Option<PathBuf>>,
+    rename: &'a BTreeMap<String, String>,
+    used_renames: HashSet<&'a str>,
+}
+
+impl<'a> Builder<'a> {
+    /// Starts from `existing`; `built_in` names are taken from the start.
+    pub(crate) fn new(
+        existing: Catalog,
+        built_in: &[String],
+        rename: &'a BTreeMap<String, String>,
+    ) -> Self {
+        let mut taken: HashMap<String, Option<PathBuf>> =
+            built_in.iter().map(|name| (name.clone(), None)).collect();
+        for entry in &existing.entries {
+            taken.insert(entry.tool.name.clone(), Some(entry.tool.source.path.clone()));
+        }
+        Builder { catalog: existing, taken, rename, used_renames: HashSet::new() }
+    }
+
+    /// Adds what a family made of a candidate; gives what came of it.
+    pub(crate) fn add(&mut self, candidate: &Candidate, loaded: Loaded) -> (Vec<Arc<Entry>>, Vec<Problem>) {
+        let (mut entries, mut problems) = (Vec::new(), loaded.problems);
+        for (mut tool, runner) in loaded.tools {
+            if let Some(name) = self.renamed(&tool, candidate) {
+                tool.name = name;
+            }
+            if let Some(holder) = self.taken.get(&tool.name) {
+                problems.push(conflict(&tool, holder.as_ref()));
+                continue;
+            }
+            self.taken.insert(tool.name.clone(), Some(tool.source.path.clone()));
+            let entry = Entry { tool, resolved_path: candidate.resolved.clone(), runner };
+            entries.push(Arc::new(entry));
+        }
+        self.catalog.entries.extend(entries.iter().cloned());
+        self.catalog.problems.extend(problems.iter().cloned());
+        (entries, problems)
+    }
+
+    pub(crate) fn finish(self) -> Catalog {
+        self.catalog
+    }
+
+    /// The name that the configuration gives: by `path#tool`, by path, or by `provider:tool`.
+    fn renamed(&mut self, tool: &Tool, candidate: &Candidate) -> Option<String> {
+        let path = candidate.resolved.display().to_string();
+        let keys = [
+            format!("{path}#{}", tool.name),
+            path,
+            candidate.path.display().to_string(),
+            format!("{}:{}", tool.source.provider, tool.name),
+        ];
+        let (key, name) = keys.iter().find_map(|key| self.rename.get_key_value(key.as_str()))?;
+        // One path may hold several tools; a new name goes to the first of them.
+        self.used_renames.insert(key.as_str()).then(|| name.clone())
+    }
+}
+
+fn conflict(tool: &Tool, holder: Option<&PathBuf>) -> Problem {
+    let text = format!("Tool name \"{}\" conflicts with existing tool", tool.name);
+    let path = tool.source.path.display();
+    let holder = match holder {
+        Some(other) => format!("{} has the name", other.display()),
+        None => "a built-in tool has the name".to_owned(),
+    };
+    Problem::error(text)
+        .at(&tool.source.path)
+        .about(&tool.name)
+        .hint(format!(
+            "{holder}; to keep both, put `rename: {{\"{path}#{}\": \"a_new_name\"}}` into the configuration",
+            tool.name
+        ))
+}

@@ -1,0 +1,12 @@
+//! What haft knows, as lines for people: problems, results, tables, sizes, times.
+//!
+//! Everything here turns data into text and nothing here decides where the text goes.
+//! Tools are strangers: whatever they wrote passes through [`text::clean`] first, so that
+//! a description cannot move the cursor or recolour the terminal.
+
+pub(crate) mod ink;
+pub(crate) mod outcome;
+pub(crate) mod problem;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod units;

@@ -1,0 +1,56 @@
+//! Results and updates of a call as lines.
+//!
+//! Text blocks go out as they are (they hold no control sequences by contract);
+//! an image is named, never dumped.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{text, units};
+use crate::tool::{Block, Stopped};
+
+/// Writes what the model gets, each block from a line of its own.
+pub(crate) fn write_content(out: &mut impl Write, content: &[Block]) -> io::Result<()> {
+    for block in content {
+        match block {
+            Block::Text { text } if text.is_empty() => {}
+            Block::Text { text } => {
+                out.write_all(text.as_bytes())?;
+                if !text.ends_with('\n') {
+                    out.write_all(b"\n")?;
+                }
+            }
+            Block::Image { data, mime_type } => {
+                let size = units::bytes(units::base64_len(data));
+                writeln!(out, "[image {}, {size}]", text::clean(mime_type))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why a call ended early, as a sentence without its period.
+pub(crate) fn stopped(tool: &str, why: Stopped, after: Duration) -> String {
+    let after = units::time(after);
+    format!("`{tool}` was stopped after {after} ({})", why.as_str())
+}
+
+/// The text of a partial result; `None` when it has none.
+pub(crate) fn partial_text(partial: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Partial {
+        #[serde(default)]
+        content: Vec<Piece>,
+    }
+    #[derive(Deserialize)]
+    struct Piece {
+        text: Option<String>,
+    }
+    let partial: Partial = serde_json::from_str(partial.get()).ok()?;
+    let texts: Vec<_> = partial.content.into_iter().filter_map(|p| p.text).collect();
+    let text = texts.join("\n");
+    (!text.trim().is_empty()).then_some(text)
+}

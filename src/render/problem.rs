@@ -1,0 +1,65 @@
+//! Problems and errors as people read them: what happened, where, what to do.
+
+use std::path::Path;
+
+use super::ink::Ink;
+use super::text;
+use crate::error::Error;
+use crate::tool::{Problem, Severity};
+
+/// A problem with its place, the author's lines and the hint, every line ended.
+pub(crate) fn problem(problem: &Problem, home: &Path, ink: Ink) -> String {
+    let word = match problem.severity {
+        Severity::Error => ink.error("error"),
+        Severity::Warning => ink.warning("warning"),
+        Severity::Info => ink.bold("info"),
+    };
+    let mut lines = format!("{word}: {}\n", message(problem));
+    if let Some(path) = &problem.path {
+        let place = place(path, problem, home);
+        lines.push_str(&format!("  {} {place}\n", ink.dim("at")));
+    }
+    if let Some(frame) = &problem.frame {
+        lines.push_str(&text::indent(&text::clean(frame), "  "));
+    }
+    if let Some(hint) = &problem.hint {
+        lines.push_str(&hint_line(hint, ink));
+    }
+    lines
+}
+
+/// A failure of haft itself with its hint, every line ended.
+pub(crate) fn error(error: &Error, ink: Ink) -> String {
+    let message = text::clean(error.message());
+    let mut lines = format!("{}: {}\n", ink.error("error"), message.trim_end());
+    if let Some(hint) = error.hint() {
+        lines.push_str(&hint_line(hint, ink));
+    }
+    lines
+}
+
+/// One line of advice, ended.
+pub(crate) fn hint_line(hint: &str, ink: Ink) -> String {
+    format!("{}: {}\n", ink.hint("hint"), text::clean(hint).trim_end())
+}
+
+fn message(problem: &Problem) -> String {
+    let message = text::clean(&problem.message);
+    let message = message.trim_end();
+    match &problem.tool_name {
+        // Most messages name the tool themselves.
+        Some(name) if !message.contains(name.as_str()) => {
+            format!("`{}`: {message}", text::clean(name))
+        }
+        _ => message.to_owned(),
+    }
+}
+
+fn place(path: &Path, problem: &Problem, home: &Path) -> String {
+    let path = text::path(path, home);
+    match (problem.line, problem.column) {
+        (Some(line), Some(column)) => format!("{path}:{line}:{column}"),
+        (Some(line), None) => format!("{path}:{line}"),
+        (None, _) => path,
+    }
+}

@@ -1,0 +1,245 @@
+//! `haft call`: one tool, once, with its updates while it runs.
+//!
+//! The result goes to standard output in the form that was asked for; what happens
+//! meanwhile goes to standard error, unless `--events` wants it as data.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::call_input::Input;
+use super::exit::{Answer, Failure, code_of, say};
+use super::progress::Progress;
+use super::session::Session;
+use crate::config::parse_duration;
+use crate::error::{Error, ErrorKind};
+use crate::host::RunningCall;
+use crate::render;
+use crate::surface::wire::OutcomeView;
+use crate::tool::{Call, Event, Outcome, Stopped};
+
+/// There is one call in the life of the program.
+const CALL_ID: &str = "call-1";
+
+/// Call a tool
+#[derive(clap::Args)]
+#[command(after_help = "\
+Values of --arg are typed by the tool's schema; a repeated one makes an array.
+  key=value     number, boolean, null or text, as the schema says
+  key:=JSON     exactly this JSON
+  a.b=value     inside an object
+
+Examples:
+  haft call greet --arg name=Ada --arg times=2
+  haft call search --arg tags=new --arg tags=open --arg 'range:=[1,10]'
+  haft call greet '{\"name\": \"Ada\"}'
+  jq -n '{name: \"Ada\"}' | haft call greet -
+  haft call build --timeout 2m --json | jq .content
+
+Exit codes:
+  0 result    1 the tool reported an error    2 usage or bad arguments
+  3 no such tool    4 refused    124 timed out    130 cancelled")]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    /// The arguments as a JSON object, or `-` to read it from standard input
+    #[arg(conflicts_with = "pairs")]
+    arguments: Option<String>,
+
+    /// One argument (may be repeated)
+    #[arg(long = "arg", value_name = "KEY=VALUE")]
+    pairs: Vec<String>,
+
+    /// Print the whole result as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Print one JSON object a line: started, every update, the result
+    #[arg(long, conflicts_with = "json")]
+    events: bool,
+
+    /// Stop the call after this time (`500ms`, `30s`, `2m`)
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    timeout: Option<Duration>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EventLine<'a, T> {
+    event: &'static str,
+    call_id: &'a str,
+    tool: &'a str,
+    #[serde(flatten)]
+    rest: T,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartialResult<'a> {
+    partial_result: &'a RawValue,
+}
+
+impl Args {
+    /// In which form a failure is told.
+    pub(super) fn answer(&self) -> Answer {
+        if self.events {
+            Answer::Event {
+                call_id: CALL_ID,
+                tool: self.name.clone(),
+            }
+        } else {
+            Answer::json_if(self.json)
+        }
+    }
+
+    /// The arguments as given.
+    pub(super) fn input(&self) -> Result<Input, Error> {
+        Input::read(self.arguments.as_deref(), &self.pairs)
+    }
+
+    pub(super) async fn run(&self, input: Input, session: &mut Session<'_>) -> Result<u8, Failure> {
+        let arguments = if input.needs_schema() {
+            let entry = session.tool(&self.name).await?;
+            input.typed_by(&entry.tool.input_schema)?
+        } else {
+            input.typed_by(&Value::Null)?
+        };
+        // Loaded before the clock and the spinner of the call start.
+        session.catalog().await?;
+        let call = Call {
+            id: CALL_ID.into(),
+            tool: self.name.clone(),
+            arguments,
+        };
+        let lines = !self.json && !self.events;
+        let mut progress = match self.events {
+            true => Progress::Silent,
+            false => Progress::for_call(&self.name, lines),
+        };
+        let running = session.host.call(call, self.timeout);
+        // Whichever way we leave, the tool does not run on.
+        let _stop = running.cancel_token().drop_guard();
+        let ended = self.follow(running, &mut progress, session).await;
+        progress.end();
+        let outcome = ended?;
+        self.print(&outcome, session)?;
+        Ok(code_of(&outcome))
+    }
+
+    /// Follows a call to its end. Ctrl-C once asks it to stop, twice does not wait for it.
+    async fn follow(
+        &self,
+        mut running: RunningCall,
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<Outcome, Failure> {
+        let cancel = running.cancel_token();
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = session.signals.next() => {
+                    if cancel.is_cancelled() {
+                        return Err(self.killed(session));
+                    }
+                    cancel.cancel();
+                    progress.note(&self.cancelling());
+                    continue;
+                }
+                event = running.next_event() => event,
+            };
+            match event {
+                Some(Event::Started) => self.line(session, "started", Nothing {})?,
+                Some(Event::Update(partial)) => {
+                    let partial_result = &*partial;
+                    self.line(session, "update", PartialResult { partial_result })?;
+                    if let Some(text) = render::outcome::partial_text(&partial) {
+                        progress.update(&text);
+                    }
+                }
+                Some(Event::Finished | Event::Rejected { .. }) | None => break,
+            }
+        }
+        let outcome = running.outcome();
+        tokio::pin!(outcome);
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut outcome => return Ok(ended?),
+                () = session.signals.next() => {
+                    if cancel.is_cancelled() {
+                        return Err(self.killed(session));
+                    }
+                    cancel.cancel();
+                    progress.note(&self.cancelling());
+                }
+            }
+        }
+    }
+
+    fn cancelling(&self) -> String {
+        format!("cancelling `{}`; Ctrl-C again kills it\n", self.name)
+    }
+
+    fn killed(&self, session: &mut Session<'_>) -> Failure {
+        session.killed = true;
+        let text = format!("`{}` was killed", self.name);
+        Error::new(ErrorKind::Stopped(Stopped::Cancelled), text).into()
+    }
+
+    fn line(
+        &self,
+        session: &mut Session<'_>,
+        event: &'static str,
+        rest: impl Serialize,
+    ) -> Result<(), Failure> {
+        if self.events {
+            session.out.json_line(&EventLine {
+                event,
+                call_id: CALL_ID,
+                tool: &self.name,
+                rest,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn print(&self, outcome: &Outcome, session: &mut Session<'_>) -> Result<(), Failure> {
+        let view = OutcomeView::from(outcome);
+        if self.events {
+            self.line(session, "result", view)?;
+        } else if self.json {
+            session.out.json(&view)?;
+        } else {
+            render::outcome::write_content(session.out, &outcome.content)?;
+        }
+        session.out.flush()?;
+        let message = match outcome.stopped {
+            Some(why) => render::outcome::stopped(&self.name, why, outcome.duration),
+            None if outcome.is_error => format!("`{}` reported an error", self.name),
+            None => return Ok(()),
+        };
+        let mut lines = format!("{}: {message}\n", session.err.error("error"));
+        if outcome.stopped == Some(Stopped::Deadline) {
+            let hint = "`--timeout` sets how long a call may take";
+            lines.push_str(&render::problem::hint_line(hint, session.err));
+        }
+        say(&lines);
+        Ok(())
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+    let time = parse_duration(text)?;
+    if time.is_zero() || time > LONGEST {
+        return Err("it must be more than nothing and no more than a year".into());
+    }
+    Ok(time)
+}

@@ -1,0 +1,244 @@
+//! `--arg key=value` into JSON, typed by the tool's schema.
+//!
+//! A string stays a string wherever the schema lets a string through. A value that fits
+//! none of the types goes out as a string too: the tool says what is wrong with it, and
+//! there is one text for that. Numbers are copied digit by digit.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::schema_kind::{Kind, closed_names, other_properties, property};
+use crate::error::{Error, ErrorKind};
+
+/// How similar a name must be to be suggested.
+const SIMILAR: f64 = 0.7;
+
+/// One `key=value` or `key:=json` as typed.
+pub(super) struct Pair {
+    key: String,
+    value: Text,
+}
+
+enum Text {
+    Typed(String),
+    Json(Box<RawValue>),
+}
+
+/// JSON under construction; leaves are JSON text.
+enum Node {
+    Leaf(String),
+    List(Vec<String>),
+    Object(Vec<(String, Node)>),
+}
+
+/// Splits the pairs. What can be wrong without knowing the tool is found here.
+pub(super) fn parse(pairs: &[String]) -> Result<Vec<Pair>, Error> {
+    pairs.iter().map(|pair| parse_one(pair)).collect()
+}
+
+/// The JSON object that the pairs stand for.
+pub(super) fn build(pairs: &[Pair], schema: &Value) -> Result<Box<RawValue>, Error> {
+    let mut root = Vec::new();
+    for pair in pairs {
+        let (steps, kind) = locate(&pair.key, schema)?;
+        insert(&mut root, &steps, pair, &kind, schema)?;
+    }
+    let mut text = String::new();
+    write(&Node::Object(root), &mut text);
+    RawValue::from_string(text).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+}
+
+fn parse_one(pair: &str) -> Result<Pair, Error> {
+    let Some((key, value)) = pair.split_once('=') else {
+        let text = format!("`--arg {pair}` has no value");
+        let hint = format!("write `--arg {pair}=…`, or `--arg {pair}:=…` for JSON");
+        return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
+    };
+    let (key, value) = match key.strip_suffix(':') {
+        None => (key, Text::Typed(value.to_owned())),
+        Some(key) => {
+            let json = serde_json::from_str(value).map_err(|error| {
+                let text = format!("the value of `{key}` is not valid JSON: {error}");
+                let hint = format!("without the colon it is text: `--arg {key}={value}`");
+                Error::new(ErrorKind::Usage, text).with_hint(hint)
+            })?;
+            (key, Text::Json(json))
+        }
+    };
+    if key.is_empty() {
+        let text = format!("`--arg {pair}` has no name before the `=`");
+        return Err(Error::new(ErrorKind::Usage, text));
+    }
+    Ok(Pair {
+        key: key.to_owned(),
+        value,
+    })
+}
+
+/// The steps of a dotted key into the object, and what the schema says of its end.
+///
+/// A property that really has a dot in its name comes before the dot's meaning.
+fn locate<'a>(key: &str, root: &'a Value) -> Result<(Vec<String>, Kind<'a>), Error> {
+    let mut steps = Vec::new();
+    let mut here = Some(root);
+    let mut rest = key;
+    loop {
+        let whole = here.and_then(|schema| property(schema, rest, root));
+        let (step, below) = match rest.split_once('.') {
+            Some((step, below)) if whole.is_none() => (step, Some(below)),
+            _ => (rest, None),
+        };
+        if let Some(schema) = here {
+            refuse_unknown(schema, root, step, key)?;
+        }
+        let declared = here.and_then(|schema| property(schema, step, root));
+        here = declared.or_else(|| here.and_then(|schema| other_properties(schema, root)));
+        steps.push(step.to_owned());
+        match below {
+            Some(below) => rest = below,
+            None => break,
+        }
+    }
+    let kind = here
+        .map(|schema| Kind::of(schema, root))
+        .unwrap_or_default();
+    Ok((steps, kind))
+}
+
+fn refuse_unknown(schema: &Value, root: &Value, step: &str, key: &str) -> Result<(), Error> {
+    let Some(names) = closed_names(schema, root) else {
+        return Ok(());
+    };
+    if names.contains(&step) {
+        return Ok(());
+    }
+    let error = Error::new(ErrorKind::Usage, format!("there is no argument `{key}`"));
+    let scored = names.iter().map(|name| {
+        let score = strsim::damerau_levenshtein(name, step) as f64;
+        (
+            1.0 - score / name.chars().count().max(step.chars().count()).max(1) as f64,
+            name,
+        )
+    });
+    let nearest = scored.max_by(|a, b| a.0.total_cmp(&b.0));
+    Err(match nearest {
+        Some((score, name)) if score >= SIMILAR => {
+            error.with_hint(format!("did you mean `{name}`?"))
+        }
+        Some(_) => error.with_hint(format!("there are `{}`", names.join("`, `"))),
+        None => error.with_hint("the tool takes none"),
+    })
+}
+
+fn insert(
+    object: &mut Vec<(String, Node)>,
+    steps: &[String],
+    pair: &Pair,
+    kind: &Kind,
+    root: &Value,
+) -> Result<(), Error> {
+    let Some((step, below)) = steps.split_first() else {
+        return Ok(());
+    };
+    let index = object.iter().position(|(name, _)| name == step);
+    match (index.map(|i| &mut object[i].1), below.is_empty()) {
+        (None, true) => object.push((step.clone(), leaf(pair, kind, root))),
+        (None, false) => {
+            let mut inner = Vec::new();
+            insert(&mut inner, below, pair, kind, root)?;
+            object.push((step.clone(), Node::Object(inner)));
+        }
+        (Some(Node::Object(inner)), false) => insert(inner, below, pair, kind, root)?,
+        (Some(Node::List(items)), true) => match &pair.value {
+            Text::Typed(text) => items.push(element(text, kind, root)),
+            Text::Json(_) => return Err(twice(pair, "write the whole array as JSON once")),
+        },
+        (Some(_), _) => {
+            let hint = "only an argument that takes an array can be repeated";
+            return Err(twice(pair, hint));
+        }
+    }
+    Ok(())
+}
+
+fn twice(pair: &Pair, hint: &str) -> Error {
+    let text = format!("the argument `{}` is given twice", pair.key);
+    Error::new(ErrorKind::Usage, text).with_hint(hint)
+}
+
+fn leaf(pair: &Pair, kind: &Kind, root: &Value) -> Node {
+    let text = match &pair.value {
+        Text::Json(json) => return Node::Leaf(json.get().to_owned()),
+        Text::Typed(text) => text,
+    };
+    if !kind.array {
+        Node::Leaf(scalar(text, kind))
+    } else if is_json(text, '[') {
+        Node::Leaf(text.trim().to_owned())
+    } else {
+        Node::List(vec![element(text, kind, root)])
+    }
+}
+
+fn element(text: &str, kind: &Kind, root: &Value) -> String {
+    match kind.items {
+        Some(items) => scalar(text, &Kind::of(items, root)),
+        None => scalar(text, &Kind::default()),
+    }
+}
+
+/// The JSON text for `text` where `kind` is expected.
+fn scalar(text: &str, kind: &Kind) -> String {
+    let literal = kind.literals.iter().find(|literal| match literal {
+        Value::String(word) => word == text,
+        other => other.to_string() == text,
+    });
+    if let Some(literal) = literal {
+        return literal.to_string();
+    }
+    let number = (kind.number || kind.integer) && is_number(text);
+    let boolean = kind.boolean && matches!(text, "true" | "false");
+    let null = kind.null && text == "null";
+    let object = kind.object && is_json(text, '{');
+    let anything = kind.is_any()
+        && (is_number(text)
+            || matches!(text, "true" | "false" | "null")
+            || is_json(text, '{')
+            || is_json(text, '['));
+    if !kind.string && (number || boolean || null || object || anything) {
+        return text.trim().to_owned();
+    }
+    Value::String(text.to_owned()).to_string()
+}
+
+fn is_number(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    starts && serde_json::from_str::<&RawValue>(text).is_ok_and(|json| json.get() == text)
+}
+
+fn is_json(text: &str, opening: char) -> bool {
+    text.trim_start().starts_with(opening) && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+fn write(node: &Node, text: &mut String) {
+    match node {
+        Node::Leaf(json) => text.push_str(json),
+        Node::List(items) => {
+            text.push('[');
+            text.push_str(&items.join(","));
+            text.push(']');
+        }
+        Node::Object(members) => {
+            text.push('{');
+            for (index, (name, node)) in members.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                text.push_str(&Value::String(name.clone()).to_string());
+                text.push(':');
+                write(node, text);
+            }
+            text.push('}');
+        }
+    }
+}

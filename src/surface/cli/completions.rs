@@ -1,0 +1,32 @@
+//! `haft completions`: what makes a shell know the commands and flags.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Cli;
+use super::exit::{Failure, SUCCESS};
+use crate::surface::stdout::Out;
+
+/// Print completions for a shell
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft completions bash > ~/.local/share/bash-completion/completions/haft
+  haft completions zsh > ~/.zfunc/_haft
+  haft completions fish > ~/.config/fish/completions/haft.fish")]
+pub(super) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+impl Args {
+    pub(super) fn run(&self, out: &mut Out) -> Result<u8, Failure> {
+        // Made in memory: the generator panics where a write fails.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "haft", &mut script);
+        out.write_all(&script)?;
+        Ok(SUCCESS)
+    }
+}

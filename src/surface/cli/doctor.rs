@@ -1,0 +1,188 @@
+//! `haft doctor`: every problem, every file that was looked at, and where things are.
+//!
+//! What `haft list` leaves out on purpose: why a file that lies there is not a tool.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::exit::{FAILURE, Failure, SUCCESS};
+use super::session::Session;
+use crate::config::Config;
+use crate::discover::{LookedAt, Verdict};
+use crate::registry::Catalog;
+use crate::render::ink::Ink;
+use crate::render::{problem, text, units};
+use crate::surface::wire::{self, ProblemView};
+use crate::tool::Severity;
+
+/// Check everything: problems, every file looked at, where things are
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft doctor
+  haft --tool ./broken.ts doctor
+  haft doctor --json | jq '.files[] | select(.verdict != \"candidate\")'
+
+The exit code is 1 if there is a problem of severity error.")]
+pub(super) struct Args {
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    ok: bool,
+    tools: usize,
+    problems: Vec<ProblemView<'a>>,
+    files: Vec<FileView<'a>>,
+    version: &'static str,
+    platform: String,
+    cwd: Cow<'a, str>,
+    config_file: String,
+    state_dir: Cow<'a, str>,
+    cache_dir: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct FileView<'a> {
+    path: Cow<'a, str>,
+    provider: &'a str,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<Cow<'a, str>>,
+}
+
+impl Args {
+    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+        let catalog = session.catalog().await?;
+        let worst = catalog.problems.iter().map(|p| p.severity).max();
+        let ok = worst < Some(Severity::Error);
+        if self.json {
+            let report = report(&catalog, session.host.config(), ok);
+            session.out.json(&report)?;
+        } else {
+            let page = page(&catalog, session.host.config(), session.out.ink());
+            session.out.write_all(page.as_bytes())?;
+        }
+        Ok(if ok { SUCCESS } else { FAILURE })
+    }
+}
+
+fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> {
+    Report {
+        ok,
+        tools: catalog.entries.len(),
+        problems: catalog.problems.iter().map(ProblemView::from).collect(),
+        files: catalog.looked_at.iter().map(file_view).collect(),
+        version: env!("CARGO_PKG_VERSION"),
+        platform: platform(),
+        cwd: wire::path(&config.cwd),
+        config_file: wire::path(&config_file(config)).into_owned(),
+        state_dir: wire::path(&config.state_dir),
+        cache_dir: wire::path(&config.cache_dir),
+    }
+}
+
+fn file_view(file: &LookedAt) -> FileView<'_> {
+    let (verdict, because) = match &file.verdict {
+        Verdict::Candidate => ("candidate", None),
+        Verdict::Shadowed { by } => ("shadowed", Some(wire::path(by))),
+        Verdict::Duplicate { of } => ("duplicate", Some(wire::path(of))),
+        Verdict::Ignored { reason } => ("ignored", Some(Cow::from(reason))),
+        Verdict::Disabled { by } => ("disabled", Some(Cow::from(by))),
+        Verdict::Missing => ("missing", None),
+    };
+    FileView {
+        path: wire::path(&file.path),
+        provider: &file.provider,
+        verdict,
+        because,
+    }
+}
+
+fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
+    let mut page = String::new();
+    for entry in &catalog.problems {
+        page.push_str(&problem::problem(entry, &config.home, ink));
+        page.push('\n');
+    }
+    page.push_str(&files(&catalog.looked_at, &config.home, ink));
+    let places = [
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("platform", platform()),
+        ("cwd", text::path(&config.cwd, &config.home)),
+        ("config", text::path(&config_file(config), &config.home)),
+        ("state", text::path(&config.state_dir, &config.home)),
+        ("cache", text::path(&config.cache_dir, &config.home)),
+    ];
+    page.push_str(&format!("{}\n", ink.bold("haft")));
+    for (name, place) in places {
+        page.push_str(&format!("  {}  {place}\n", ink.dim(format!("{name:<8}"))));
+    }
+    page.push('\n');
+    page.push_str(&summary(catalog, ink));
+    page
+}
+
+/// The files by provider, in the order in which the providers came up.
+fn files(looked_at: &[LookedAt], home: &Path, ink: Ink) -> String {
+    let mut providers: Vec<&str> = Vec::new();
+    for file in looked_at {
+        if !providers.contains(&file.provider.as_str()) {
+            providers.push(&file.provider);
+        }
+    }
+    let mut page = String::new();
+    for provider in providers {
+        page.push_str(&format!("{}\n", ink.bold(text::clean(provider))));
+        for file in looked_at.iter().filter(|file| file.provider == provider) {
+            let path = text::path(&file.path, home);
+            page.push_str(&format!("  {path}  {}\n", verdict(file, home, ink)));
+        }
+        page.push('\n');
+    }
+    page
+}
+
+fn verdict(file: &LookedAt, home: &Path, ink: Ink) -> String {
+    let words = match &file.verdict {
+        Verdict::Candidate => return ink.good("looks like a tool").to_string(),
+        Verdict::Missing => return ink.error("missing").to_string(),
+        Verdict::Shadowed { by } => format!("shadowed by {}", text::path(by, home)),
+        Verdict::Duplicate { of } => format!("the same file as {}", text::path(of, home)),
+        Verdict::Ignored { reason } => format!("ignored: {}", text::clean(reason)),
+        Verdict::Disabled { by } => format!("disabled by {}", text::clean(by)),
+    };
+    ink.warning(words).to_string()
+}
+
+fn summary(catalog: &Catalog, ink: Ink) -> String {
+    let count = |severity| {
+        let same = catalog.problems.iter().filter(|p| p.severity == severity);
+        same.count()
+    };
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let tools = units::count(catalog.entries.len(), "tool");
+    let errors_text = units::count(errors, "error");
+    let warnings_text = units::count(warnings, "warning");
+    let verdict = match (errors, warnings) {
+        (0, 0) => ink.good("all is well"),
+        (0, _) => ink.warning("usable"),
+        _ => ink.error("not well"),
+    };
+    format!("{verdict}: {tools}, {errors_text}, {warnings_text}\n")
+}
+
+/// The user's configuration file, whether there is one or not.
+fn config_file(config: &Config) -> PathBuf {
+    config.roots.config_home.join("haft/config.yaml")
+}
+
+fn platform() -> String {
+    format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+}

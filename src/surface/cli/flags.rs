@@ -1,0 +1,77 @@
+//! The flags that every command has, and the `Config` they ask for.
+//!
+//! Nothing is decided here: what was not written stays unsaid, `Config::resolve` has
+//! the defaults.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::config::{Config, Flags};
+use crate::error::Error;
+
+const HEADING: &str = "Global options";
+
+/// The flags that every command has, as typed.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Globals {
+    /// Work as if started in this directory
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
+    cwd: Option<PathBuf>,
+
+    /// Also load this tool file or directory (may be repeated)
+    #[arg(long = "tool", value_name = "PATH", help_heading = HEADING)]
+    tools: Vec<String>,
+
+    /// Run the tools that the project brings, for this once
+    #[arg(long, help_heading = HEADING)]
+    trust_project: bool,
+
+    /// Read this configuration file instead of the user's
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    config: Option<PathBuf>,
+
+    /// Say on standard error what happens inside (`HAFT_LOG=haft=trace` for more)
+    #[arg(long, short, help_heading = HEADING)]
+    verbose: bool,
+
+    #[arg(long, env = "HAFT_LOG", hide = true)]
+    log: Option<String>,
+}
+
+impl Globals {
+    /// These flags, and those that were typed after the command's name.
+    pub(super) fn followed_by(self, later: &Globals) -> Globals {
+        let later = later.clone();
+        Globals {
+            cwd: later.cwd.or(self.cwd),
+            tools: [self.tools, later.tools].concat(),
+            trust_project: self.trust_project || later.trust_project,
+            config: later.config.or(self.config),
+            verbose: self.verbose || later.verbose,
+            log: later.log.or(self.log),
+        }
+    }
+
+    /// The configuration these flags ask for.
+    pub(super) fn config(&self) -> Result<Config, Error> {
+        Config::resolve(self.flags())
+    }
+
+    /// The flags as the configuration takes them.
+    pub(super) fn flags(&self) -> Flags {
+        Flags {
+            cwd: self.cwd.clone(),
+            tools: self.tools.clone(),
+            trust_project: self.trust_project,
+            config: self.config.clone(),
+            ..Flags::default()
+        }
+    }
+
+    /// What to log; `None` for nothing.
+    pub(super) fn log_filter(&self) -> Option<&str> {
+        let asked = self.log.as_deref().filter(|filter| !filter.is_empty());
+        asked.or(self.verbose.then_some("haft=debug"))
+    }
+}

@@ -1,0 +1,115 @@
+//! `haft list`: every tool, and what is wrong with the others.
+
+use std::io::Write;
+
+use super::exit::{Failure, SUCCESS, say};
+use super::session::Session;
+use crate::registry::Catalog;
+use crate::render::table::{Column, Fit};
+use crate::render::{problem, table, text};
+use crate::surface::wire::Listing;
+use crate::tool::Tool;
+
+/// The widest description where no terminal sets a limit.
+const DESCRIPTION: usize = 60;
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        title: "NAME",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "DESCRIPTION",
+        fit: Fit::KeepStart(24),
+    },
+    Column {
+        title: "FAMILY",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "LEVEL",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "PATH",
+        fit: Fit::KeepEnd(16),
+    },
+];
+
+/// List the tools, and what is wrong with the others
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft list
+  haft --cwd ~/project --trust-project list
+  haft list --json | jq -r '.tools[].name'
+
+The exit code is 0 even if there are problems; `haft doctor` has one for them.")]
+pub(super) struct Args {
+    /// Print tools and problems as one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Args {
+    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+        let catalog = session.catalog().await?;
+        if self.json {
+            session.out.json(&Listing::from(&*catalog))?;
+        } else {
+            print(&catalog, session)?;
+        }
+        Ok(SUCCESS)
+    }
+}
+
+fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
+    let rows: Vec<_> = catalog.tools().map(|tool| row(tool, session)).collect();
+    if !rows.is_empty() {
+        let page = table::render(&COLUMNS, &rows, session.out.width(), session.out.ink());
+        session.out.write_all(page.as_bytes())?;
+        session.out.flush()?;
+    }
+    let ink = session.err;
+    let mut notes = String::new();
+    if rows.is_empty() {
+        notes.push_str("no tools found\n");
+        let hint = "`haft doctor` shows where was looked; `--tool PATH` adds a file or directory";
+        notes.push_str(&problem::hint_line(hint, ink));
+    }
+    for entry in &catalog.problems {
+        notes.push('\n');
+        notes.push_str(&problem::problem(entry, session.home(), ink));
+    }
+    let untrusted = catalog.tools().filter(|tool| !tool.trusted);
+    let names: Vec<_> = untrusted.map(|tool| text::first_line(&tool.name)).collect();
+    if !names.is_empty() {
+        let names = names.join("`, `");
+        notes.push_str(&format!(
+            "\nnot trusted: `{names}`; no code of this project has run\n"
+        ));
+        notes.push_str(&problem::hint_line("`--trust-project` runs it", ink));
+    }
+    say(&notes);
+    Ok(())
+}
+
+fn row(tool: &Tool, session: &Session<'_>) -> Vec<String> {
+    let mut description = text::first_line(&tool.description);
+    if session.out.width().is_none() {
+        description = text::keep_start(&description, DESCRIPTION);
+    }
+    let level = tool.source.level.as_str();
+    let level = match (tool.trusted, tool.hidden) {
+        (false, _) => "untrusted".to_owned(),
+        (true, true) => format!("{level}, hidden"),
+        (true, false) => level.to_owned(),
+    };
+    vec![
+        text::first_line(&tool.name),
+        description,
+        tool.source.family.as_str().to_owned(),
+        level,
+        text::path(&tool.source.path, session.home()),
+    ]
+}

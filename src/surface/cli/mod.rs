@@ -1,0 +1,159 @@
+//! The command line: one file per command, one way in, one way out.
+//!
+//! Parsing ends in plain data; `flags` turns it into a `Config`; a command asks the host
+//! and prints. Data goes to standard output, every other word to standard error.
+
+mod flags;
+mod usage;
+
+mod call;
+mod call_input;
+mod call_pairs;
+mod completions;
+mod doctor;
+mod list;
+mod rpc;
+mod schema;
+mod show;
+
+mod exit;
+mod progress;
+mod schema_kind;
+mod session;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::render::ink::Ink;
+use crate::surface::stdout::Out;
+use crate::telemetry;
+use exit::{Answer, Failure};
+use flags::Globals;
+use session::Session;
+
+/// Finds the tools people write for LLM agents and runs them safely and fast.
+#[derive(Parser)]
+#[command(
+    name = "haft",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:
+  haft list                          every tool, and what is wrong with the others
+  haft call greet --arg name=Ada     run one
+  haft --tool ./my-tool.ts list      with a tool that lies somewhere else
+
+`haft COMMAND --help` has examples for each command."
+)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    List(With<list::Args>),
+    Show(With<show::Args>),
+    Schema(With<schema::Args>),
+    Call(With<call::Args>),
+    Doctor(With<doctor::Args>),
+    Rpc(With<rpc::Args>),
+    Completions(completions::Args),
+}
+
+// A command's own arguments, and the global ones after its name. clap's own global
+// arguments would forget a `--tool` before the name when another one follows it.
+// (Not a doc comment: that would become the help text of every command.)
+#[derive(clap::Args)]
+struct With<A: clap::Args> {
+    #[command(flatten)]
+    globals: Globals,
+    // The last one gives the command its help text.
+    #[command(flatten)]
+    args: A,
+}
+
+/// Runs the program for these arguments (the first is its own name) to its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let err = Ink::for_stderr();
+    let mut out = match Out::claim() {
+        Ok(out) => out,
+        Err(error) => return exit::without_output(&error, err),
+    };
+    let code = match Cli::try_parse_from(args) {
+        Ok(cli) => {
+            let answer = cli.command.answer();
+            let ended = start(cli, &mut out);
+            exit::report(ended, &answer, &mut out, err)
+        }
+        Err(error) => usage::report(&error, &mut out, err),
+    };
+    ExitCode::from(code)
+}
+
+fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
+    let globals = match cli.command.globals() {
+        Some(later) => cli.globals.followed_by(later),
+        None => cli.globals,
+    };
+    if let Some(filter) = globals.log_filter() {
+        telemetry::init(filter)?;
+    }
+    // One thread: the isolates have their own, and the others would only cost start-up time.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(cli.command.run(&globals, out));
+    // A file operation that never returns must not hold up the end.
+    runtime.shutdown_background();
+    let code = ended?;
+    out.flush()?;
+    Ok(code)
+}
+
+impl Command {
+    async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        match self {
+            Command::List(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Show(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Schema(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Doctor(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Call(c) => {
+                // Before the session: a wrong argument starts nothing.
+                let input = c.args.input()?;
+                Session::run(globals, out, async |s| c.args.run(input, s).await).await
+            }
+            Command::Rpc(_) => rpc::run(globals, out).await,
+            Command::Completions(args) => args.run(out),
+        }
+    }
+
+    /// The global arguments that were typed after the command's name.
+    fn globals(&self) -> Option<&Globals> {
+        match self {
+            Command::List(c) => Some(&c.globals),
+            Command::Show(c) => Some(&c.globals),
+            Command::Schema(c) => Some(&c.globals),
+            Command::Call(c) => Some(&c.globals),
+            Command::Doctor(c) => Some(&c.globals),
+            Command::Rpc(c) => Some(&c.globals),
+            Command::Completions(_) => None,
+        }
+    }
+
+    /// In which form a failure is answered on standard output, besides its text on standard error.
+    fn answer(&self) -> Answer {
+        match self {
+            Command::List(c) => Answer::json_if(c.args.json),
+            Command::Show(c) => Answer::json_if(c.args.json),
+            Command::Doctor(c) => Answer::json_if(c.args.json),
+            Command::Call(c) => c.args.answer(),
+            Command::Schema(_) | Command::Rpc(_) | Command::Completions(_) => Answer::Text,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a person sees on standard error while something runs.
+//!
+//! On a terminal one line that changes; elsewhere a line for each update. It is never
+//! data, and a flood of updates costs the terminal no more than a few redraws a second.
+
+use std::future::Future;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::exit::say;
+use crate::render::text;
+
+/// Loading is fast; only when it is not, somebody should hear of it.
+const PATIENCE: Duration = Duration::from_millis(800);
+const TICK: Duration = Duration::from_millis(100);
+
+/// How a call shows that it is alive.
+pub(super) enum Progress {
+    /// One changing line.
+    Spinner(ProgressBar),
+    /// A line for each update that says something new.
+    Lines {
+        /// The newest line.
+        last: String,
+    },
+    /// Not at all.
+    Silent,
+}
+
+impl Progress {
+    /// For a call to `tool`; `lines` allows a line for each update where no terminal is.
+    pub(super) fn for_call(tool: &str, lines: bool) -> Self {
+        if io::stderr().is_terminal() {
+            Progress::Spinner(spinner(text::first_line(tool)))
+        } else if lines {
+            Progress::Lines {
+                last: String::new(),
+            }
+        } else {
+            Progress::Silent
+        }
+    }
+
+    /// Shows the newest update.
+    pub(super) fn update(&mut self, update: &str) {
+        match self {
+            Progress::Spinner(bar) => bar.set_message(text::last_line(update)),
+            Progress::Lines { last } => {
+                let line = text::first_line(update);
+                if line != *last {
+                    say(&format!("· {line}\n"));
+                    *last = line;
+                }
+            }
+            Progress::Silent => {}
+        }
+    }
+
+    /// Says something that stays.
+    pub(super) fn note(&self, line: &str) {
+        match self {
+            Progress::Spinner(bar) => bar.suspend(|| say(line)),
+            Progress::Lines { .. } | Progress::Silent => say(line),
+        }
+    }
+
+    /// Leaves the terminal as it was.
+    pub(super) fn end(&self) {
+        if let Progress::Spinner(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Waits for `loading`; at a terminal, says so once it takes long.
+pub(super) async fn while_loading<T>(loading: impl Future<Output = T>) -> T {
+    tokio::pin!(loading);
+    tokio::select! {
+        biased;
+        loaded = &mut loading => return loaded,
+        () = tokio::time::sleep(PATIENCE) => {}
+    }
+    let bar = io::stderr()
+        .is_terminal()
+        .then(|| spinner("loading tools".into()));
+    let loaded = loading.await;
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    loaded
+}
+
+fn spinner(what: String) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg:.dim}")
+        .expect("the template is a constant");
+    let bar = ProgressBar::new_spinner()
+        .with_style(style)
+        .with_prefix(what);
+    bar.enable_steady_tick(TICK);
+    bar
+}

@@ -1,0 +1,175 @@
+//! What a piece of JSON Schema lets through, as far as the command line must know.
+//!
+//! Enough to type `--arg` values and to describe parameters, and no validator: the tool
+//! has the only word on whether arguments fit. References are followed to a depth that
+//! no honest schema reaches.
+
+use serde_json::{Map, Value};
+
+const DEPTH: u8 = 16;
+
+/// The JSON types a schema lets through.
+#[derive(Default)]
+pub(super) struct Kind<'a> {
+    pub(super) string: bool,
+    pub(super) number: bool,
+    pub(super) integer: bool,
+    pub(super) boolean: bool,
+    pub(super) null: bool,
+    pub(super) object: bool,
+    pub(super) array: bool,
+    /// The schema of an array's elements.
+    pub(super) items: Option<&'a Value>,
+    /// The values of `enum` and `const`.
+    pub(super) literals: Vec<&'a Value>,
+}
+
+impl<'a> Kind<'a> {
+    /// The kind of `schema`, whose references point into `root`.
+    pub(super) fn of(schema: &'a Value, root: &'a Value) -> Self {
+        let mut kind = Kind::default();
+        for schema in branches(schema, root) {
+            kind.add(schema);
+        }
+        kind
+    }
+
+    /// Whether the schema says nothing about the type.
+    pub(super) fn is_any(&self) -> bool {
+        !(self.string
+            || self.number
+            || self.integer
+            || self.boolean
+            || self.null
+            || self.object
+            || self.array
+            || !self.literals.is_empty())
+    }
+
+    /// The kind in words: `string`, `array of number`, `a | b`.
+    pub(super) fn describe(&self, root: &'a Value) -> String {
+        if !self.literals.is_empty() {
+            let words = self.literals.iter().map(|literal| match literal {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            });
+            return words.collect::<Vec<_>>().join(" | ");
+        }
+        let array = match self.items {
+            Some(items) => format!("array of {}", Kind::of(items, root).describe_plain()),
+            None => "array".into(),
+        };
+        let names = [
+            (self.string, "string"),
+            (self.number, "number"),
+            (self.integer, "integer"),
+            (self.boolean, "boolean"),
+            (self.array, array.as_str()),
+            (self.object, "object"),
+            (self.null, "null"),
+        ];
+        let names: Vec<_> = names.iter().filter(|n| n.0).map(|n| n.1).collect();
+        if names.is_empty() {
+            "anything".into()
+        } else {
+            names.join(" | ")
+        }
+    }
+
+    fn describe_plain(&self) -> &'static str {
+        match () {
+            () if self.string => "string",
+            () if self.number => "number",
+            () if self.integer => "integer",
+            () if self.boolean => "boolean",
+            () if self.object => "object",
+            () if self.array => "array",
+            () => "anything",
+        }
+    }
+
+    fn add(&mut self, schema: &'a Map<String, Value>) {
+        match schema.get("type") {
+            Some(Value::String(name)) => self.add_type(name),
+            Some(Value::Array(names)) => {
+                for name in names.iter().filter_map(Value::as_str) {
+                    self.add_type(name);
+                }
+            }
+            _ => {}
+        }
+        if let Some(Value::Array(values)) = schema.get("enum") {
+            self.literals.extend(values);
+        }
+        self.literals.extend(schema.get("const"));
+        self.items = self.items.or(schema.get("items"));
+    }
+
+    fn add_type(&mut self, name: &str) {
+        match name {
+            "string" => self.string = true,
+            "number" => self.number = true,
+            "integer" => self.integer = true,
+            "boolean" => self.boolean = true,
+            "null" => self.null = true,
+            "object" => self.object = true,
+            "array" => self.array = true,
+            _ => {}
+        }
+    }
+}
+
+/// The schema of the property `name`, wherever in `schema` it is declared.
+pub(super) fn property<'a>(schema: &'a Value, name: &str, root: &'a Value) -> Option<&'a Value> {
+    branches(schema, root)
+        .into_iter()
+        .find_map(|branch| branch.get("properties")?.get(name))
+}
+
+/// The schema of properties that are not declared by name.
+pub(super) fn other_properties<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
+    branches(schema, root)
+        .into_iter()
+        .find_map(|branch| branch.get("additionalProperties").filter(|s| s.is_object()))
+}
+
+/// The names that `schema` declares if it lets no others through.
+pub(super) fn closed_names<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec<&'a str>> {
+    let branches = branches(schema, root);
+    let closed = |branch: &&Map<String, Value>| {
+        branch.get("additionalProperties") == Some(&Value::Bool(false))
+            && !branch.contains_key("patternProperties")
+    };
+    if !branches.iter().any(closed) {
+        return None;
+    }
+    let declared = branches.iter().filter_map(|b| b.get("properties"));
+    let names = declared.filter_map(Value::as_object).flat_map(Map::keys);
+    Some(names.map(String::as_str).collect())
+}
+
+/// `schema` itself and the parts of it that hold for the same value.
+fn branches<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Map<String, Value>> {
+    let mut found = Vec::new();
+    collect(schema, root, DEPTH, &mut found);
+    found
+}
+
+fn collect<'a>(
+    schema: &'a Value,
+    root: &'a Value,
+    depth: u8,
+    found: &mut Vec<&'a Map<String, Value>>,
+) {
+    let (Some(map), Some(depth)) = (schema.as_object(), depth.checked_sub(1)) else {
+        return;
+    };
+    found.push(map);
+    let reference = map.get("$ref").and_then(Value::as_str);
+    let target = reference.and_then(|r| root.pointer(r.strip_prefix('#')?));
+    let parts = ["allOf", "anyOf", "oneOf"];
+    let parts = parts.iter().filter_map(|key| map.get(*key)?.as_array());
+    for part in target.into_iter().chain(parts.flatten()) {
+        collect(part, root, depth, found);
+    }
+}

@@ -1,0 +1,107 @@
+//! One command's time with the host: open, ask, shut down, and Ctrl-C all along.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::exit::Failure;
+use super::flags::Globals;
+use super::progress;
+use crate::error::{Error, ErrorKind};
+use crate::host::Host;
+use crate::registry::{Catalog, Entry};
+use crate::render::ink::Ink;
+use crate::surface::signals::Signals;
+use crate::surface::stdin;
+use crate::surface::stdout::Out;
+use crate::tool::Stopped;
+
+/// How long the host may take to stop what still runs: its own grace period and a margin.
+const SHUTDOWN: Duration = Duration::from_secs(4);
+/// The same once the user has lost patience: enough to kill children, no more.
+const KILL: Duration = Duration::from_millis(250);
+
+/// What a command works with.
+pub(super) struct Session<'a> {
+    /// The host. Nothing of it runs before the first question.
+    pub(super) host: Host,
+    /// Where data goes.
+    pub(super) out: &'a mut Out,
+    /// The colours of standard error.
+    pub(super) err: Ink,
+    /// What asks us to end.
+    pub(super) signals: Signals,
+    /// The user asked twice: nothing is waited for any more.
+    pub(super) killed: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Opens a session, does the work in it and shuts the host down, however the work ended.
+    pub(super) async fn run(
+        globals: &Globals,
+        out: &'a mut Out,
+        work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
+    ) -> Result<u8, Failure> {
+        let config = globals.config()?;
+        // No tool may read what was meant for haft; a call's own `-` has been read by now.
+        drop(stdin::claim()?);
+        let mut session = Session {
+            host: Host::new(config),
+            out,
+            err: Ink::for_stderr(),
+            signals: Signals::take()?,
+            killed: false,
+        };
+        let ended = work(&mut session).await;
+        session.close().await;
+        ended
+    }
+
+    /// Every tool, loaded now if need be. Ctrl-C ends the wait.
+    pub(super) async fn catalog(&mut self) -> Result<Arc<Catalog>, Failure> {
+        let host = self.host.clone();
+        tokio::select! {
+            biased;
+            () = self.signals.next() => {
+                self.killed = true;
+                let text = "interrupted while the tools were loading";
+                Err(Error::new(ErrorKind::Stopped(Stopped::Cancelled), text).into())
+            }
+            catalog = progress::while_loading(host.catalog()) => Ok(catalog),
+        }
+    }
+
+    /// The tool of that name, or the error that names the nearest ones.
+    pub(super) async fn tool(&mut self, name: &str) -> Result<Arc<Entry>, Failure> {
+        let catalog = self.catalog().await?;
+        if let Some(entry) = catalog.find(name) {
+            return Ok(Arc::clone(entry));
+        }
+        let nearest = catalog.nearest(name);
+        let hint = if nearest.is_empty() {
+            "`haft list` shows every tool".to_owned()
+        } else {
+            format!("did you mean `{}`?", nearest.join("`, `"))
+        };
+        let text = format!("there is no tool `{name}`");
+        Err(Error::new(ErrorKind::NoSuchTool, text)
+            .with_hint(hint)
+            .into())
+    }
+
+    /// The user's home, to shorten paths.
+    pub(super) fn home(&self) -> &Path {
+        &self.host.config().home
+    }
+
+    async fn close(mut self) {
+        let patience = if self.killed { KILL } else { SHUTDOWN };
+        tokio::select! {
+            // Whether it was in time or not, the program ends now.
+            _ = timeout(patience, self.host.shutdown()) => {}
+            () = self.signals.next() => {}
+        }
+    }
+}

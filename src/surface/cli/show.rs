@@ -1,0 +1,130 @@
+//! `haft show`: everything about one tool.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+use super::exit::{Failure, SUCCESS};
+use super::schema_kind::Kind;
+use super::session::Session;
+use crate::registry::Entry;
+use crate::render::table::{self, Column, Fit};
+use crate::render::text;
+use crate::surface::wire::ToolView;
+use crate::tool::Tool;
+
+const PARAMETERS: [Column; 4] = [
+    Column {
+        title: "ARGUMENT",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "TYPE",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "DESCRIPTION",
+        fit: Fit::KeepStart(16),
+    },
+];
+
+/// Show everything about one tool
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft show greet
+  haft show greet --json | jq .inputSchema")]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    /// Print the tool as one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Args {
+    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+        let entry = session.tool(&self.name).await?;
+        if self.json {
+            session.out.json(&ToolView::from(&entry.tool))?;
+        } else {
+            let page = page(&entry, session);
+            session.out.write_all(page.as_bytes())?;
+        }
+        Ok(SUCCESS)
+    }
+}
+
+fn page(entry: &Entry, session: &Session<'_>) -> String {
+    let tool = &entry.tool;
+    let ink = session.out.ink();
+    let mut page = format!("{}", ink.bold(text::clean(&tool.name)));
+    if tool.label != tool.name {
+        page.push_str(&format!("  {}", text::clean(&tool.label)));
+    }
+    page.push('\n');
+    let description = text::clean(&tool.description);
+    page.push_str(&text::indent(description.trim_end(), "  "));
+    page.push('\n');
+    for (name, value) in facts(tool, entry, session) {
+        page.push_str(&format!("{}  {value}\n", ink.dim(format!("{name:<8}"))));
+    }
+    let rows = parameters(&tool.input_schema);
+    if !rows.is_empty() {
+        page.push('\n');
+        let width = session.out.width();
+        page.push_str(&table::render(&PARAMETERS, &rows, width, ink));
+    }
+    page
+}
+
+fn facts(tool: &Tool, entry: &Entry, session: &Session<'_>) -> Vec<(&'static str, String)> {
+    let source = &tool.source;
+    let from = format!("{} ({})", source.provider_name, source.level.as_str());
+    let mut facts = vec![
+        ("path", text::path(&source.path, session.home())),
+        ("family", source.family.as_str().to_owned()),
+        ("found by", text::clean(&from).into_owned()),
+        ("approval", tool.approval.as_str().to_owned()),
+    ];
+    if entry.resolved_path != source.path {
+        let resolved = text::path(&entry.resolved_path, session.home());
+        facts.insert(1, ("file", resolved));
+    }
+    if tool.hidden {
+        facts.push(("hidden", "yes, not offered to a model".into()));
+    }
+    if !tool.trusted {
+        facts.push(("trusted", "no, `--trust-project` runs it".into()));
+    }
+    facts
+}
+
+fn parameters(schema: &Value) -> Vec<Vec<String>> {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return Vec::new();
+    };
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|r| r.iter().any(|n| n == name));
+    let row = |(name, property): (&String, &Value)| {
+        let need = match property.get("default") {
+            Some(default) => format!("= {default}"),
+            None if is_required(name) => "required".into(),
+            None => String::new(),
+        };
+        let description = property.get("description").and_then(Value::as_str);
+        let kind = Kind::of(property, schema).describe(schema);
+        vec![
+            text::first_line(name),
+            text::first_line(&kind),
+            text::first_line(&need),
+            text::first_line(description.unwrap_or_default()),
+        ]
+    };
+    properties.iter().map(row).collect()
+}

@@ -1,0 +1,100 @@
+//! What clap has to say, in haft's words: what is wrong, then a hint with the nearest name.
+
+use std::io::{self, Write};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind as Clap};
+
+use super::exit::{SUCCESS, USAGE, say};
+use crate::error::{Error, ErrorKind};
+use crate::render;
+use crate::render::ink::Ink;
+use crate::surface::stdout::Out;
+
+/// Prints help and versions to standard output, mistakes to standard error; gives the exit code.
+pub(super) fn report(error: &clap::Error, out: &mut Out, ink: Ink) -> u8 {
+    match error.kind() {
+        Clap::DisplayHelp | Clap::DisplayVersion => {
+            // A reader that has seen enough of the help is no failure.
+            let _ = print(error, out);
+            SUCCESS
+        }
+        Clap::DisplayHelpOnMissingArgumentOrSubcommand => {
+            say(&text(error, ink));
+            USAGE
+        }
+        _ => {
+            say(&render::problem::error(&translate(error), ink));
+            USAGE
+        }
+    }
+}
+
+fn print(error: &clap::Error, out: &mut Out) -> io::Result<()> {
+    let text = text(error, out.ink());
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn text(error: &clap::Error, ink: Ink) -> String {
+    let page = error.render();
+    if ink.is_on() {
+        page.ansi().to_string()
+    } else {
+        page.to_string()
+    }
+}
+
+fn translate(error: &clap::Error) -> Error {
+    let named = |kind| error.get(kind).and_then(first);
+    let message = match error.kind() {
+        Clap::InvalidSubcommand => named(ContextKind::InvalidSubcommand)
+            .map(|command| format!("there is no command `{command}`")),
+        Clap::UnknownArgument => named(ContextKind::InvalidArg).map(|arg| {
+            if arg.starts_with('-') {
+                format!("there is no flag `{arg}`")
+            } else {
+                format!("`{arg}` is one argument too many")
+            }
+        }),
+        _ => None,
+    };
+    let nearest = [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ];
+    let hint = match nearest.into_iter().find_map(named) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => usage_line(error),
+    };
+    Error::new(
+        ErrorKind::Usage,
+        message.unwrap_or_else(|| first_paragraph(error)),
+    )
+    .with_hint(hint)
+}
+
+fn first(value: &ContextValue) -> Option<String> {
+    match value {
+        ContextValue::String(name) => Some(name.clone()),
+        ContextValue::Strings(names) => names.first().cloned(),
+        _ => None,
+    }
+}
+
+fn usage_line(error: &clap::Error) -> String {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else {
+        return "`haft --help` shows every command and flag".into();
+    };
+    let usage = usage.to_string();
+    let usage = usage.trim_start_matches("Usage:").trim();
+    format!("usage: {}", usage.lines().next().unwrap_or(usage))
+}
+
+fn first_paragraph(error: &clap::Error) -> String {
+    let page = error.render().to_string();
+    let paragraph = page.split("\n\n").next().unwrap_or(&page);
+    let lines = paragraph.lines().map(str::trim);
+    let line = lines.collect::<Vec<_>>().join(" ");
+    line.trim_start_matches("error: ").to_owned()
+}

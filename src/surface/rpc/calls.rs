@@ -1,0 +1,204 @@
+//! `tools/call` and `tools/cancel`: the calls that run, each under its id.
+//!
+//! A call that was refused for its arguments or its name is a result with `isError`,
+//! because the model must read it; that haft could not run the tool is an error.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::fault::Fault;
+use super::message::Notification;
+use super::payload::{self, Answer};
+use super::writer::Writer;
+use crate::error::{Error, ErrorKind};
+use crate::host::{Host, RunningCall};
+use crate::surface::wire::OutcomeView;
+use crate::tool::{Call, Event, Outcome};
+
+/// The running calls.
+#[derive(Default)]
+pub(super) struct Calls(Arc<Mutex<HashMap<String, CancellationToken>>>);
+
+/// The parameters of `tools/call`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CallParams {
+    name: String,
+    arguments: Option<Box<RawValue>>,
+    call_id: Option<String>,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CancelParams {
+    call_id: String,
+}
+
+#[derive(Serialize)]
+struct Cancelled {
+    cancelled: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UpdateParams<'a> {
+    call_id: &'a str,
+    partial_result: &'a RawValue,
+}
+
+/// Takes a call off the list when it ends, and stops it if it is dropped before.
+struct Listed {
+    calls: Arc<Mutex<HashMap<String, CancellationToken>>>,
+    id: String,
+    _stop: DropGuard,
+}
+
+impl Calls {
+    /// Starts a call and lists it: a `tools/cancel` on the next line finds it.
+    pub(super) fn start(
+        &self,
+        host: Host,
+        asked: CallParams,
+        request: Option<&RawValue>,
+        writer: Writer,
+    ) -> Result<impl Future<Output = Answer> + Send + 'static, Fault> {
+        let id = asked.call_id.unwrap_or_else(|| default_id(request));
+        if lock(&self.0).contains_key(&id) {
+            let text = format!("a call with the id `{id}` is running");
+            return Err(Fault::invalid_params(text));
+        }
+        let call = Call {
+            id: id.clone(),
+            tool: asked.name.clone(),
+            arguments: asked.arguments.unwrap_or_else(payload::empty),
+        };
+        let timeout = asked.timeout_ms.map(Duration::from_millis);
+        let running = host.call(call, timeout);
+        let listed = self.list(id, running.cancel_token());
+        Ok(async move {
+            let ended = follow(running, &listed.id, &writer).await;
+            drop(listed);
+            answer(ended, &asked.name, &host).await
+        })
+    }
+
+    /// Asks a call to stop; the answer says whether there was one.
+    pub(super) fn cancel(&self, params: Option<&RawValue>) -> Answer {
+        let CancelParams { call_id } = payload::read("tools/cancel", params)?;
+        let token = lock(&self.0).get(&call_id).cloned();
+        if let Some(token) = &token {
+            token.cancel();
+        }
+        payload::json(&Cancelled {
+            cancelled: token.is_some(),
+        })
+    }
+
+    /// Asks every call to stop.
+    pub(super) fn cancel_all(&self) {
+        for token in lock(&self.0).values() {
+            token.cancel();
+        }
+    }
+
+    fn list(&self, id: String, token: CancellationToken) -> Listed {
+        lock(&self.0).insert(id.clone(), token.clone());
+        Listed {
+            calls: Arc::clone(&self.0),
+            id,
+            _stop: token.drop_guard(),
+        }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        lock(&self.calls).remove(&self.id);
+    }
+}
+
+/// Passes the updates on until the call ends. A peer that reads too slowly misses some,
+/// never the newest.
+async fn follow(
+    mut running: RunningCall,
+    call_id: &str,
+    writer: &Writer,
+) -> Result<Outcome, Error> {
+    let send = |partial_result: &RawValue| {
+        let params = UpdateParams {
+            call_id,
+            partial_result,
+        };
+        writer.send(&Notification::new("tools/update", params));
+    };
+    let mut held = None;
+    while let Some(event) = running.next_event().await {
+        match event {
+            Event::Started => {}
+            Event::Update(partial) if writer.is_behind() => held = Some(partial),
+            Event::Update(partial) => {
+                held = None;
+                send(&partial);
+            }
+            Event::Finished | Event::Rejected { .. } => break,
+        }
+    }
+    if let Some(partial) = held {
+        send(&partial);
+    }
+    running.outcome().await
+}
+
+async fn answer(ended: Result<Outcome, Error>, name: &str, host: &Host) -> Answer {
+    let outcome = match ended {
+        Ok(outcome) => outcome,
+        Err(error) => match error.kind() {
+            ErrorKind::BadArguments => refusal(error.message().to_owned()),
+            ErrorKind::NoSuchTool => {
+                let catalog = host.catalog().await;
+                refusal(not_found(name, &catalog.nearest(name)))
+            }
+            _ => return Err(error.into()),
+        },
+    };
+    payload::json(&OutcomeView::from(&outcome))
+}
+
+/// A call that was never started, as the model is told.
+fn refusal(text: String) -> Outcome {
+    Outcome {
+        details: json!({ "isError": true, "error": text }),
+        ..Outcome::failure(text, Duration::ZERO)
+    }
+}
+
+fn not_found(name: &str, nearest: &[&str]) -> String {
+    match nearest {
+        [] => format!("Tool {name} not found"),
+        [one] => format!("Tool {name} not found. Did you mean {one}?"),
+        several => format!(
+            "Tool {name} not found. Closest available: {}",
+            several.join(", ")
+        ),
+    }
+}
+
+/// The request's own id: a peer that needs no updates need not think of another.
+fn default_id(request: Option<&RawValue>) -> String {
+    let raw = request.map_or("notification", RawValue::get);
+    serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned())
+}
+
+/// No code that holds the lock can panic, so a poisoned one is still whole.
+fn lock(
+    calls: &Mutex<HashMap<String, CancellationToken>>,
+) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+    calls.lock().unwrap_or_else(PoisonError::into_inner)
+}

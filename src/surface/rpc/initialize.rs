@@ -1,0 +1,83 @@
+//! `initialize`: what a peer can say before anything is looked for.
+//!
+//! What it leaves unsaid stays as `haft rpc` was started; paths it names come after those
+//! of the command line.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::fault::Fault;
+use crate::config::{Config, Flags};
+use crate::surface::wire;
+
+/// The version of this protocol; it grows when a client could break.
+const PROTOCOL: u32 = 1;
+
+/// The parameters.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Initialize {
+    cwd: Option<PathBuf>,
+    built_in_tool_names: Option<Vec<String>>,
+    configured_paths: Option<Vec<String>>,
+    limits: Option<Limits>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Limits {
+    call_timeout_ms: Option<u64>,
+    load_timeout_ms: Option<u64>,
+    heap_mb: Option<u32>,
+}
+
+/// The result.
+#[derive(Serialize)]
+pub(super) struct Initialized<'a> {
+    name: &'static str,
+    version: &'static str,
+    protocol: u32,
+    cwd: Cow<'a, str>,
+}
+
+impl Initialize {
+    /// The flags of the command line with the peer's wishes over them.
+    pub(super) fn over(self, flags: Flags) -> Result<Flags, Fault> {
+        let limits = self.limits.unwrap_or_default();
+        let call_timeout = millis("callTimeoutMs", limits.call_timeout_ms)?;
+        let load_timeout = millis("loadTimeoutMs", limits.load_timeout_ms)?;
+        let paths = self.configured_paths.unwrap_or_default();
+        Ok(Flags {
+            cwd: self.cwd.or(flags.cwd),
+            tools: [flags.tools, paths].concat(),
+            built_in_tool_names: self.built_in_tool_names.or(flags.built_in_tool_names),
+            call_timeout: call_timeout.or(flags.call_timeout),
+            load_timeout: load_timeout.or(flags.load_timeout),
+            heap_mb: limits.heap_mb.or(flags.heap_mb),
+            ..flags
+        })
+    }
+}
+
+impl<'a> Initialized<'a> {
+    pub(super) fn new(config: &'a Config) -> Self {
+        Initialized {
+            name: env!("CARGO_PKG_NAME"),
+            version: env!("CARGO_PKG_VERSION"),
+            protocol: PROTOCOL,
+            cwd: wire::path(&config.cwd),
+        }
+    }
+}
+
+fn millis(name: &str, given: Option<u64>) -> Result<Option<Duration>, Fault> {
+    match given {
+        Some(0) => Err(Fault::invalid_params(format!(
+            "`{name}` must be more than 0"
+        ))),
+        given => Ok(given.map(Duration::from_millis)),
+    }
+}

@@ -1,0 +1,160 @@
+//! JSON-RPC messages: a line in, requests out; an answer in, a response out.
+//!
+//! Pure text to data: no stream, no host. Parameters and ids stay raw, so that an id
+//! comes back as it was sent and arguments reach a tool digit by digit.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use super::fault::Fault;
+
+/// The id of a request, as it was sent.
+pub(super) type Id = Box<RawValue>;
+
+/// One line.
+pub(super) enum Message {
+    /// Nothing but spaces.
+    Blank,
+    /// No message at all.
+    Bad(Fault),
+    Single(Item),
+    Batch(Vec<Item>),
+}
+
+/// One message of a line.
+pub(super) enum Item {
+    Request(Request),
+    /// An answer. We ask nothing, so it is none of ours.
+    Reply,
+    /// Not a request, from whoever can be told.
+    Bad(Option<Id>, Fault),
+}
+
+/// A request, or a notification if it has no id.
+pub(super) struct Request {
+    pub(super) id: Option<Id>,
+    pub(super) method: String,
+    pub(super) params: Option<Box<RawValue>>,
+}
+
+/// The answer to a request.
+#[derive(Serialize)]
+pub(super) struct Response {
+    jsonrpc: &'static str,
+    id: Option<Id>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Fault>,
+}
+
+/// A message of ours that wants no answer.
+#[derive(Serialize)]
+pub(super) struct Notification<P> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: P,
+}
+
+/// The members that mean something; others are ignored.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+impl Response {
+    /// The response to the request `id`; `None` where not even the id could be read.
+    pub(super) fn new(id: Option<Id>, answer: Result<Box<RawValue>, Fault>) -> Self {
+        let (result, error) = match answer {
+            Ok(result) => (Some(result), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        Response {
+            jsonrpc: "2.0",
+            id,
+            result,
+            error,
+        }
+    }
+}
+
+impl<P> Notification<P> {
+    pub(super) fn new(method: &'static str, params: P) -> Self {
+        Notification {
+            jsonrpc: "2.0",
+            method,
+            params,
+        }
+    }
+}
+
+/// Reads a line.
+pub(super) fn parse(line: &str) -> Message {
+    if line.trim().is_empty() {
+        return Message::Blank;
+    }
+    let json: &RawValue = match serde_json::from_str(line) {
+        Ok(json) => json,
+        Err(error) => {
+            return Message::Bad(Fault::parse(format!("the message is no JSON: {error}")));
+        }
+    };
+    if !json.get().starts_with('[') {
+        return Message::Single(item(json));
+    }
+    match serde_json::from_str::<Vec<&RawValue>>(json.get()) {
+        Ok(items) if items.is_empty() => Message::Bad(Fault::invalid_request("the batch is empty")),
+        Ok(items) => Message::Batch(items.into_iter().map(item).collect()),
+        Err(error) => Message::Bad(Fault::parse(error.to_string())),
+    }
+}
+
+fn item(json: &RawValue) -> Item {
+    if !json.get().starts_with('{') {
+        return Item::Bad(None, Fault::invalid_request("a message is a JSON object"));
+    }
+    let envelope: Envelope = match serde_json::from_str(json.get()) {
+        Ok(envelope) => envelope,
+        Err(error) => return Item::Bad(None, Fault::invalid_request(error.to_string())),
+    };
+    let id = match envelope.id.map(RawValue::get) {
+        Some(id) if id.starts_with(['{', '[', 't', 'f']) => {
+            let fault = Fault::invalid_request("`id` is a string, a number or null");
+            return Item::Bad(None, fault);
+        }
+        _ => envelope.id.map(ToOwned::to_owned),
+    };
+    if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+        return Item::Bad(id, Fault::invalid_request("`jsonrpc` must be \"2.0\""));
+    }
+    let Some(method) = envelope.method else {
+        if envelope.result.is_some() || envelope.error.is_some() {
+            return Item::Reply;
+        }
+        return Item::Bad(id, Fault::invalid_request("there is no `method`"));
+    };
+    match serde_json::from_str(method.get()) {
+        Ok(method) => Item::Request(Request {
+            id,
+            method,
+            params: envelope.params.map(ToOwned::to_owned),
+        }),
+        Err(_) => Item::Bad(id, Fault::invalid_request("`method` is a string")),
+    }
+}
+
+/// Tells `null` from a member that is not there: an id of `null` wants an answer.
+fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(member).map(Some)
+}

@@ -1,0 +1,167 @@
+//! JSON-RPC 2.0 over standard input and output, for hosts in other languages and for tests.
+//!
+//! One loop takes the lines in order and starts what they ask for; everything slow runs
+//! beside it, so that a long call never holds up a list. One thread reads and one writes:
+//! a peer that stops reading blocks neither the calls nor their cancellation.
+//! `docs/rpc.md` is the contract.
+
+mod fault;
+mod message;
+mod payload;
+mod reader;
+mod writer;
+
+mod calls;
+mod initialize;
+mod loaded;
+mod service;
+
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::config::Flags;
+use crate::surface::signals::Signals;
+use crate::surface::stdin;
+use fault::Fault;
+use message::{Item, Message, Response};
+use reader::Line;
+use service::{Service, Work};
+use writer::Writer;
+
+// Together below two seconds, the longest that a peer waits for us to go.
+/// What was asked before the end may still be answered in this time.
+const ANSWERING: Duration = Duration::from_millis(1300);
+/// The host may take this long to stop what is left.
+const STOPPING: Duration = Duration::from_millis(400);
+/// The peer may take this long to read the last lines.
+const WRITING: Duration = Duration::from_millis(200);
+
+/// Serves until the peer closes our input, asks for `shutdown`, stops reading, or a signal
+/// comes; gives the exit code.
+pub(crate) async fn serve(flags: Flags, out: File) -> io::Result<u8> {
+    let mut lines = reader::start(stdin::claim()?)?;
+    let mut signals = Signals::take()?;
+    let writer = Writer::start(out)?;
+    let mut service = Service::new(flags, writer.clone());
+    let mut tasks = JoinSet::new();
+    while !service.is_ending() {
+        tokio::select! {
+            line = lines.recv() => match line {
+                Some(line) => take(line, &mut service, &mut tasks, &writer),
+                None => break,
+            },
+            Some(_) = tasks.join_next() => {}
+            () = writer.closed() => break,
+            () = signals.next() => break,
+        }
+    }
+    tokio::select! {
+        () = wind_down(service, tasks, &writer) => Ok(0),
+        () = signals.next() => Ok(130),
+    }
+}
+
+/// Starts what one line asks for.
+fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Writer) {
+    let message = match line {
+        Line::Text(text) => message::parse(&text),
+        Line::NotUtf8 => Message::Bad(Fault::parse("the message is not UTF-8")),
+        Line::TooLong => Message::Bad(Fault::invalid_request(format!(
+            "the message is longer than {} MB and was skipped",
+            reader::LONGEST >> 20
+        ))),
+    };
+    match message {
+        Message::Blank => {}
+        Message::Bad(fault) => writer.send(&Response::new(None, Err(fault))),
+        Message::Single(item) => match begin(item, service) {
+            Begun::Silent => {}
+            Begun::Answered(response) => writer.send(&response),
+            Begun::Running(running) => {
+                let writer = writer.clone();
+                tasks.spawn(async move {
+                    if let Some(response) = running.finish().await {
+                        writer.send(&response);
+                    }
+                });
+            }
+        },
+        Message::Batch(items) => {
+            let begun: Vec<_> = items.into_iter().map(|item| begin(item, service)).collect();
+            tasks.spawn(answer_batch(begun, writer.clone()));
+        }
+    }
+}
+
+/// A request that has been started.
+enum Begun {
+    /// Nothing will be answered.
+    Silent,
+    Answered(Response),
+    Running(Running),
+}
+
+struct Running {
+    id: Option<message::Id>,
+    work: service::Later,
+}
+
+impl Running {
+    /// The response; `None` where none was asked for.
+    async fn finish(self) -> Option<Response> {
+        let answer = service::guarded(self.work).await;
+        self.id.map(|id| Response::new(Some(id), answer))
+    }
+}
+
+fn begin(item: Item, service: &mut Service) -> Begun {
+    let request = match item {
+        Item::Request(request) => request,
+        Item::Reply => return Begun::Silent,
+        Item::Bad(id, fault) => return Begun::Answered(Response::new(id, Err(fault))),
+    };
+    let id = request.id.clone();
+    match (service.begin(request), id) {
+        (Work::Later(work), id) => Begun::Running(Running { id, work }),
+        (Work::Done(answer), Some(id)) => Begun::Answered(Response::new(Some(id), answer)),
+        // The end of the program answers `shutdown`.
+        (Work::Done(_) | Work::AtTheEnd, _) => Begun::Silent,
+    }
+}
+
+/// Answers a batch in one array, when its last request is done; its requests run together.
+async fn answer_batch(begun: Vec<Begun>, writer: Writer) {
+    let responses = futures::future::join_all(begun.into_iter().map(|begun| async {
+        match begun {
+            Begun::Silent => None,
+            Begun::Answered(response) => Some(response),
+            Begun::Running(running) => running.finish().await,
+        }
+    }));
+    let responses: Vec<_> = responses.await.into_iter().flatten().collect();
+    if !responses.is_empty() {
+        writer.send(&responses);
+    }
+}
+
+/// Cancels the calls, lets what was asked be answered, stops the host, says good-bye.
+async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer) {
+    service.cancel_all();
+    // Whoever is not done in time is not answered; the process ends.
+    let _ = timeout(ANSWERING, async {
+        while tasks.join_next().await.is_some() {}
+    })
+    .await;
+    tasks.abort_all();
+    if let Some(host) = service.host_if_any() {
+        let _ = timeout(STOPPING, host.shutdown()).await;
+    }
+    if let Some(id) = service.shutdown_id() {
+        writer.send(&Response::new(Some(id), Ok(payload::null())));
+    }
+    let _ = timeout(WRITING, writer.finish()).await;
+}

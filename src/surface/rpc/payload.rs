@@ -1,0 +1,41 @@
+//! Parameters and results: JSON text to data and back, with the errors that a peer gets.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::fault::Fault;
+
+/// The result of a request as JSON, or what was wrong.
+pub(super) type Answer = Result<Box<RawValue>, Fault>;
+
+/// The parameters of `method`, by name.
+pub(super) fn read<T: DeserializeOwned>(
+    method: &str,
+    params: Option<&RawValue>,
+) -> Result<T, Fault> {
+    let text = params.map_or("{}", RawValue::get);
+    if !text.starts_with('{') {
+        let text = format!("`{method}` takes its parameters by name, in an object");
+        return Err(Fault::invalid_params(text));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let text = format!("the parameters of `{method}` do not fit: {error}");
+        Fault::invalid_params(text)
+    })
+}
+
+/// A result as JSON.
+pub(super) fn json(value: &impl Serialize) -> Answer {
+    to_raw_value(value).map_err(|error| Fault::internal(error.to_string()))
+}
+
+/// `{}`, the arguments of a call that gives none.
+pub(super) fn empty() -> Box<RawValue> {
+    RawValue::from_string("{}".into()).expect("it is JSON")
+}
+
+/// `null`, the result of what has nothing to say.
+pub(super) fn null() -> Box<RawValue> {
+    RawValue::NULL.to_owned()
+}

@@ -1,0 +1,252 @@
+//! The methods: parameters in, the host asked, an answer out.
+//!
+//! What depends on the order of the messages happens in [`Service::begin`], before the
+//! next line is looked at: the host is made, a call is registered, a cancel finds it.
+//! The rest is work for later.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+
+use futures::FutureExt;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::calls::Calls;
+use super::fault::Fault;
+use super::initialize::{Initialize, Initialized};
+use super::loaded::LoadedView;
+use super::message::{Id, Request};
+use super::payload::{Answer, empty, json, null, read};
+use super::writer::Writer;
+use crate::config::{Config, Flags};
+use crate::error::ErrorKind;
+use crate::host::Host;
+use crate::surface::wire::Listing;
+use crate::tool::Call;
+
+const METHODS: [&str; 8] = [
+    "initialize",
+    "tools/list",
+    "tools/load",
+    "tools/validate",
+    "tools/call",
+    "tools/cancel",
+    "session/event",
+    "shutdown",
+];
+
+/// Work that ends in an answer.
+pub(super) type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// What became of a request.
+pub(super) enum Work {
+    Done(Answer),
+    Later(Later),
+    /// It is answered when all else has ended.
+    AtTheEnd,
+}
+
+/// The conversation with one peer.
+pub(super) struct Service {
+    flags: Flags,
+    host: Option<Host>,
+    calls: Calls,
+    writer: Writer,
+    /// Ends when the last session event so far has been delivered.
+    last_event: oneshot::Receiver<()>,
+    ending: bool,
+    shutdown: Option<Id>,
+}
+
+#[derive(Deserialize)]
+struct Load {
+    paths: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Validate {
+    name: String,
+    arguments: Option<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct Validity {
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Looked at for its presence; the host reads the whole.
+#[derive(Deserialize)]
+struct SessionEvent {
+    #[serde(rename = "event")]
+    _event: serde::de::IgnoredAny,
+}
+
+impl Service {
+    pub(super) fn new(flags: Flags, writer: Writer) -> Self {
+        Service {
+            flags,
+            host: None,
+            calls: Calls::default(),
+            writer,
+            last_event: oneshot::channel().1,
+            ending: false,
+            shutdown: None,
+        }
+    }
+
+    /// Starts a request. Whatever must happen in the order of the messages happens here.
+    pub(super) fn begin(&mut self, request: Request) -> Work {
+        let Request { id, method, params } = request;
+        let params = params.as_deref();
+        let begun = match method.as_str() {
+            "initialize" => self.initialize(params).map(|answer| Work::Done(Ok(answer))),
+            "tools/list" => self.list(),
+            "tools/load" => self.load(params),
+            "tools/validate" => self.validate(params),
+            "tools/call" => self.call(id.as_deref(), params),
+            "tools/cancel" => self
+                .calls
+                .cancel(params)
+                .map(|answer| Work::Done(Ok(answer))),
+            "session/event" => self.session_event(params),
+            "shutdown" => {
+                self.ending = true;
+                self.shutdown = id;
+                Ok(Work::AtTheEnd)
+            }
+            other => Err(Fault::no_method(other, nearest(other))),
+        };
+        begun.unwrap_or_else(|fault| Work::Done(Err(fault)))
+    }
+
+    /// Whether the peer has asked for the end.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending
+    }
+
+    /// The request to which the end is the answer.
+    pub(super) fn shutdown_id(&mut self) -> Option<Id> {
+        self.shutdown.take()
+    }
+
+    /// Asks every running call to stop.
+    pub(super) fn cancel_all(&self) {
+        self.calls.cancel_all();
+    }
+
+    /// The host, if anything needed one.
+    pub(super) fn host_if_any(&self) -> Option<&Host> {
+        self.host.as_ref()
+    }
+
+    /// The host; with the defaults if nobody said otherwise before.
+    fn host(&mut self) -> Result<Host, Fault> {
+        if let Some(host) = &self.host {
+            return Ok(host.clone());
+        }
+        let config = Config::resolve(self.flags.clone())?;
+        Ok(self.host.insert(Host::new(config)).clone())
+    }
+
+    fn initialize(&mut self, params: Option<&RawValue>) -> Answer {
+        if self.host.is_some() {
+            return Err(Fault::already_initialized());
+        }
+        let asked: Initialize = read("initialize", params)?;
+        let config = Config::resolve(asked.over(self.flags.clone())?)?;
+        let host = self.host.insert(Host::new(config));
+        json(&Initialized::new(host.config()))
+    }
+
+    fn list(&mut self) -> Result<Work, Fault> {
+        let host = self.host()?;
+        later(async move {
+            let catalog = host.catalog().await;
+            json(&Listing::from(&*catalog))
+        })
+    }
+
+    fn load(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+        let Load { paths } = read("tools/load", params)?;
+        let host = self.host()?;
+        later(async move {
+            let loaded = host.load_paths(&paths).await;
+            json(&LoadedView::from(&loaded))
+        })
+    }
+
+    fn validate(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+        let Validate { name, arguments } = read("tools/validate", params)?;
+        let call = Call {
+            id: "validate".into(),
+            tool: name,
+            arguments: arguments.unwrap_or_else(empty),
+        };
+        let host = self.host()?;
+        later(async move {
+            match host.validate(&call).await {
+                Ok(()) => json(&Validity {
+                    valid: true,
+                    error: None,
+                }),
+                Err(error) if error.kind() == ErrorKind::BadArguments => json(&Validity {
+                    valid: false,
+                    error: Some(error.message().to_owned()),
+                }),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    fn call(&mut self, id: Option<&RawValue>, params: Option<&RawValue>) -> Result<Work, Fault> {
+        let asked = read("tools/call", params)?;
+        let host = self.host()?;
+        let running = self.calls.start(host, asked, id, self.writer.clone())?;
+        later(running)
+    }
+
+    /// Events reach the tools one after another, in the order in which they came.
+    fn session_event(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+        let _: SessionEvent = read("session/event", params)?;
+        let event = params.map_or_else(empty, ToOwned::to_owned);
+        let host = self.host()?;
+        let (delivered, last_event) = oneshot::channel();
+        let before = std::mem::replace(&mut self.last_event, last_event);
+        later(async move {
+            // An error says that the event before has been dealt with, and its sender dropped.
+            let _ = before.await;
+            host.session_event(&event).await;
+            drop(delivered);
+            Ok(null())
+        })
+    }
+}
+
+/// Does the work; a panic in it is an answer and not the end of the program.
+pub(super) async fn guarded(work: Later) -> Answer {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(answer) => answer,
+        Err(panic) => Err(Fault::internal(panic_text(panic.as_ref()))),
+    }
+}
+
+fn later(work: impl Future<Output = Answer> + Send + 'static) -> Result<Work, Fault> {
+    Ok(Work::Later(Box::pin(work)))
+}
+
+fn nearest(name: &str) -> Option<&'static str> {
+    let scored = METHODS.map(|method| (strsim::damerau_levenshtein(name, method), method));
+    let (distance, method) = scored.into_iter().min()?;
+    (distance <= 3).then_some(method)
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a defect of haft: {}", text.unwrap_or("it panicked"))
+}

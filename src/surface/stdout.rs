@@ -1,0 +1,90 @@
+//! Our own standard output, kept away from everything else in the process.
+//!
+//! A tool runs inside this process and may write to file descriptor 1. So before any
+//! tool starts, haft takes a private duplicate for its data and points descriptor 1 at
+//! standard error: a tool can be noisy there, it can never corrupt our data.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use console::Term;
+use serde::Serialize;
+
+use crate::render::ink::Ink;
+
+/// Where data goes: the real standard output.
+pub(crate) struct Out {
+    file: BufWriter<File>,
+    terminal: bool,
+    width: Option<usize>,
+    ink: Ink,
+}
+
+impl Out {
+    /// Takes standard output for haft alone; from here on descriptor 1 is standard error.
+    ///
+    /// # Errors
+    /// When the process has no file descriptor left.
+    pub(crate) fn claim() -> io::Result<Self> {
+        // Asked first: afterwards descriptor 1 says what standard error is.
+        let terminal = io::stdout().is_terminal();
+        let ink = Ink::for_stdout();
+        let width = if terminal {
+            Term::stdout()
+                .size_checked()
+                .map(|(_, columns)| columns.into())
+        } else {
+            None
+        };
+        let private = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+        Ok(Out {
+            file: BufWriter::with_capacity(1 << 16, File::from(private)),
+            terminal,
+            width,
+            ink,
+        })
+    }
+
+    /// The width of the terminal; `None` where it is none.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// The colours to use on it.
+    pub(crate) fn ink(&self) -> Ink {
+        self.ink
+    }
+
+    /// One JSON value: on one line for programs, indented for a person at a terminal.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        if self.terminal {
+            serde_json::to_writer_pretty(&mut self.file, value)?;
+        } else {
+            serde_json::to_writer(&mut self.file, value)?;
+        }
+        self.file.write_all(b"\n")
+    }
+
+    /// One JSON value on one line, out at once.
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.file, value)?;
+        self.file.write_all(b"\n")?;
+        self.file.flush()
+    }
+
+    /// The bare file, for whoever does its own buffering and writes nothing through `self`.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        self.file.get_ref().try_clone()
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

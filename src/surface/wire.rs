@@ -1,0 +1,178 @@
+//! Tools, problems, results and errors as JSON: the one form that `--json` and RPC share.
+//!
+//! The vocabulary has no wire form on purpose; here is the promise to other programs.
+//! The order of the fields is part of it, optional ones are left out when absent.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind};
+use crate::registry::Catalog;
+use crate::tool::{Block, Family, Level, Outcome, Problem, Severity, Stopped, Tier, Tool};
+
+/// Everything a catalog holds: what `list --json` and `tools/list` answer.
+#[derive(Serialize)]
+pub(crate) struct Listing<'a> {
+    tools: Vec<ToolView<'a>>,
+    problems: Vec<ProblemView<'a>>,
+}
+
+/// A tool.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolView<'a> {
+    name: &'a str,
+    label: &'a str,
+    description: &'a str,
+    family: Family,
+    provider: &'a str,
+    provider_name: &'a str,
+    level: Level,
+    path: Cow<'a, str>,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<&'a Value>,
+    approval: Tier,
+    hidden: bool,
+    trusted: bool,
+}
+
+/// A problem.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProblemView<'a> {
+    severity: Severity,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+/// What a call came to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OutcomeView<'a> {
+    content: &'a [Block],
+    details: &'a Value,
+    is_error: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    useless: bool,
+    duration_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<Stopped>,
+}
+
+/// A failure of haft itself.
+#[derive(Serialize)]
+pub(crate) struct ErrorView<'a> {
+    kind: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl<'a> From<&'a Catalog> for Listing<'a> {
+    fn from(catalog: &'a Catalog) -> Self {
+        Listing {
+            tools: catalog.tools().map(ToolView::from).collect(),
+            problems: catalog.problems.iter().map(ProblemView::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Tool> for ToolView<'a> {
+    fn from(tool: &'a Tool) -> Self {
+        ToolView {
+            name: &tool.name,
+            label: &tool.label,
+            description: &tool.description,
+            family: tool.source.family,
+            provider: &tool.source.provider,
+            provider_name: &tool.source.provider_name,
+            level: tool.source.level,
+            path: path(&tool.source.path),
+            input_schema: &tool.input_schema,
+            output_schema: tool.output_schema.as_ref(),
+            approval: tool.approval,
+            hidden: tool.hidden,
+            trusted: tool.trusted,
+        }
+    }
+}
+
+impl<'a> From<&'a Problem> for ProblemView<'a> {
+    fn from(problem: &'a Problem) -> Self {
+        ProblemView {
+            severity: problem.severity,
+            path: problem.path.as_deref().map(path),
+            line: problem.line,
+            column: problem.column,
+            tool_name: problem.tool_name.as_deref(),
+            message: &problem.message,
+            hint: problem.hint.as_deref(),
+        }
+    }
+}
+
+impl<'a> From<&'a Outcome> for OutcomeView<'a> {
+    fn from(outcome: &'a Outcome) -> Self {
+        OutcomeView {
+            content: &outcome.content,
+            details: &outcome.details,
+            is_error: outcome.is_error,
+            useless: outcome.useless,
+            duration_ms: millis(outcome.duration),
+            stopped: outcome.stopped,
+        }
+    }
+}
+
+impl<'a> From<&'a Error> for ErrorView<'a> {
+    fn from(error: &'a Error) -> Self {
+        ErrorView {
+            kind: kind_name(error.kind()),
+            message: error.message(),
+            hint: error.hint(),
+        }
+    }
+}
+
+/// A path as JSON can carry it; bytes that are no UTF-8 are replaced.
+pub(crate) fn path(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
+}
+
+/// The name of an error's kind in every JSON that haft writes.
+pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Usage => "usage",
+        ErrorKind::BadArguments => "bad-arguments",
+        ErrorKind::NoSuchTool => "no-such-tool",
+        ErrorKind::Untrusted => "untrusted",
+        ErrorKind::Denied => "denied",
+        ErrorKind::Load => "load",
+        ErrorKind::Stopped(_) => "stopped",
+        ErrorKind::IsolateLost => "isolate-lost",
+        ErrorKind::Internal => "internal",
+    }
+}
+
+/// Milliseconds to the microsecond: most calls take less than one.
+fn millis(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1000.0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

@@ -1,0 +1,122 @@
+//! One call: what is asked, what happens meanwhile, what comes back.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A request to run a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The caller's id; updates and the outcome carry it. Unique among running calls.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as the caller wrote them: kept as text so that numbers and
+    /// key order survive to the tool.
+    pub arguments: Box<RawValue>,
+}
+
+/// One block of a result, in the wire form that oh-my-pi, pi and MCP share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Block {
+    /// Text for the model.
+    Text {
+        /// The text, free of terminal control sequences.
+        text: String,
+    },
+    /// An image for the model.
+    Image {
+        /// The bytes in base64.
+        data: String,
+        /// The media type, for example `image/png`.
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+    },
+}
+
+/// What a call came to. "The tool said no" is an `Outcome` with `is_error`;
+/// "we could not run it" is an [`Error`](crate::Error).
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the model gets.
+    pub content: Vec<Block>,
+    /// Anything else the tool wants its renderer or its later self to see. `null` never; `{}` if none.
+    pub details: Value,
+    /// The tool reports a failure.
+    pub is_error: bool,
+    /// The tool says that the result carries nothing a model could use.
+    pub useless: bool,
+    /// From the start of the tool to its end.
+    pub duration: Duration,
+    /// How the call was stopped, if it was.
+    pub stopped: Option<Stopped>,
+}
+
+/// Why a call was stopped. The order is meaning: a later reason outweighs an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopped {
+    /// The call's own time was up.
+    Deadline,
+    /// The caller cancelled it.
+    Cancelled,
+    /// The tool ran away (memory, the isolate it shared was discarded).
+    Discarded,
+    /// The host is shutting down.
+    HostShutdown,
+}
+
+/// What happens during a call, in order: `Started`, any number of `Update`s, `Finished`;
+/// or `Rejected` alone when nothing was started.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Refused before the start: bad arguments, approval, trust.
+    Rejected {
+        /// The text that a model is given.
+        text: String,
+    },
+    /// The tool is running.
+    Started,
+    /// A partial result in the same JSON form as a result: `{content, details, isError?}`.
+    Update(Box<RawValue>),
+    /// The tool has ended.
+    Finished,
+}
+
+impl Outcome {
+    /// A failure that carries only a text.
+    pub fn failure(text: impl Into<String>, duration: Duration) -> Self {
+        Outcome {
+            content: vec![Block::Text { text: text.into() }],
+            details: Value::Object(Default::default()),
+            is_error: true,
+            useless: false,
+            duration,
+            stopped: None,
+        }
+    }
+
+    /// All text blocks, one after another, separated by newlines.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            Block::Image { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Stopped {
+    /// The reason's name as surfaces print it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stopped::Deadline => "deadline",
+            Stopped::Cancelled => "cancelled",
+            Stopped::Discarded => "discarded",
+            Stopped::HostShutdown => "host-shutdown",
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A tool as every surface sees it, and where it came from.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One callable tool: what a model or a person needs to know to call it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// The name it is called by, unique in a catalog.
+    pub name: String,
+    /// A title for people; the name where the author gave none.
+    pub label: String,
+    /// What it does, for the model. May be empty.
+    pub description: String,
+    /// The JSON Schema (2020-12) of its arguments.
+    pub input_schema: Value,
+    /// The JSON Schema of its structured result, where the author gave one.
+    pub output_schema: Option<Value>,
+    /// How much harm a call may do; decides whether the user is asked.
+    pub approval: Tier,
+    /// Registered, but kept out of lists that go to a model.
+    pub hidden: bool,
+    /// What the author said about strict provider schemas: `Some(false)` opts out.
+    pub strict: Option<bool>,
+    /// False while the user has not trusted the project that brings it.
+    pub trusted: bool,
+    /// Where it came from.
+    pub source: Source,
+}
+
+/// Where a tool came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Which of the tool systems it is written for.
+    pub family: Family,
+    /// The id of the provider that found it (`native`, `claude`, `config`, …).
+    pub provider: String,
+    /// The provider's name for people.
+    pub provider_name: String,
+    /// Whose it is.
+    pub level: Level,
+    /// The path as it was given or found.
+    pub path: PathBuf,
+}
+
+/// The systems whose tools haft runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// TypeScript and JavaScript modules (oh-my-pi, pi).
+    Js,
+    /// Executables that describe themselves, Kodelet's protocol.
+    Kodelet,
+    /// Executables that describe themselves, ikigai's protocol.
+    Ikigai,
+    /// YAML shell tools (CYCOD).
+    Shell,
+    /// JSON plugin files (aynd).
+    Plugin,
+    /// Tools built into haft or given by the program that embeds it.
+    Native,
+}
+
+/// Whose a tool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// From the user's own directories: trusted.
+    User,
+    /// Brought by the project in the working directory.
+    Project,
+    /// Given by the host program itself.
+    Host,
+}
+
+/// How much harm a call may do. The order is meaning: `Read < Write < Exec`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// Looks, changes nothing.
+    Read,
+    /// Changes files or remote state.
+    Write,
+    /// Runs programs or anything else; what a tool that says nothing gets.
+    Exec,
+}
+
+impl Family {
+    /// The family's name as surfaces print it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Family::Js => "js",
+            Family::Kodelet => "kodelet",
+            Family::Ikigai => "ikigai",
+            Family::Shell => "shell",
+            Family::Plugin => "plugin",
+            Family::Native => "native",
+        }
+    }
+}
+
+impl Level {
+    /// The level's name as surfaces print it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::User => "user",
+            Level::Project => "project",
+            Level::Host => "host",
+        }
+    }
+}
+
+impl Tier {
+    /// The tier's name as tools and configuration write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Tier::Read => "read",
+            Tier::Write => "write",
+            Tier::Exec => "exec",
+        }
+    }
+}

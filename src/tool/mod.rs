@@ -1,0 +1,14 @@
+//! The vocabulary of haft: what a tool is, what a call is, what comes back.
+//!
+//! Nothing here does I/O, starts anything or knows a family. Every other room
+//! speaks in these types, so a field added here is seen by all surfaces at once.
+
+mod call;
+mod found;
+mod problem;
+mod runner;
+
+pub use call::{Block, Call, Event, Outcome, Stopped};
+pub use found::{Family, Level, Source, Tier, Tool};
+pub use problem::{Problem, Severity};
+pub use runner::{CallCtx, Progress, Runner, Updates};

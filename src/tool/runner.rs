@@ -1,0 +1,90 @@
+//! The one interface between calling a tool and being one.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Call, Outcome, Stopped};
+use crate::error::Error;
+
+/// Runs one tool. Every family has its own; whoever calls it sees only this.
+#[async_trait]
+pub trait Runner: Send + Sync {
+    /// Checks the arguments as the family demands, without starting anything.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadArguments`](crate::ErrorKind) with every problem in its text.
+    async fn check(&self, call: &Call) -> Result<(), Error>;
+
+    /// Runs the tool to its end. Checks the arguments first: nothing starts on bad ones.
+    ///
+    /// Returns soon after `ctx.cancel` fires, within the family's grace period,
+    /// whatever the tool does.
+    ///
+    /// # Errors
+    /// When the tool could not be run; what the tool itself reports is an [`Outcome`].
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error>;
+}
+
+/// What a running call is given besides its arguments.
+#[derive(Clone, Debug)]
+pub struct CallCtx {
+    /// Fires when the call must end. Fire it with [`CallCtx::stop`], which says why.
+    pub cancel: CancellationToken,
+    /// Where its progress goes.
+    pub updates: Updates,
+    reason: Arc<OnceLock<Stopped>>,
+}
+
+impl CallCtx {
+    /// A context for one call.
+    pub fn new(cancel: CancellationToken, updates: Updates) -> Self {
+        CallCtx {
+            cancel,
+            updates,
+            reason: Arc::default(),
+        }
+    }
+
+    /// Makes the call end. The first reason counts.
+    pub fn stop(&self, why: Stopped) {
+        let _ = self.reason.set(why);
+        self.cancel.cancel();
+    }
+
+    /// Why the call must end; a token that somebody else fired means that the caller cancelled.
+    pub fn stop_reason(&self) -> Stopped {
+        *self.reason.get().unwrap_or(&Stopped::Cancelled)
+    }
+}
+
+/// The sending side of a call's progress. Sending never blocks and never fails: a caller that
+/// has gone away misses updates, nothing else.
+#[derive(Clone, Debug)]
+pub struct Updates(mpsc::UnboundedSender<Progress>);
+
+/// What a runner reports while a call goes on.
+#[derive(Debug)]
+pub enum Progress {
+    /// The arguments are accepted and the tool runs.
+    Started,
+    /// A partial result: the JSON text of `{content, details, isError?}`.
+    Partial(Box<RawValue>),
+}
+
+impl Updates {
+    /// A sender and the receiver that reads it.
+    pub fn channel() -> (Self, mpsc::UnboundedReceiver<Progress>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Updates(sender), receiver)
+    }
+
+    /// Passes on what happened.
+    pub fn send(&self, progress: Progress) {
+        // The receiver is gone when the caller stopped listening; that is its right.
+        let _ = self.0.send(progress);
+    }
+}

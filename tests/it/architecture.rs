@@ -1,0 +1,209 @@
+//! The architecture as tests: what `ARCHITECTURE.md` says must hold in the sources.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which rooms a room may use. A room not named may be used by nobody but itself.
+const EDGES: &[(&str, &[&str])] = &[
+    ("error", &["tool"]),
+    ("tool", &["error"]),
+    ("process", &[]),
+    ("engine", &["tool", "error"]),
+    ("config", &["error", "tool"]),
+    ("discover", &["config", "tool", "error"]),
+    ("family", &["config", "discover", "engine", "process", "tool", "error"]),
+    ("trust", &["discover", "family", "config", "tool", "error"]),
+    ("registry", &["discover", "family", "tool", "error"]),
+    ("execute", &["tool", "error"]),
+    ("host", &["config", "discover", "engine", "error", "execute", "family", "registry", "tool", "trust"]),
+    ("render", &["tool", "error"]),
+    ("telemetry", &[]),
+    ("surface", &["config", "discover", "error", "host", "registry", "render", "telemetry", "tool"]),
+];
+
+/// What may lie in the root of the checkout.
+const ROOT: &[&str] = &[
+    ".cargo", ".ci", ".gitignore", ".npmrc", "ARCHITECTURE.md", "Cargo.lock", "Cargo.toml",
+    "LICENSE-APACHE", "LICENSE-MIT", "README.md", "benches", "biome.json", "build.rs", "clippy.toml",
+    "docs", "example-tools", "js-runtime", "package-lock.json", "package.json", "rustfmt.toml",
+    "src", "tests", "tsconfig.json", "types", "xtask",
+];
+
+#[test]
+fn rooms_use_only_what_they_may() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let room = room_of(&path);
+        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == room) else {
+            continue;
+        };
+        for used in used_rooms(&text) {
+            if used != room && !allowed.contains(&used.as_str()) {
+                wrong.push(format!("{}: `{room}` uses `{used}`", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_engine_names_v8_and_deno() {
+    let found = files_with(&["deno_", "v8::", "node_resolver"], |room| room != "engine");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn only_the_process_room_starts_programs() {
+    let found = files_with(&["std::process::Command", "tokio::process"], |room| room != "process");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn nothing_prints_below_the_surfaces() {
+    let found = files_with(&["println!", "eprintln!", "print!(", "dbg!("], |room| {
+        room != "surface" && room != "render"
+    });
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn families_are_strangers() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let mut parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let (Some(_), Some(room), Some(own)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        if room != "family" {
+            continue;
+        }
+        for other in ["js", "exec", "shell", "plugin", "native"] {
+            if other != own && text.contains(&format!("family::{other}")) && own != "mod.rs" {
+                wrong.push(format!("{} uses family::{other}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_source_opens_with_its_job() {
+    let silent: Vec<String> = sources()
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//!"))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+#[test]
+fn the_root_holds_nothing_else() {
+    let tracked = std::process::Command::new("git")
+        .args(["ls-files"])
+        .current_dir(root())
+        .output()
+        .expect("git is needed to work here");
+    let listed = String::from_utf8_lossy(&tracked.stdout).into_owned();
+    let mut strangers: Vec<&str> = listed
+        .lines()
+        .map(|path| path.split('/').next().unwrap_or(path))
+        .filter(|entry| !ROOT.contains(entry))
+        .collect();
+    strangers.dedup();
+    assert!(strangers.is_empty(), "not in the list of root entries: {strangers:?}");
+}
+
+#[test]
+fn every_op_has_a_user_in_javascript() {
+    let declared = read(&root().join("src/engine/extension/mod.rs"));
+    let runtime: String = walk(&root().join("js-runtime"), "ts").iter().map(|path| read(path)).collect();
+    let unused: Vec<&str> = declared
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(',')?.rsplit("::").next())
+        .filter(|name| name.starts_with("op_haft_"))
+        // Stand-ins for Deno's own ops are used under those names.
+        .filter(|name| !declared.contains(&format!("ops_guard::{name}")))
+        .filter(|name| !runtime.contains(*name))
+        .collect();
+    assert!(unused.is_empty(), "ops without a user: {unused:?}");
+}
+
+#[test]
+fn every_test_file_is_listed() {
+    let listed = read(&root().join("tests/it/main.rs"));
+    let missing: Vec<String> = walk(&root().join("tests/it"), "rs")
+        .iter()
+        .filter_map(|path| path.file_stem()?.to_str().map(str::to_owned))
+        .filter(|stem| stem != "main" && stem != "mod" && !listed.contains(&format!("mod {stem};")))
+        .collect();
+    assert!(missing.is_empty(), "not in tests/it/main.rs: {missing:?}");
+}
+
+fn files_with(words: &[&str], counts: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        if !counts(&room_of(&path)) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if let Some(word) = words.iter().find(|word| code.contains(**word)) {
+                found.push(format!("{}:{}: {word}", path.display(), number + 1));
+            }
+        }
+    }
+    found
+}
+
+/// The rooms that a file names with `crate::room`.
+fn used_rooms(text: &str) -> Vec<String> {
+    let mut rooms = Vec::new();
+    for line in text.lines() {
+        let code = line.split("//").next().unwrap_or_default();
+        for part in code.split("crate::").skip(1) {
+            let room: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if !room.is_empty() {
+                rooms.push(room);
+            }
+        }
+    }
+    rooms
+}
+
+/// `src/engine/loader/mod.rs` is in the room `engine`, `src/host.rs` is `host`.
+fn room_of(path: &Path) -> String {
+    let inside = path.strip_prefix("src").unwrap_or(path);
+    let first = inside.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    first.unwrap_or_default().trim_end_matches(".rs").to_owned()
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    walk(&root().join("src"), "rs")
+        .into_iter()
+        .map(|path| {
+            let text = read(&path);
+            let short = path.strip_prefix(root()).expect("it is below the root").to_owned();
+            (short, text)
+        })
+        .collect()
+}
+
+fn walk(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder of the checkout").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(walk(&path, extension));
+        } else if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

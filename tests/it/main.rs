@@ -1,0 +1,14 @@
+//! The one integration binary: every link of V8 costs, so there is no second one.
+//!
+//! Modules in the order in which a newcomer should read them.
+
+// The sandbox that every test of the program runs in.
+mod sandbox;
+// Child processes: real ones, each promise of the room by itself.
+mod process;
+// Where tools may be, rule by rule, and the configuration.
+mod discovery;
+// Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.
+mod sessions;
+// Rules about the sources themselves: who may use whom, what lies in the root.
+mod architecture;

@@ -1,0 +1,115 @@
+//! A place of its own for one run: empty home, clean environment, temporary directory.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// How long one command may take before it counts as hanging, in seconds.
+const LIMIT: &str = "120";
+
+/// A temporary directory with the environment that goes with it.
+pub struct Sandbox {
+    dir: TempDir,
+    env: BTreeMap<&'static str, String>,
+}
+
+/// What a command printed on both streams, in order, and its exit code.
+#[must_use]
+pub struct Ran {
+    pub output: String,
+    pub code: i32,
+}
+
+impl Sandbox {
+    /// An empty one.
+    pub fn empty() -> Self {
+        let dir = tempfile::Builder::new()
+            .prefix("haft-it-")
+            .tempdir()
+            .expect("the temporary directory can be written");
+        let home = dir.path().join("home");
+        let env = BTreeMap::from([
+            ("HOME", home.display().to_string()),
+            ("PATH", search_path()),
+            ("LANG", "C.UTF-8".into()),
+            ("TERM", "dumb".into()),
+            ("TZ", "UTC".into()),
+            ("CASE", dir.path().display().to_string()),
+            ("GIT_AUTHOR_NAME", "Ada".into()),
+            ("GIT_AUTHOR_EMAIL", "ada@example.org".into()),
+            ("GIT_COMMITTER_NAME", "Ada".into()),
+            ("GIT_COMMITTER_EMAIL", "ada@example.org".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+        ]);
+        Sandbox { dir, env }
+    }
+
+    /// One with a copy of everything in `folder`; its `home/`, if any, is the home directory.
+    pub fn with(folder: &Path) -> Self {
+        let sandbox = Self::empty();
+        copy(folder, sandbox.dir.path());
+        fs::create_dir_all(sandbox.dir.path().join("home")).expect("a directory of ours");
+        sandbox
+    }
+
+    /// The directory, which is also the working directory.
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().to_owned()
+    }
+
+    /// Runs one line of shell; what it prints names the sandbox `$CASE`.
+    pub fn sh(&self, line: &str) -> Ran {
+        let outputs = tempfile::tempdir().expect("the temporary directory can be written");
+        let path = outputs.path().join("output");
+        let output = File::create(&path).expect("a file of ours");
+        let status = Command::new("timeout")
+            .args(["--kill-after=2", LIMIT, "sh", "-c", line])
+            .current_dir(self.dir.path())
+            .env_clear()
+            .envs(&self.env)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().expect("a file can be shared"))
+            .stderr(output)
+            .status()
+            .expect("`timeout` and `sh` are on every machine");
+        let bytes = fs::read(&path).expect("a file of ours");
+        let case = self.dir.path().display().to_string();
+        Ran {
+            output: String::from_utf8_lossy(&bytes).replace(&case, "$CASE"),
+            code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+        }
+    }
+}
+
+/// haft's own directory first, then the cases' helpers, then the machine's programs.
+fn search_path() -> String {
+    let haft = Path::new(env!("CARGO_BIN_EXE_haft"));
+    let helpers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/bin");
+    format!(
+        "{}:{}:{}",
+        haft.parent().expect("a program is in a directory").display(),
+        helpers.display(),
+        std::env::var("PATH").unwrap_or_default()
+    )
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory of ours");
+    for entry in fs::read_dir(from).expect("a folder of the checkout") {
+        let entry = entry.expect("a folder of the checkout");
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().expect("a file of the checkout");
+        if kind.is_dir() {
+            copy(&source, &target);
+        } else if kind.is_symlink() {
+            let link = fs::read_link(&source).expect("a link of the checkout");
+            std::os::unix::fs::symlink(link, &target).expect("a directory of ours");
+        } else {
+            fs::copy(&source, &target).expect("a directory of ours");
+        }
+    }
+}

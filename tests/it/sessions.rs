@@ -1,0 +1,120 @@
+//! Runs a `session.txt`: commands after `$ `, then exactly what they print, then `[exit N]`.
+//!
+//! `[..]` in an expected line matches anything, a line `...` any lines, none included. With
+//! `HAFT_BLESS=1` what does not match is rewritten; lines with wildcards that still match stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rstest::rstest;
+
+use crate::sandbox::Sandbox;
+
+#[rstest]
+fn example(#[files("example-tools/*/*/session.txt")] session: PathBuf) {
+    run(&session);
+}
+
+#[rstest]
+fn spec(#[files("tests/specs/*/*/session.txt")] session: PathBuf) {
+    run(&session);
+}
+
+/// One command with what it is expected to print.
+struct Step {
+    command: String,
+    expected: Vec<String>,
+}
+
+fn run(session: &Path) {
+    let folder = session.parent().expect("a session is in a folder");
+    let text = fs::read_to_string(session).expect("a session is text");
+    let (head, steps) = parse(&text);
+    let sandbox = Sandbox::with(folder);
+    let mut rewritten = head;
+    let mut differences = Vec::new();
+    for step in &steps {
+        let ran = sandbox.sh(&step.command);
+        let mut actual: Vec<String> = ran.output.lines().map(str::to_owned).collect();
+        if ran.code != 0 {
+            actual.push(format!("[exit {}]", ran.code));
+        }
+        let kept = if matches(&step.expected, &actual) {
+            &step.expected
+        } else {
+            differences.push(difference(step, &actual));
+            &actual
+        };
+        rewritten.push(format!("$ {}", step.command));
+        rewritten.extend(kept.iter().cloned());
+    }
+    if differences.is_empty() {
+        return;
+    }
+    if std::env::var_os("HAFT_BLESS").is_some() {
+        fs::write(session, rewritten.join("\n") + "\n").expect("the checkout can be written");
+    }
+    panic!("{}\n{}", session.display(), differences.join("\n"));
+}
+
+fn parse(text: &str) -> (Vec<String>, Vec<Step>) {
+    let mut head = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
+    for line in text.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            steps.push(Step { command: command.to_owned(), expected: Vec::new() });
+        } else if let Some(step) = steps.last_mut() {
+            step.expected.push(line.to_owned());
+        } else {
+            head.push(line.to_owned());
+        }
+    }
+    for step in &mut steps {
+        while step.expected.last().is_some_and(String::is_empty) {
+            step.expected.pop();
+        }
+    }
+    (head, steps)
+}
+
+fn matches(expected: &[String], actual: &[String]) -> bool {
+    match expected.split_first() {
+        None => actual.iter().all(String::is_empty),
+        Some((line, rest)) if line == "..." => {
+            (0..=actual.len()).any(|skipped| matches(rest, &actual[skipped..]))
+        }
+        Some((line, rest)) => actual
+            .split_first()
+            .is_some_and(|(first, others)| line_matches(line, first) && matches(rest, others)),
+    }
+}
+
+fn line_matches(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split("[..]");
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+fn difference(step: &Step, actual: &[String]) -> String {
+    let mut text = format!("$ {}\n", step.command);
+    for line in &step.expected {
+        text.push_str(&format!("- {line}\n"));
+    }
+    for line in actual {
+        text.push_str(&format!("+ {line}\n"));
+    }
+    text
+}

@@ -1,0 +1,9 @@
+export default (pi) => ({
+  name: "probe",
+  label: "probe",
+  description: "probe",
+  parameters: pi.zod.object({ text: pi.zod.string().optional(), n: pi.zod.number().optional(), list: pi.zod.array(pi.zod.string()).optional() }),
+  async execute(_id, params) {
+    return { content: [{ type: "text", text: JSON.stringify(params) }] };
+  },
+});

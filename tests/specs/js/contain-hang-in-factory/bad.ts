@@ -1,0 +1,1 @@
+export default () => new Promise(() => setInterval(() => {}, 1000));

@@ -1,0 +1,2 @@
+Object.defineProperty(exports, "__esModule", { value: true });
+exports.default = () => ({ name: "flagged", description: "", parameters: {}, execute: () => ({ content: [{ type: "text", text: "ok" }] }) });

@@ -1,0 +1,3 @@
+export default () => {
+  process.exit(4);
+};

@@ -1,0 +1,1 @@
+export default () => ({ name: "good", description: "", parameters: {}, execute: () => ({ content: [{ type: "text", text: "ok" }] }) });

@@ -1,0 +1,3 @@
+export default () => {
+  process.reallyExit(5);
+};

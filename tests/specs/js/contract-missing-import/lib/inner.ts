@@ -1,0 +1,1 @@
+export { x } from "no-such-package";

@@ -1,0 +1,2 @@
+import { x } from "./lib/inner";
+export default () => x;

@@ -1,0 +1,2 @@
+import { x } from "no-such-package";
+export default () => x;

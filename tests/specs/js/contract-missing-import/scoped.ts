@@ -1,0 +1,2 @@
+import { x } from "@nobody/nothing/deep";
+export default () => x;

@@ -1,0 +1,1 @@
+export default () => ({ name: "same", description: "", parameters: {}, execute: () => ({ content: [{ type: "text", text: "ok" }] }) });

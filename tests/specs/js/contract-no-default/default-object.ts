@@ -1,0 +1,1 @@
+export default { name: "a", description: "", parameters: {}, execute: () => ({ content: [{ type: "text", text: "ok" }] }) };

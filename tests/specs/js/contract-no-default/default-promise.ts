@@ -1,0 +1,1 @@
+export default Promise.resolve(() => ({ name: "a", description: "", parameters: {}, execute: () => ({ content: [{ type: "text", text: "ok" }] }) }));

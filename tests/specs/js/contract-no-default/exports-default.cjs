@@ -1,0 +1,1 @@
+exports.default = () => ({ name: "a", description: "", parameters: {}, execute: () => ({ content: [{ type: "text", text: "ok" }] }) });

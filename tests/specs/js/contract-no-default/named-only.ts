@@ -1,0 +1,1 @@
+export const factory = () => ({ name: "a", description: "", parameters: {}, execute: () => ({ content: [{ type: "text", text: "ok" }] }) });

@@ -1,0 +1,3 @@
+export default () => {
+  throw { message: "lost" };
+};

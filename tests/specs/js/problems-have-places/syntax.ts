@@ -1,0 +1,4 @@
+// Line 1.
+export default () => {
+  const = 5;
+};

@@ -1,0 +1,2 @@
+exports.early = "early";
+require("./b.cjs");

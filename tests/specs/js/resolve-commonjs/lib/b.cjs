@@ -1,0 +1,2 @@
+const a = require("./a.cjs");
+exports.seen = `b saw a ${a.early}`;

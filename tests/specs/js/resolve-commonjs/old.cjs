@@ -1,0 +1,2 @@
+exports.answer = 42;
+Object.assign(exports, require("./lib/inner.cjs"));

@@ -1,0 +1,7 @@
+const tool: object = {
+  name: "old",
+  description: "old",
+  parameters: {},
+  execute: () => ({ content: [{ type: "text", text: "ok" }] }),
+};
+module.exports = () => tool;

@@ -1,0 +1,2 @@
+const word: string = "old";
+exports.i = word;

@@ -1,0 +1,5 @@
+export interface OnlyAType {
+  a: string;
+}
+
+export const used = "used";

@@ -1,0 +1,107 @@
+//! The table of what is measured: for every case what each of the two is told to do.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::fixture::{Fixture, MANY};
+
+/// How often the loop of the `pi.exec` case starts a child.
+const CHILDREN: usize = 200;
+
+pub struct Case {
+    pub title: &'static str,
+    pub haft: Job,
+    pub bun: Job,
+    pub reading: Reading,
+    /// Haft finds its caches empty. Bun keeps none for modules of this size.
+    pub cold: bool,
+}
+
+/// A command, and a text that its output has when it did what it was told.
+pub struct Job {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub expect: String,
+}
+
+/// What the number of a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reading {
+    /// From the start of the process to its end.
+    Wall,
+    /// The microseconds that the program printed.
+    Said,
+}
+
+pub fn all(haft: &Path, bun: &Path, fixture: &Fixture) -> Vec<Case> {
+    let nothing = job(bun, words(&["-e", "0"]), "");
+    let haft = |arguments: &[&str], tools: &[PathBuf], expect: &str| {
+        let tools = tools.iter().flat_map(|tool| ["--tool".into(), tool.into()]);
+        job(haft, tools.chain(words(arguments)), expect)
+    };
+    let bun = |arguments: &[&str], tools: &[PathBuf], expect: &str| {
+        let (action, rest) = arguments.split_at(1);
+        let script = [fixture.peer().into(), action[0].into()];
+        let tools = tools.iter().map(OsString::from);
+        job(
+            bun,
+            script.into_iter().chain(tools).chain(words(rest)),
+            expect,
+        )
+    };
+
+    let one = [fixture.one().join("tool_0.ts")];
+    let many: Vec<_> = (0..MANY)
+        .map(|n| fixture.many().join(format!("tool_{n}.ts")))
+        .collect();
+    let last = format!("tool_{}", MANY - 1);
+    let question = r#"{"question":"why","limit":7}"#;
+    let answer = "readme.md 7";
+    let spawn = [fixture.spawn()];
+    let count = format!(r#"{{"count":{CHILDREN}}}"#);
+    let list = |title, modules: &[PathBuf], expect: &str, cold| Case {
+        title,
+        haft: haft(&["list"], modules, expect),
+        bun: bun(&["list"], modules, expect),
+        reading: Reading::Wall,
+        cold,
+    };
+    vec![
+        Case {
+            title: "start (`--version`, `-e 0`)",
+            haft: haft(&["--version"], &[], "haft"),
+            bun: nothing,
+            reading: Reading::Wall,
+            cold: false,
+        },
+        list("list 1 module, cold", &one, "tool_0", true),
+        list("list 100 modules, cold", &many, &last, true),
+        list("list 100 modules, again", &many, &last, false),
+        Case {
+            title: "call 1 tool",
+            haft: haft(&["call", "tool_0", question], &one, answer),
+            bun: bun(&["call", question], &one, answer),
+            reading: Reading::Wall,
+            cold: false,
+        },
+        Case {
+            title: "`pi.exec(\"true\")`, each",
+            haft: haft(&["call", "spawn_loop", &count], &spawn, "."),
+            bun: bun(&["call", &count], &spawn, "."),
+            reading: Reading::Said,
+            cold: false,
+        },
+    ]
+}
+
+fn job(program: &Path, arguments: impl IntoIterator<Item = OsString>, expect: &str) -> Job {
+    Job {
+        program: program.to_path_buf(),
+        arguments: arguments.into_iter().collect(),
+        expect: expect.to_owned(),
+    }
+}
+
+fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}

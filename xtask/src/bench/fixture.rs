@@ -1,0 +1,107 @@
+//! What is measured: generated tool modules, and the script with which bun does the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::{During, Result};
+
+/// A module as people write them: a factory, a handful of zod parameters, a small body.
+const MODULE: &str = include_str!("module.ts");
+/// A module that starts `true` in a loop and says how long one took.
+const SPAWN: &str = include_str!("spawn.ts");
+/// Bun's side: imports modules, calls their factories, lists or calls.
+const PEER: &str = include_str!("peer.ts");
+
+/// How many modules the large listing has.
+pub const MANY: usize = 100;
+
+/// A temporary folder with an empty home in it.
+pub struct Fixture {
+    folder: TempDir,
+}
+
+impl Fixture {
+    /// Writes all files; bun's script gets the node modules at `modules`.
+    pub fn make(modules: &Path) -> Result<Self> {
+        let doing = || "write the modules to measure".to_owned();
+        let folder = tempfile::Builder::new()
+            .prefix("haft-bench-")
+            .tempdir()
+            .during(doing)?;
+        let fixture = Self { folder };
+        for path in [
+            fixture.one(),
+            fixture.many(),
+            fixture.home(),
+            fixture.path().join("peer"),
+        ] {
+            fs::create_dir_all(path).during(doing)?;
+        }
+        fs::write(fixture.one().join("tool_0.ts"), module(0)).during(doing)?;
+        for number in 0..MANY {
+            let path = fixture.many().join(format!("tool_{number}.ts"));
+            fs::write(path, module(number)).during(doing)?;
+        }
+        fs::write(fixture.spawn(), SPAWN).during(doing)?;
+        fs::write(fixture.peer(), PEER).during(doing)?;
+        link(modules, &fixture.path().join("peer/node_modules")).during(doing)?;
+        Ok(fixture)
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    /// The folder with one module.
+    pub fn one(&self) -> PathBuf {
+        self.path().join("one")
+    }
+
+    /// The folder with many.
+    pub fn many(&self) -> PathBuf {
+        self.path().join("many")
+    }
+
+    pub fn spawn(&self) -> PathBuf {
+        self.path().join("spawn.ts")
+    }
+
+    pub fn peer(&self) -> PathBuf {
+        self.path().join("peer/peer.ts")
+    }
+}
+
+fn module(number: usize) -> String {
+    MODULE.replace("NUMBER", &number.to_string())
+}
+
+#[cfg(unix)]
+fn link(target: &Path, at: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, at)
+}
+
+#[cfg(windows)]
+fn link(target: &Path, at: &Path) -> std::io::Result<()> {
+    std::os::windows::fs::symlink_dir(target, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_module_has_a_name_of_its_own() {
+        let modules = tempfile::tempdir().expect("a temporary folder");
+        let fixture = Fixture::make(modules.path()).expect("made");
+        let text = fs::read_to_string(fixture.many().join("tool_42.ts")).expect("there");
+        assert!(text.contains(r#"name: "tool_42""#), "{text}");
+        assert!(!text.contains("NUMBER"), "{text}");
+        assert_eq!(fs::read_dir(fixture.many()).expect("there").count(), MANY);
+    }
+}

@@ -1,0 +1,86 @@
+//! `cargo xtask bench`: haft beside npm's `bun` on the same modules, in one run on one machine.
+//!
+//! Bun is bare: a script that imports the modules and calls their factories, without discovery,
+//! schemas or isolation. It is the floor to be near, not a product that does the same.
+
+mod cases;
+mod fixture;
+mod measure;
+mod peer;
+mod record;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::error::{During, Result};
+use crate::{command, prerequisites, workspace};
+use measure::Plan;
+use table::Table;
+
+/// Measure haft beside `bun`: start, list, call, `pi.exec`, and the memory of each.
+#[derive(Args)]
+pub struct Bench {
+    /// Fewer runs, for a first look.
+    #[arg(long)]
+    quick: bool,
+
+    /// Print the numbers as JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+
+    /// Keep the numbers in `benches/runs/<date>-<machine>/`.
+    #[arg(long)]
+    record: bool,
+
+    /// What to call this machine in the record.
+    #[arg(long, value_name = "NAME", requires = "record")]
+    machine: Option<String>,
+
+    /// Measure this program instead of a release build of the checkout.
+    #[arg(long, value_name = "PATH")]
+    haft: Option<PathBuf>,
+}
+
+impl Bench {
+    pub fn run(self) -> Result<()> {
+        let root = workspace::root();
+        let target = workspace::target_dir(&root)?;
+        let haft = match &self.haft {
+            Some(path) => path
+                .canonicalize()
+                .during(|| format!("find `{}`", path.display()))?,
+            None => build(&target)?,
+        };
+        let peer = peer::install(&root, &target.join("bench/peer"))?;
+        let fixture = fixture::Fixture::make(&peer.modules)?;
+        let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
+
+        let mut table = Table::default();
+        for case in cases::all(&haft, &peer.bun, &fixture) {
+            eprintln!("measuring {}", case.title);
+            table.rows.push(measure::case(&case, &plan, &fixture)?);
+        }
+        if self.json {
+            println!("{}", table.json());
+        } else {
+            println!("{}", table.text());
+        }
+        if self.record {
+            let about = record::About::look(&root, &haft, &peer, &plan, self.machine)?;
+            record::write(&root, &about, &table)?;
+        }
+        Ok(())
+    }
+}
+
+fn build(target: &std::path::Path) -> Result<PathBuf> {
+    prerequisites::for_a_build()?;
+    eprintln!("building haft for release; the first time takes about fifteen minutes");
+    let mut cargo = command::cargo(&workspace::root());
+    command::run(cargo.args(["build", "--release", "--package", "haft"]))?;
+    Ok(target
+        .join("release")
+        .join(format!("haft{}", std::env::consts::EXE_SUFFIX)))
+}

@@ -1,0 +1,55 @@
+//! The peer: npm's `bun`, with the zod that haft bundles, in a folder of its own in cargo's target.
+//!
+//! Not among the checkout's node modules: nothing that ships needs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::command;
+use crate::error::{During, Error, Result};
+
+const BUN: &str = "1.4.5";
+
+pub struct Peer {
+    pub bun: PathBuf,
+    pub zod: String,
+    /// Where the peer's script finds zod.
+    pub modules: PathBuf,
+}
+
+pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
+    let zod = bundled_zod(root)?;
+    let manifest = serde_json::json!({
+        "private": true,
+        "dependencies": { "bun": BUN, "zod": zod },
+        // Its script puts the program for this system in place.
+        "allowScripts": { "bun": true },
+    })
+    .to_string();
+    let written = folder.join("package.json");
+    let modules = folder.join("node_modules");
+    let bun = modules.join(".bin/bun");
+    if !bun.exists() || fs::read_to_string(&written).ok().as_ref() != Some(&manifest) {
+        fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
+        fs::write(&written, manifest).during(|| format!("write `{}`", written.display()))?;
+        let mut npm = Command::new("npm");
+        npm.current_dir(folder)
+            .args(["install", "--no-audit", "--no-fund"]);
+        command::run(&mut npm)?;
+    }
+    Ok(Peer { bun, zod, modules })
+}
+
+/// The version of zod in the checkout's lock file, so that both sides validate with the same code.
+fn bundled_zod(root: &Path) -> Result<String> {
+    let path = root.join("package-lock.json");
+    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
+    let lock: Value = serde_json::from_str(&text).unwrap_or_default();
+    lock["packages"]["node_modules/zod"]["version"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Error::unexpected(format!("`{}` pins no zod", path.display())))
+}

@@ -1,0 +1,36 @@
+//! `cargo xtask check`: what must hold before a commit and takes no test: form, lints, types.
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::error::Result;
+use crate::{command, prerequisites, workspace};
+
+/// Check the format, the lints (warnings are errors) and the types of the JS half.
+#[derive(Args)]
+pub struct Check {}
+
+impl Check {
+    pub fn run(self) -> Result<()> {
+        let root = workspace::root();
+        let mut format = command::cargo(&root);
+        format.args(["fmt", "--all", "--check"]);
+        command::run(&mut format)?;
+
+        prerequisites::for_a_build()?;
+        let mut types = Command::new("npm");
+        types.current_dir(&root).args(["run", "--silent", "check"]);
+        command::run(&mut types)?;
+        let mut lints = command::cargo(&root);
+        lints.args([
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]);
+        command::run(&mut lints)
+    }
+}

@@ -1,0 +1,136 @@
+//! `cargo xtask demo`: from a fresh clone to tools that run, on the terminal.
+//!
+//! The commands are shown as a person would type them. The git repository that they work on is
+//! made up: a copy of the examples in a temporary folder, gone afterwards.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+
+use crate::error::{During, Error, Result};
+use crate::{command, prerequisites, workspace};
+
+/// Get what is missing, build haft, then list and call a tool of `example-tools/`.
+#[derive(Args)]
+pub struct Demo {}
+
+const EXAMPLES: &str = "example-tools/js";
+const TOOL: &str = "example-tools/js/repo-stats/index.ts";
+
+impl Demo {
+    pub fn run(self) -> Result<()> {
+        prerequisites::for_a_build()?;
+        let haft = build()?;
+        let project = project(&workspace::root())?;
+        let calls: [&[&str]; 3] = [
+            &["list"],
+            &["show", "repo_stats"],
+            &["call", "repo_stats", "--arg", "glob=*.ts", "--arg", "top=3"],
+        ];
+        calls
+            .iter()
+            .try_for_each(|call| shown(&haft, project.path(), call))
+    }
+}
+
+fn build() -> Result<PathBuf> {
+    let root = workspace::root();
+    let target = workspace::target_dir(&root)?;
+    let haft = target
+        .join("debug")
+        .join(format!("haft{}", std::env::consts::EXE_SUFFIX));
+    if !haft.exists() {
+        eprintln!("building haft; the first time takes about ten minutes");
+    }
+    let mut cargo = command::cargo(&root);
+    command::run(cargo.args(["build", "--package", "haft"]))?;
+    Ok(haft)
+}
+
+/// A git repository with one commit: the examples themselves.
+fn project(root: &Path) -> Result<tempfile::TempDir> {
+    let making = || "make a repository to show the tool on".to_owned();
+    let project = tempfile::Builder::new()
+        .prefix("haft-demo-")
+        .tempdir()
+        .during(making)?;
+    copy(&root.join(EXAMPLES), &project.path().join(EXAMPLES)).during(making)?;
+    let identity = ["-c", "user.name=haft", "-c", "user.email=demo@haft.invalid"];
+    let steps: [&[&str]; 3] = [
+        &["init", "--quiet"],
+        &["add", "--all"],
+        &[
+            "-c",
+            "commit.gpgsign=false",
+            "commit",
+            "--quiet",
+            "--message",
+            "The examples",
+        ],
+    ];
+    for step in steps {
+        let mut git = Command::new("git");
+        command::output(git.current_dir(project.path()).args(identity).args(step))?;
+    }
+    Ok(project)
+}
+
+/// Copies what an example consists of, without what npm may have put beside it.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_name() == "node_modules" {
+            continue;
+        }
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints the command, then lets it have the terminal, where it draws its live updates.
+fn shown(haft: &Path, project: &Path, call: &[&str]) -> Result<()> {
+    let arguments = [&["--tool", TOOL], call].concat();
+    println!(
+        "\n$ {}",
+        command::display(Command::new("haft").args(&arguments))
+    );
+    let mut command = Command::new(haft);
+    command
+        .current_dir(project)
+        .args(&arguments)
+        .stdin(Stdio::null());
+    let status = command::status(&mut command)?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Error::Command {
+        command: command::display(&command),
+        ended: status.to_string(),
+        hint: Some("`haft doctor` says what is wrong with a tool".into()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_is_shown_on_a_repository_that_holds_it() {
+        let project = project(&workspace::root()).expect("made");
+        let mut git = Command::new("git");
+        git.current_dir(project.path())
+            .args(["ls-files", "--", TOOL]);
+        assert_eq!(
+            command::output(&mut git).expect("a repository").trim(),
+            TOOL
+        );
+    }
+}

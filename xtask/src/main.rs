@@ -1,0 +1,58 @@
+//! `cargo xtask`: the chores of this repository, each one a subcommand in its own file.
+//!
+//! Holds no V8 and knows nothing of haft's insides, so it builds in seconds on a machine that has
+//! nothing yet. Every chore first makes sure that the machine has what the chore needs.
+
+mod bench;
+mod check;
+mod command;
+mod demo;
+mod error;
+mod machine;
+mod prerequisites;
+mod test;
+mod v8;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use error::Result;
+
+/// The chores of this repository.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    Demo(demo::Demo),
+    Test(test::Test),
+    Check(check::Check),
+    V8(v8::V8),
+    Bench(bench::Bench),
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            error.report();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<()> {
+    match chore {
+        Chore::Demo(demo) => demo.run(),
+        Chore::Test(test) => test.run(),
+        Chore::Check(check) => check.run(),
+        Chore::V8(v8) => v8.run(),
+        Chore::Bench(bench) => bench.run(),
+    }
+}

@@ -1,0 +1,39 @@
+//! `cargo xtask test`: every test of the repository, in Rust and in JavaScript.
+//!
+//! Both halves run even when the first fails, and their own closing lines stay the last words.
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::error::{Error, Result};
+use crate::{command, prerequisites, workspace};
+
+/// Run every test: `cargo test` for the workspace, then `npm test` for the JS half.
+#[derive(Args)]
+pub struct Test {}
+
+impl Test {
+    pub fn run(self) -> Result<()> {
+        prerequisites::for_a_build()?;
+        let root = workspace::root();
+        let mut npm = Command::new("npm");
+        npm.current_dir(&root).arg("test");
+        let mut cargo = command::cargo(&root);
+        cargo.args(["test", "--workspace", "--no-fail-fast"]);
+        let failed: Vec<Error> = [npm, cargo]
+            .iter_mut()
+            .filter_map(|command| command::run(command).err())
+            .collect();
+        match failed.into_iter().reduce(both) {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+}
+
+/// Reports the first failure, keeps the second as the one to end with.
+fn both(first: Error, second: Error) -> Error {
+    first.report();
+    second
+}

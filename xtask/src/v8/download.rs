@@ -1,0 +1,146 @@
+//! The crate's normal download, done by us.
+//!
+//! The crate's build script would do it too, but unseen, without a bar, with whatever `deno`,
+//! `python3` or `curl` it finds, and its failure is a panic in the middle of a build. Here an
+//! unreachable server is an answer, and the file is in cargo's cache for every later build.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use flate2::read::GzDecoder;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::archive::Archive;
+use super::store;
+use crate::error::Result;
+
+/// Long enough for a slow line, short enough for a machine that has none.
+const CONNECT: Duration = Duration::from_secs(8);
+
+/// How the attempt ended; that nobody answers is no error, there is another way.
+pub enum Download {
+    Done,
+    Unreachable(String),
+}
+
+/// Downloads the archive into cargo's cache.
+pub fn fetch(archive: &Archive, entry: &Path) -> Result<Download> {
+    let url = archive.url();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .timeout_resolve(Some(CONNECT))
+        .timeout_connect(Some(CONNECT))
+        .timeout_recv_response(Some(CONNECT))
+        .build()
+        .into();
+    let mut answer = match agent.get(&url).call() {
+        Ok(answer) => answer,
+        Err(error) => return Ok(Download::Unreachable(error.to_string())),
+    };
+    eprintln!("downloading {url}");
+    let body = answer.body_mut();
+    let bar = bar(body.content_length());
+    let reader = bar.wrap_read(body.as_reader());
+    let ended = store::write(entry, |file| {
+        let mut copy = Tee {
+            from: reader,
+            to: file,
+        };
+        let length = io::copy(&mut GzDecoder::new(&mut copy), &mut io::sink())?;
+        if length == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the archive is empty",
+            ));
+        }
+        Ok(())
+    });
+    bar.finish_and_clear();
+    ended.map(|()| Download::Done)
+}
+
+fn bar(length: Option<u64>) -> ProgressBar {
+    let template = "{bar:30} {bytes}/{total_bytes} at {bytes_per_sec}, {eta} to go";
+    let style = ProgressStyle::with_template(template).expect("the template is right");
+    ProgressBar::new(length.unwrap_or(0)).with_style(style)
+}
+
+/// Keeps what passes: the decoder on top proves that the archive is whole, the file gets it.
+struct Tee<R, W> {
+    from: R,
+    to: W,
+}
+
+impl<R: Read, W: io::Write> Read for Tee<R, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        self.to.write_all(&buffer[..count])?;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::super::archive::tests::archive_at;
+    use super::*;
+
+    /// A server that answers one request with this body, as if it had `length` bytes.
+    fn serve(body: Vec<u8>, length: usize) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("one request");
+            let mut request = [0; 4096];
+            let read = stream.read(&mut request).expect("a request");
+            assert!(request[..read].starts_with(b"GET /v150.4.0/librusty_v8_simdutf_release_"));
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).expect("sent");
+            stream.write_all(&body).expect("sent");
+        });
+        format!("http://{address}")
+    }
+
+    fn gzipped(text: &[u8]) -> Vec<u8> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("archive.gz");
+        store::compress(text, &path).expect("written");
+        fs::read(&path).expect("there")
+    }
+
+    #[test]
+    fn a_whole_archive_is_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let entry = folder.path().join("entry");
+        let body = gzipped(b"the library");
+        let server = serve(body.clone(), body.len());
+        let ended = fetch(&archive_at(&server), &entry).expect("downloaded");
+        assert!(matches!(ended, Download::Done));
+        assert_eq!(fs::read(&entry).expect("kept"), body);
+    }
+
+    #[test]
+    fn a_broken_archive_is_an_error_and_is_not_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let entry = folder.path().join("entry");
+        let body = gzipped(b"the library");
+        let half = body[..body.len() / 2].to_vec();
+        let server = serve(half, body.len());
+        assert!(fetch(&archive_at(&server), &entry).is_err());
+        assert!(File::open(&entry).is_err());
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_leaves_the_other_way_open() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        drop(listener);
+        let archive = archive_at(&format!("http://{address}"));
+        let ended = fetch(&archive, Path::new("/nowhere")).expect("an answer");
+        assert!(matches!(ended, Download::Unreachable(_)));
+    }
+}

@@ -1,0 +1,199 @@
+//! Where an archive may already be on this machine, in the order in which the places count.
+//!
+//! Nothing here reaches out or builds: it looks, and checks what it found. A place that somebody
+//! named and that holds the wrong thing is an error, not a reason to look further.
+
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::archive::Archive;
+use super::store;
+use crate::error::{During, Error, Result};
+
+pub struct Places {
+    /// `RUSTY_V8_ARCHIVE`: a file or an address that the `v8` crate takes as it is.
+    pub given: Option<String>,
+    pub cargo_home: PathBuf,
+    /// `HAFT_V8_BUNDLE`: a folder with the archive and its `SHA256SUMS`.
+    pub bundle: PathBuf,
+}
+
+#[derive(Debug, PartialEq)]
+pub enum Found {
+    Given(String),
+    Cached(PathBuf),
+    /// Was in the bundle, is in cargo's cache now.
+    Bundled(PathBuf),
+}
+
+impl Places {
+    pub fn of(root: &Path, cargo_home: PathBuf) -> Self {
+        let bundle =
+            env::var_os("HAFT_V8_BUNDLE").map_or_else(|| root.join("../shared/v8"), PathBuf::from);
+        Self {
+            given: env::var("RUSTY_V8_ARCHIVE").ok(),
+            cargo_home,
+            bundle,
+        }
+    }
+
+    pub fn find(&self, archive: &Archive) -> Result<Option<Found>> {
+        if let Some(given) = &self.given {
+            return check_given(given).map(Some);
+        }
+        let entry = archive.cache_entry(&self.cargo_home);
+        if entry.is_file() {
+            return Ok(Some(Found::Cached(entry)));
+        }
+        let bundled = self.bundle.join(archive.file_name());
+        if bundled.is_file() {
+            check_sum(&bundled)?;
+            store::copy(&bundled, &entry)?;
+            return Ok(Some(Found::Bundled(bundled)));
+        }
+        Ok(None)
+    }
+}
+
+fn check_given(given: &str) -> Result<Found> {
+    let address = given.starts_with("http:") || given.starts_with("https:");
+    if !address && !Path::new(given).is_file() {
+        return Err(Error::Missing {
+            what: format!("RUSTY_V8_ARCHIVE is `{given}`, and there is no such file"),
+            hint: "correct the path, or unset it to let `cargo xtask v8` find an archive".into(),
+        });
+    }
+    Ok(Found::Given(given.to_owned()))
+}
+
+/// Holds a bundled archive against the `SHA256SUMS` beside it.
+fn check_sum(path: &Path) -> Result<()> {
+    let list = path.with_file_name("SHA256SUMS");
+    let text = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let expected = expected_sum(&text, &name).ok_or_else(|| {
+        Error::unexpected(format!("`{}` has no line for `{name}`", list.display()))
+    })?;
+    let actual = sum(path).during(|| format!("read `{}`", path.display()))?;
+    if actual != expected.to_ascii_lowercase() {
+        return Err(Error::Missing {
+            what: format!("`{}` is damaged: its SHA-256 is {actual}", path.display()),
+            hint: format!("get the bundle again; `SHA256SUMS` expects {expected}"),
+        });
+    }
+    Ok(())
+}
+
+fn sum(path: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut hash)?;
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+fn expected_sum<'a>(list: &'a str, name: &str) -> Option<&'a str> {
+    list.lines().find_map(|line| {
+        let (sum, file) = line.split_once(char::is_whitespace)?;
+        (file.trim_start().trim_start_matches('*') == name).then_some(sum)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::archive::tests::archive;
+    use super::*;
+
+    /// An empty cargo home and an empty bundle folder.
+    struct Disk {
+        places: Places,
+        _guard: tempfile::TempDir,
+    }
+
+    fn disk() -> Disk {
+        let guard = tempfile::tempdir().expect("a temporary folder");
+        let places = Places {
+            given: None,
+            cargo_home: guard.path().join("cargo"),
+            bundle: guard.path().join("bundle"),
+        };
+        fs::create_dir(&places.bundle).expect("made");
+        Disk {
+            places,
+            _guard: guard,
+        }
+    }
+
+    fn put_bundle(places: &Places, sums: &str) -> PathBuf {
+        let path = places.bundle.join(archive().file_name());
+        fs::write(&path, "hello\n").expect("written");
+        fs::write(places.bundle.join("SHA256SUMS"), sums).expect("written");
+        path
+    }
+
+    fn good_sums() -> String {
+        let hello = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+        format!("{hello}  {}\n", archive().file_name())
+    }
+
+    #[test]
+    fn an_empty_machine_has_none() {
+        let disk = disk();
+        assert_eq!(disk.places.find(&archive()).expect("looked"), None);
+    }
+
+    #[test]
+    fn the_bundle_goes_to_the_cache_and_is_found_there_from_then_on() {
+        let disk = disk();
+        let bundled = put_bundle(&disk.places, &good_sums());
+        let first = disk.places.find(&archive()).expect("looked");
+        assert_eq!(first, Some(Found::Bundled(bundled)));
+        let entry = archive().cache_entry(&disk.places.cargo_home);
+        assert_eq!(fs::read_to_string(&entry).expect("copied"), "hello\n");
+        let second = disk.places.find(&archive()).expect("looked");
+        assert_eq!(second, Some(Found::Cached(entry)));
+    }
+
+    #[test]
+    fn a_damaged_bundle_is_refused_and_never_cached() {
+        let disk = disk();
+        put_bundle(&disk.places, &good_sums().replace("5891", "0000"));
+        let error = disk.places.find(&archive()).expect_err("damaged");
+        assert!(error.to_string().contains("damaged"), "{error}");
+        assert!(!archive().cache_entry(&disk.places.cargo_home).exists());
+    }
+
+    #[test]
+    fn a_bundle_without_its_sum_is_refused() {
+        let disk = disk();
+        put_bundle(&disk.places, "00  other.gz\n");
+        let error = disk.places.find(&archive()).expect_err("no sum");
+        assert!(error.to_string().contains("has no line for"), "{error}");
+    }
+
+    #[test]
+    fn the_given_archive_comes_before_all_others() {
+        let mut disk = disk();
+        let bundled = put_bundle(&disk.places, &good_sums());
+        let given = bundled.display().to_string();
+        disk.places.given = Some(given.clone());
+        let found = disk.places.find(&archive()).expect("looked");
+        assert_eq!(found, Some(Found::Given(given)));
+        assert!(!archive().cache_entry(&disk.places.cargo_home).exists());
+    }
+
+    #[test]
+    fn a_given_archive_that_is_not_there_is_an_error() {
+        let mut disk = disk();
+        put_bundle(&disk.places, &good_sums());
+        disk.places.given = Some("/nowhere/librusty_v8.a".into());
+        let error = disk.places.find(&archive()).expect_err("missing");
+        assert!(error.to_string().contains("no such file"), "{error}");
+    }
+}

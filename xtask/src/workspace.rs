@@ -1,0 +1,99 @@
+//! Where things are: the checkout, cargo's home, the build directory, and what `Cargo.lock` pins.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command;
+use crate::error::{During, Error, Result};
+
+/// The root of the checkout.
+pub fn root() -> PathBuf {
+    let manifest = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest
+        .parent()
+        .expect("this package is a folder of the workspace")
+        .to_path_buf()
+}
+
+pub fn cargo_home() -> Result<PathBuf> {
+    if let Some(home) = env::var_os("CARGO_HOME") {
+        return Ok(PathBuf::from(home));
+    }
+    let home = env::home_dir().ok_or_else(|| Error::Missing {
+        what: "there is no home directory to find cargo's cache in".into(),
+        hint: "set CARGO_HOME".into(),
+    })?;
+    Ok(home.join(".cargo"))
+}
+
+/// Where cargo puts what it builds, as cargo itself says.
+pub fn target_dir(root: &Path) -> Result<PathBuf> {
+    let metadata = metadata(root, &["--no-deps"])?;
+    match metadata["target_directory"].as_str() {
+        Some(directory) => Ok(PathBuf::from(directory)),
+        None => Err(Error::unexpected(
+            "`cargo metadata` names no target directory",
+        )),
+    }
+}
+
+/// The version of a package that `Cargo.lock` pins.
+pub fn locked_version(root: &Path, package: &str) -> Result<String> {
+    let path = root.join("Cargo.lock");
+    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
+    version_in(&text, package)
+        .ok_or_else(|| Error::unexpected(format!("`{}` pins no `{package}`", path.display())))
+}
+
+/// The source of a package among the dependencies of the workspace or package at `directory`.
+///
+/// Cargo downloads it when it is not there yet.
+pub fn package_source(directory: &Path, package: &str) -> Result<PathBuf> {
+    let metadata = metadata(directory, &[])?;
+    metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|entry| entry["name"] == package)
+        .and_then(|entry| Path::new(entry["manifest_path"].as_str()?).parent())
+        .map(Path::to_path_buf)
+        .ok_or_else(|| Error::unexpected(format!("cargo knows no source of `{package}`")))
+}
+
+fn metadata(directory: &Path, more: &[&str]) -> Result<serde_json::Value> {
+    let mut cargo = command::cargo(directory);
+    cargo.args(["metadata", "--format-version", "1"]).args(more);
+    let text = command::output(&mut cargo)?;
+    serde_json::from_str(&text)
+        .map_err(|error| Error::unexpected(format!("`cargo metadata` is not JSON: {error}")))
+}
+
+fn version_in(lock: &str, package: &str) -> Option<String> {
+    let lock: toml::Table = lock.parse().ok()?;
+    let packages = lock.get("package")?.as_array()?;
+    let entry = packages
+        .iter()
+        .find(|entry| entry.get("name").and_then(toml::Value::as_str) == Some(package))?;
+    Some(entry.get("version")?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_file_says_which_version_is_used() {
+        let lock = "version = 4\n\n[[package]]\nname = \"v8_utils\"\nversion = \"1.0.0\"\n\n\
+                    [[package]]\nname = \"v8\"\nversion = \"9.8.7\"\n";
+        assert_eq!(version_in(lock, "v8").as_deref(), Some("9.8.7"));
+        assert_eq!(version_in(lock, "v9"), None);
+    }
+
+    #[test]
+    fn the_real_lock_file_pins_v8() {
+        let version = locked_version(&root(), "v8").expect("this workspace uses V8");
+        assert_eq!(version.split('.').count(), 3);
+    }
+}
