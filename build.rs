@@ -16,11 +16,20 @@ use deno_runtime::snapshot::{
 };
 
 #[path = "src/engine/extension/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the runtime half is used by the library only")]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the runtime half is used by the library only"
+)]
 mod extension;
 
 fn main() {
-    for path in ["build.rs", "js-runtime", "package-lock.json", "src/engine/extension"] {
+    for path in [
+        "build.rs",
+        "js-runtime",
+        "package-lock.json",
+        "src/engine/extension",
+    ] {
         println!("cargo:rerun-if-changed={path}");
     }
     let root = PathBuf::from(env("CARGO_MANIFEST_DIR"));
@@ -112,7 +121,12 @@ fn is_newer(lock: &Path, modules: &Path) -> bool {
 fn read_packages(target: &Path) -> Vec<Package> {
     let text = read(&target.join("packages.json"));
     let list: Vec<Value> = serde_json::from_str(&text).expect("packages.json is a JSON array");
-    let text_of = |value: &Value| value.as_str().expect("a string in packages.json").to_owned();
+    let text_of = |value: &Value| {
+        value
+            .as_str()
+            .expect("a string in packages.json")
+            .to_owned()
+    };
     list.iter()
         .map(|entry| Package {
             name: text_of(&entry["name"]),
@@ -161,7 +175,10 @@ fn runtime_files(root: &Path, out: &Path) -> Vec<ExtensionFileSource> {
             let copy = copies.join(&name);
             write(&copy, &escaped(&read(&folder.join(&name))));
             let path = copy.display().to_string();
-            ExtensionFileSource::loaded_during_snapshot(leak(format!("ext:haft/{name}")), leak(path))
+            ExtensionFileSource::loaded_during_snapshot(
+                leak(format!("ext:haft/{name}")),
+                leak(path),
+            )
         })
         .collect()
 }
@@ -200,7 +217,9 @@ fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
                 file.specifier.as_str(),
                 deno_core::wrap_lazy_ext_script(code.as_str()),
             )),
-            LazyExtensionFileKind::Esm => modules.push((file.specifier.as_str(), code.as_str().to_owned())),
+            LazyExtensionFileKind::Esm => {
+                modules.push((file.specifier.as_str(), code.as_str().to_owned()))
+            }
         }
     }
     let mut text = String::new();
@@ -218,7 +237,10 @@ fn package_table(packages: &[Package]) -> String {
         .iter()
         .flat_map(|package| {
             let module = package.module_specifier();
-            package.specifiers.iter().map(move |name| (name.clone(), module.clone()))
+            package
+                .specifiers
+                .iter()
+                .map(move |name| (name.clone(), module.clone()))
         })
         .collect();
     specifiers.sort();

@@ -14,11 +14,19 @@ import { pushPendingAction } from "ext:haft/16_pending.ts";
 
 let api: Record<string, unknown> | undefined;
 let zodForTools: unknown;
+let arktypeForTools: unknown;
 
 /** The API object of this isolate, made when the first module loads. */
 export function toolApi(): Record<string, unknown> {
   api ??= makeApi();
   return api;
+}
+
+/** `pi.arktype({…})` is arktype's `type`; the package's other exports are its members. */
+function callableArktype(namespace: Record<string, any>): unknown {
+  return new Proxy(namespace.type, {
+    get: (type, key) => (typeof key === "string" && key in namespace ? namespace[key] : type[key]),
+  });
 }
 
 // The order of the keys is the original's: some tools enumerate them.
@@ -33,7 +41,8 @@ function makeApi(): Record<string, unknown> {
       return packageByName("typebox");
     },
     get arktype() {
-      return packageByName("arktype");
+      arktypeForTools ??= callableArktype(packageByName("arktype"));
+      return arktypeForTools;
     },
     get zod() {
       zodForTools ??= tolerantZod(zod());

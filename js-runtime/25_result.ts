@@ -28,8 +28,6 @@ const NO_OUTPUT = "Tool failed with no output.";
 
 /** The result that `value`, a tool's return value or an update, stands for. Never throws. */
 export function normaliseResult(value: any, _toolName?: string): Result {
-  // Only the spec's program calls this an error; what is meant is plain.
-  if (typeof value === "string") return resultOf([textBlock(value)], {}, false);
   try {
     return normalise(value);
   } catch (error) {

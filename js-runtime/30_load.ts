@@ -119,8 +119,27 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     approval: staticTier(authored.approval),
     hidden: authored.hidden === true,
     strict: typeof authored.strict === "boolean" ? authored.strict : undefined,
-    hasSession: typeof authored.onSession === "function",
+    hasLiveDescription: hasGetter(authored, "description"),
   };
+}
+
+/** Answers with the description of a tool as its author computes it now. */
+export function currentDescription(id: number, moduleId: number, toolIndex: number): void {
+  try {
+    const description = modules.get(moduleId)?.[toolIndex]?.authored.description;
+    if (typeof description === "string") reply(id, ReplyKind.Done, description);
+    else reply(id, ReplyKind.Failed, "the description is not a text any more");
+  } catch (error) {
+    reply(id, ReplyKind.Failed, messageOf(error));
+  }
+}
+
+function hasGetter(object: any, key: string): boolean {
+  for (let own = object; own !== null; own = Object.getPrototypeOf(own)) {
+    const property = Object.getOwnPropertyDescriptor(own, key);
+    if (property) return property.get !== undefined;
+  }
+  return false;
 }
 
 // A function of the arguments cannot be known here; the caller treats it as the highest tier.

@@ -5,7 +5,7 @@
 import { type Settings, settings } from "ext:haft/00_state.ts";
 import "ext:haft/06_loader.ts";
 import { startSession } from "ext:haft/15_context.ts";
-import { loadModule } from "ext:haft/30_load.ts";
+import { currentDescription, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
@@ -21,6 +21,7 @@ function start(given: string): void {
   load: loadModule,
   invoke,
   check: checkArguments,
+  describe: currentDescription,
   cancel,
   session: sessionEvent,
 };

@@ -54,7 +54,9 @@ pub(crate) async fn execute(
         forward(event(step));
     }
     forward(match &result {
-        Err(error) if was_refused(error) => Event::Rejected { text: error.message().to_owned() },
+        Err(error) if was_refused(error) => Event::Rejected {
+            text: error.message().to_owned(),
+        },
         _ => Event::Finished,
     });
     result

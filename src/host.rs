@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::execute::execute;
 use crate::family::{Loaded as FamilyLoaded, js};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{Call, Event, Outcome, Problem};
+use crate::tool::{Call, Event, Outcome, Problem, Stopped};
 use crate::trust;
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
@@ -25,10 +25,18 @@ pub struct Host(Arc<Inner>);
 struct Inner {
     config: Config,
     engine: Engine,
-    /// The catalog once it was made. Held while it is made: one load at a time.
-    catalog: Mutex<Option<Arc<Catalog>>>,
+    /// Held while tools are loaded: one load at a time.
+    loaded: Mutex<LoadedSoFar>,
     /// Fires when the host shuts down; every call's token is its child.
     closing: CancellationToken,
+}
+
+/// The tools so far. Paths may be loaded by name before anybody wants the whole catalog.
+#[derive(Default)]
+struct LoadedSoFar {
+    catalog: Arc<Catalog>,
+    /// Everything that can be found has been looked for.
+    is_scanned: bool,
 }
 
 /// What became of paths that were loaded by name.
@@ -54,7 +62,7 @@ impl Host {
         Host(Arc::new(Inner {
             engine: js::engine(&config),
             config,
-            catalog: Mutex::default(),
+            loaded: Mutex::default(),
             closing: CancellationToken::new(),
         }))
     }
@@ -66,29 +74,43 @@ impl Host {
 
     /// All tools. The first use looks for them and loads them; later ones give the same catalog.
     pub async fn catalog(&self) -> Arc<Catalog> {
-        let mut slot = self.0.catalog.lock().await;
-        if let Some(catalog) = &*slot {
-            return catalog.clone();
+        let mut loaded = self.0.loaded.lock().await;
+        if !loaded.is_scanned {
+            let existing = Catalog::clone(&loaded.catalog);
+            loaded.catalog = Arc::new(self.load_all(existing).await);
+            loaded.is_scanned = true;
+        } else {
+            loaded.catalog = loaded.catalog.refreshed().await;
         }
-        let catalog = Arc::new(self.load_all().await);
-        *slot = Some(catalog.clone());
-        catalog
+        loaded.catalog.clone()
+    }
+
+    /// The same without asking tools for descriptions that they compute: for calls.
+    async fn catalog_for_calls(&self) -> Arc<Catalog> {
+        let loaded = self.0.loaded.lock().await;
+        if loaded.is_scanned {
+            return loaded.catalog.clone();
+        }
+        drop(loaded);
+        self.catalog().await
     }
 
     /// Loads modules by name and adds their tools to the catalog. Nothing else is looked for.
     pub async fn load_paths(&self, paths: &[String]) -> Loaded {
-        let mut slot = self.0.catalog.lock().await;
-        let existing = slot.as_deref().cloned().unwrap_or_default();
+        let mut loaded_so_far = self.0.loaded.lock().await;
         let scan = discover::given(&self.0.config, paths);
-        let mut builder = self.builder(existing);
-        let mut result = Loaded { entries: Vec::new(), problems: scan.problems };
+        let mut builder = self.builder(Catalog::clone(&loaded_so_far.catalog));
+        let mut result = Loaded {
+            entries: Vec::new(),
+            problems: scan.problems,
+        };
         for candidate in &scan.candidates {
             let loaded = js::load(&self.0.engine, candidate).await;
             let (entries, problems) = builder.add(candidate, loaded);
             result.entries.extend(entries);
             result.problems.extend(problems);
         }
-        *slot = Some(Arc::new(builder.finish()));
+        loaded_so_far.catalog = Arc::new(builder.finish());
         result
     }
 
@@ -99,10 +121,28 @@ impl Host {
         let timeout = timeout.or(self.0.config.limits.call_timeout);
         let (host, token) = (self.clone(), cancel.clone());
         let task = tokio::spawn(async move {
-            let entry = host.entry(&call.tool).await?;
-            execute(entry.runner.clone(), call, timeout, token, sender).await
+            let entry = tokio::select! {
+                biased;
+                entry = host.entry(&call.tool) => entry,
+                () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
+            };
+            match entry {
+                Ok(entry) => execute(entry.runner.clone(), call, timeout, token, sender).await,
+                Err(error) => {
+                    // Nobody has to listen.
+                    let _ = sender.send(Event::Rejected {
+                        text: error.message().to_owned(),
+                    });
+                    Err(error)
+                }
+            }
         });
-        RunningCall { events, cancel, task, is_detached: false }
+        RunningCall {
+            events,
+            cancel,
+            task,
+            is_detached: false,
+        }
     }
 
     /// Checks a call's arguments without running anything.
@@ -115,7 +155,7 @@ impl Host {
 
     /// Tells every tool's `onSession`. `event` is the JSON of `{event, branch?, entries?}`.
     pub async fn session_event(&self, event: &RawValue) {
-        self.catalog().await;
+        self.catalog_for_calls().await;
         self.0.engine.session_event(event.get()).await;
     }
 
@@ -126,20 +166,26 @@ impl Host {
     }
 
     async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
-        let catalog = self.catalog().await;
+        let catalog = self.catalog_for_calls().await;
         catalog
             .find(name)
             .cloned()
             .ok_or_else(|| no_such_tool(name, &catalog))
     }
 
-    async fn load_all(&self) -> Catalog {
-        let Scan { candidates, problems, looked_at } = discover::scan(&self.0.config);
-        let start = Catalog { entries: Vec::new(), problems, looked_at };
+    async fn load_all(&self, mut start: Catalog) -> Catalog {
+        let Scan {
+            candidates,
+            problems,
+            looked_at,
+        } = discover::scan(&self.0.config);
+        start.problems.extend(problems);
+        start.looked_at.extend(looked_at);
         let mut builder = self.builder(start);
         // What may not run must not take a name from what may.
-        let (trusted, untrusted): (Vec<_>, Vec<_>) =
-            candidates.iter().partition(|candidate| self.may_run(candidate));
+        let (trusted, untrusted): (Vec<_>, Vec<_>) = candidates
+            .iter()
+            .partition(|candidate| self.may_run(candidate));
         for candidate in trusted {
             builder.add(candidate, js::load(&self.0.engine, candidate).await);
         }
@@ -179,7 +225,10 @@ impl RunningCall {
         let result = (&mut self.task).await;
         self.is_detached = true;
         result.unwrap_or_else(|error| {
-            Err(Error::new(ErrorKind::Internal, format!("the call's task failed: {error}")))
+            Err(Error::new(
+                ErrorKind::Internal,
+                format!("the call's task failed: {error}"),
+            ))
         })
     }
 }
@@ -192,6 +241,11 @@ impl Drop for RunningCall {
     }
 }
 
+fn cancelled_while_loading(name: &str) -> Error {
+    let text = format!("the call of `{name}` was cancelled while the tools were loading");
+    Error::new(ErrorKind::Stopped(Stopped::Cancelled), text)
+}
+
 fn no_such_tool(name: &str, catalog: &Catalog) -> Error {
     // The words are the original's (spec omp 7).
     let nearest = catalog.nearest(name);
@@ -200,7 +254,10 @@ fn no_such_tool(name: &str, catalog: &Catalog) -> Error {
         [one] => format!(". Did you mean {one}?"),
         several => format!(". Closest available: {}", several.join(", ")),
     };
-    let error = Error::new(ErrorKind::NoSuchTool, format!("Tool {name} not found{suffix}"));
+    let error = Error::new(
+        ErrorKind::NoSuchTool,
+        format!("Tool {name} not found{suffix}"),
+    );
     if catalog.entries.is_empty() {
         error.with_hint("no tools were found; `haft doctor` shows where haft looked")
     } else {

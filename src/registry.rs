@@ -42,11 +42,39 @@ impl Catalog {
         let mut scored: Vec<(f64, &str)> = self
             .entries
             .iter()
-            .map(|entry| (strsim::jaro_winkler(name, &entry.tool.name), entry.tool.name.as_str()))
+            .map(|entry| {
+                (
+                    strsim::jaro_winkler(name, &entry.tool.name),
+                    entry.tool.name.as_str(),
+                )
+            })
             .filter(|(score, _)| *score > ALIKE)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         scored.into_iter().take(3).map(|(_, name)| name).collect()
+    }
+
+    /// The catalog with the descriptions that are computed now; the same one if none is.
+    pub(crate) async fn refreshed(self: &Arc<Self>) -> Arc<Catalog> {
+        let mut changed: Option<Catalog> = None;
+        for (index, entry) in self.entries.iter().enumerate() {
+            let Some(description) = entry.runner.current_description().await else {
+                continue;
+            };
+            if description == entry.tool.description {
+                continue;
+            }
+            let entry = Entry {
+                tool: Tool {
+                    description,
+                    ..entry.tool.clone()
+                },
+                resolved_path: entry.resolved_path.clone(),
+                runner: entry.runner.clone(),
+            };
+            changed.get_or_insert_with(|| Catalog::clone(self)).entries[index] = Arc::new(entry);
+        }
+        changed.map_or_else(|| self.clone(), Arc::new)
     }
 
     /// All tools.
@@ -76,13 +104,25 @@ impl<'a> Builder<'a> {
         let mut taken: HashMap<String, Option<PathBuf>> =
             built_in.iter().map(|name| (name.clone(), None)).collect();
         for entry in &existing.entries {
-            taken.insert(entry.tool.name.clone(), Some(entry.tool.source.path.clone()));
+            taken.insert(
+                entry.tool.name.clone(),
+                Some(entry.tool.source.path.clone()),
+            );
         }
-        Builder { catalog: existing, taken, rename, used_renames: HashSet::new() }
+        Builder {
+            catalog: existing,
+            taken,
+            rename,
+            used_renames: HashSet::new(),
+        }
     }
 
     /// Adds what a family made of a candidate; gives what came of it.
-    pub(crate) fn add(&mut self, candidate: &Candidate, loaded: Loaded) -> (Vec<Arc<Entry>>, Vec<Problem>) {
+    pub(crate) fn add(
+        &mut self,
+        candidate: &Candidate,
+        loaded: Loaded,
+    ) -> (Vec<Arc<Entry>>, Vec<Problem>) {
         let (mut entries, mut problems) = (Vec::new(), loaded.problems);
         for (mut tool, runner) in loaded.tools {
             if let Some(name) = self.renamed(&tool, candidate) {
@@ -92,8 +132,13 @@ impl<'a> Builder<'a> {
                 problems.push(conflict(&tool, holder.as_ref()));
                 continue;
             }
-            self.taken.insert(tool.name.clone(), Some(tool.source.path.clone()));
-            let entry = Entry { tool, resolved_path: candidate.resolved.clone(), runner };
+            self.taken
+                .insert(tool.name.clone(), Some(tool.source.path.clone()));
+            let entry = Entry {
+                tool,
+                resolved_path: candidate.resolved.clone(),
+                runner,
+            };
             entries.push(Arc::new(entry));
         }
         self.catalog.entries.extend(entries.iter().cloned());
@@ -114,7 +159,9 @@ impl<'a> Builder<'a> {
             candidate.path.display().to_string(),
             format!("{}:{}", tool.source.provider, tool.name),
         ];
-        let (key, name) = keys.iter().find_map(|key| self.rename.get_key_value(key.as_str()))?;
+        let (key, name) = keys
+            .iter()
+            .find_map(|key| self.rename.get_key_value(key.as_str()))?;
         // One path may hold several tools; a new name goes to the first of them.
         self.used_renames.insert(key.as_str()).then(|| name.clone())
     }

@@ -24,12 +24,18 @@ pub(crate) fn untrusted(candidate: &Candidate) -> Loaded {
         trusted: false,
         source: candidate.source.clone(),
     };
-    let runner = Untrusted { name: candidate.key.clone() };
-    let problem = Problem::warning("the project that brings this tool is not trusted, so it was not loaded")
-        .at(&candidate.path)
-        .about(&candidate.key)
-        .hint(HINT);
-    Loaded { tools: vec![(tool, Arc::new(runner))], problems: vec![problem] }
+    let runner = Untrusted {
+        name: candidate.key.clone(),
+    };
+    let problem =
+        Problem::warning("the project that brings this tool is not trusted, so it was not loaded")
+            .at(&candidate.path)
+            .about(&candidate.key)
+            .hint(HINT);
+    Loaded {
+        tools: vec![(tool, Arc::new(runner))],
+        problems: vec![problem],
+    }
 }
 
 const HINT: &str = "read the file, then run haft with --trust-project";

@@ -30,6 +30,7 @@ pub(super) struct Functions {
     pub(super) load: v8::Global<v8::Function>,
     pub(super) invoke: v8::Global<v8::Function>,
     pub(super) check: v8::Global<v8::Function>,
+    pub(super) describe: v8::Global<v8::Function>,
     pub(super) cancel: v8::Global<v8::Function>,
     pub(super) session: v8::Global<v8::Function>,
 }
@@ -42,7 +43,9 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Boots on the current thread, which the isolate never leaves.
 pub(super) fn boot(options: &EngineOptions, link: Rc<Link>) -> Result<Booted, String> {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     PLATFORM.call_once(|| {
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -113,7 +116,16 @@ fn make_worker(options: &EngineOptions, main: &Url) -> Result<MainWorker, String
 }
 
 fn deno_permissions(access: &Access) -> PermissionsOptions {
-    let Access { env, ffi, import, net, read, run, sys, write } = access.clone();
+    let Access {
+        env,
+        ffi,
+        import,
+        net,
+        read,
+        run,
+        sys,
+        write,
+    } = access.clone();
     PermissionsOptions {
         allow_env: env,
         allow_ffi: ffi,
@@ -146,7 +158,11 @@ fn detached_stdio() -> Result<Stdio, String> {
             .map(StdioPipe::file)
             .map_err(|error| format!("cannot open /dev/null: {error}"))
     };
-    Ok(Stdio { stdin: null()?, stdout: null()?, stderr: null()? })
+    Ok(Stdio {
+        stdin: null()?,
+        stdout: null()?,
+        stderr: null()?,
+    })
 }
 
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.
@@ -170,13 +186,13 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
     let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
     start.call(scope, door.into(), &[settings.into()]);
 
-    let mut take = |name: &str| {
-        function(scope, door, name).map(|found| v8::Global::new(scope, found))
-    };
+    let mut take =
+        |name: &str| function(scope, door, name).map(|found| v8::Global::new(scope, found));
     Ok(Functions {
         load: take("load")?,
         invoke: take("invoke")?,
         check: take("check")?,
+        describe: take("describe")?,
         cancel: take("cancel")?,
         session: take("session")?,
     })

@@ -52,9 +52,22 @@ pub enum Ask {
     /// Import a module and run its factory.
     Load { id: u32, module: u32, url: String },
     /// Call a tool.
-    Invoke { id: u32, module: u32, tool: u32, call_id: String, arguments: String },
+    Invoke {
+        id: u32,
+        module: u32,
+        tool: u32,
+        call_id: String,
+        arguments: String,
+    },
     /// Check arguments.
-    Check { id: u32, module: u32, tool: u32, arguments: String },
+    Check {
+        id: u32,
+        module: u32,
+        tool: u32,
+        arguments: String,
+    },
+    /// Read a tool's description again.
+    Describe { id: u32, module: u32, tool: u32 },
     /// Fire the AbortSignal of a call.
     Cancel { id: u32, reason: String },
     /// Tell every `onSession`.
@@ -115,7 +128,10 @@ impl Isolate {
     pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, updates: Option<Updates>) -> Asked {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        let slot = Slot { updates, answer: sender };
+        let slot = Slot {
+            updates,
+            answer: sender,
+        };
         // A closed channel drops the slot, and the receiver says so.
         let _ = self.asks.send(Message::Ask(make(id), Some(slot)));
         Asked { id, answer }
@@ -157,11 +173,17 @@ impl Isolate {
     }
 
     pub(super) fn has_module(&self, module: u32) -> bool {
-        self.modules.lock().expect("no panic holds this lock").contains(&module)
+        self.modules
+            .lock()
+            .expect("no panic holds this lock")
+            .contains(&module)
     }
 
     pub(super) fn module_loaded(&self, module: u32) {
-        self.modules.lock().expect("no panic holds this lock").insert(module);
+        self.modules
+            .lock()
+            .expect("no panic holds this lock")
+            .insert(module);
     }
 }
 

@@ -163,7 +163,13 @@ impl Engine {
     pub async fn session_event(&self, event: &str) {
         let current = self.0.current.lock().await.clone();
         if let Some(isolate) = current {
-            let ask = isolate.ask(|id| Ask::Session { id, event: event.to_owned() }, None);
+            let ask = isolate.ask(
+                |id| Ask::Session {
+                    id,
+                    event: event.to_owned(),
+                },
+                None,
+            );
             // An isolate that is lost meanwhile has no listeners left to wait for.
             let _ = tokio::time::timeout(self.0.options.load_timeout, ask.answer).await;
         }
@@ -251,10 +257,35 @@ impl Module {
         }
     }
 
+    /// The description of the tool at `index` as it is now; `None` if it cannot be had.
+    pub async fn description(&self, index: u32) -> Option<String> {
+        let isolate = self.ready_isolate().await.ok()?;
+        let asked = isolate.ask(
+            |id| Ask::Describe {
+                id,
+                module: self.id,
+                tool: index,
+            },
+            None,
+        );
+        let limit = self.engine.0.options.load_timeout;
+        match tokio::time::timeout(limit, asked.answer).await {
+            Ok(Ok(Answer::Done(text))) => Some(text),
+            Ok(_) => None,
+            Err(_) => {
+                isolate.terminate("the description of a tool did not end");
+                None
+            }
+        }
+    }
+
     /// The stop ladder: ask, wait for the grace period, then end the isolate. One that still answers
     /// is retired, so that other calls in it finish; one that does not is terminated.
     async fn stop(&self, isolate: &Arc<Isolate>, mut asked: isolate::Asked, why: Stopped) -> Ended {
-        isolate.send(Ask::Cancel { id: asked.id, reason: abort_reason(why).to_owned() });
+        isolate.send(Ask::Cancel {
+            id: asked.id,
+            reason: abort_reason(why).to_owned(),
+        });
         let alive = isolate.ping();
         if let Ok(answer) =
             tokio::time::timeout(self.engine.0.options.grace, &mut asked.answer).await
@@ -271,18 +302,29 @@ impl Module {
 
     /// The current isolate with this module in it.
     async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
-        let isolate = self.engine.isolate().await.map_err(|error| Lost(error.text()))?;
+        let isolate = self
+            .engine
+            .isolate()
+            .await
+            .map_err(|error| Lost(error.text()))?;
         if !isolate.has_module(self.id) {
-            self.load_into(&isolate)
-                .await
-                .map_err(|error| Lost(format!("the module could not be loaded again: {}", error.text())))?;
+            self.load_into(&isolate).await.map_err(|error| {
+                Lost(format!(
+                    "the module could not be loaded again: {}",
+                    error.text()
+                ))
+            })?;
         }
         Ok(isolate)
     }
 
     async fn load_into(&self, isolate: &Arc<Isolate>) -> Result<String, LoadFailure> {
         let asked = isolate.ask(
-            |id| Ask::Load { id, module: self.id, url: self.url.to_string() },
+            |id| Ask::Load {
+                id,
+                module: self.id,
+                url: self.url.to_string(),
+            },
             None,
         );
         let limit = self.engine.0.options.load_timeout;
@@ -313,7 +355,10 @@ impl Module {
 /// How long an isolate that is not stuck may take to answer a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);
 
-fn ended(answer: Result<Answer, tokio::sync::oneshot::error::RecvError>, why: Option<Stopped>) -> Ended {
+fn ended(
+    answer: Result<Answer, tokio::sync::oneshot::error::RecvError>,
+    why: Option<Stopped>,
+) -> Ended {
     match answer {
         Ok(Answer::Done(text)) => Ended::Result(text, why),
         Ok(Answer::Refused(text)) => Ended::Refused(text),

@@ -35,7 +35,11 @@ impl SchemaChecker {
                 )
             })
             .collect();
-        if found.is_empty() { String::new() } else { issues(found) }
+        if found.is_empty() {
+            String::new()
+        } else {
+            issues(found)
+        }
     }
 
     fn compiled(&self, schema: &str) -> Rc<Result<Validator, String>> {
@@ -43,7 +47,9 @@ impl SchemaChecker {
             return known.clone();
         }
         let made = Rc::new(compile(schema));
-        self.compiled.borrow_mut().insert(schema.to_owned(), made.clone());
+        self.compiled
+            .borrow_mut()
+            .insert(schema.to_owned(), made.clone());
         made
     }
 }

@@ -60,7 +60,10 @@ fn live(
     };
     let link = Rc::new(Link::new(options.programs.clone(), options.log.clone()));
     runtime.block_on(async {
-        let Booted { mut worker, functions } = match boot(options, link.clone()) {
+        let Booted {
+            mut worker,
+            functions,
+        } = match boot(options, link.clone()) {
             Ok(booted) => booted,
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -71,10 +74,19 @@ fn live(
         let handle = worker.js_runtime.v8_isolate().thread_safe_handle();
         let _ = ready.send(Ok(handle));
 
-        let mut life = Life { worker: &mut worker, functions, link: link.clone(), shared, inbox };
+        let mut life = Life {
+            worker: &mut worker,
+            functions,
+            link: link.clone(),
+            shared,
+            inbox,
+        };
         std::future::poll_fn(|cx| life.turn(cx)).await;
 
-        let why = shared.doomed.get().map_or("the isolate was retired", String::as_str);
+        let why = shared
+            .doomed
+            .get()
+            .map_or("the isolate was retired", String::as_str);
         link.fail_all(why);
         options.programs.kill_started_by(current_thread_id());
     });
@@ -107,12 +119,17 @@ impl Life<'_> {
             if self.shared.doomed.get().is_some() {
                 return Poll::Ready(());
             }
-            self.link.report(&format!("an error that nobody caught: {error}"));
+            self.link
+                .report(&format!("an error that nobody caught: {error}"));
             cx.waker().wake_by_ref();
         }
         let is_doomed = self.shared.doomed.get().is_some();
         let is_done = self.shared.retired.load(Ordering::Acquire) && self.link.is_idle();
-        if is_doomed || is_done { Poll::Ready(()) } else { Poll::Pending }
+        if is_doomed || is_done {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 
     fn take(&mut self, message: Message) {
@@ -136,9 +153,18 @@ impl Life<'_> {
             Ask::Load { id, module, url } => {
                 self.link.loading(*id);
                 let function = functions.load.clone();
-                self.call(&function, &[Arg::Number(*id), Arg::Number(*module), Arg::Text(url)]);
+                self.call(
+                    &function,
+                    &[Arg::Number(*id), Arg::Number(*module), Arg::Text(url)],
+                );
             }
-            Ask::Invoke { id, module, tool, call_id, arguments } => self.call(
+            Ask::Invoke {
+                id,
+                module,
+                tool,
+                call_id,
+                arguments,
+            } => self.call(
                 &functions.invoke.clone(),
                 &[
                     Arg::Number(*id),
@@ -148,15 +174,35 @@ impl Life<'_> {
                     Arg::Text(arguments),
                 ],
             ),
-            Ask::Check { id, module, tool, arguments } => self.call(
+            Ask::Check {
+                id,
+                module,
+                tool,
+                arguments,
+            } => self.call(
                 &functions.check.clone(),
-                &[Arg::Number(*id), Arg::Number(*module), Arg::Number(*tool), Arg::Text(arguments)],
+                &[
+                    Arg::Number(*id),
+                    Arg::Number(*module),
+                    Arg::Number(*tool),
+                    Arg::Text(arguments),
+                ],
+            ),
+            Ask::Describe { id, module, tool } => self.call(
+                &functions.describe.clone(),
+                &[Arg::Number(*id), Arg::Number(*module), Arg::Number(*tool)],
             ),
             Ask::Cancel { id, reason } => {
-                self.call(&functions.cancel.clone(), &[Arg::Number(*id), Arg::Text(reason)]);
+                self.call(
+                    &functions.cancel.clone(),
+                    &[Arg::Number(*id), Arg::Text(reason)],
+                );
             }
             Ask::Session { id, event } => {
-                self.call(&functions.session.clone(), &[Arg::Number(*id), Arg::Text(event)]);
+                self.call(
+                    &functions.session.clone(),
+                    &[Arg::Number(*id), Arg::Text(event)],
+                );
             }
         }
     }
@@ -200,9 +246,11 @@ impl Arg<'_> {
 impl Ask {
     fn id(&self) -> Option<u32> {
         match self {
-            Ask::Load { id, .. } | Ask::Invoke { id, .. } | Ask::Check { id, .. } | Ask::Session { id, .. } => {
-                Some(*id)
-            }
+            Ask::Load { id, .. }
+            | Ask::Invoke { id, .. }
+            | Ask::Check { id, .. }
+            | Ask::Describe { id, .. }
+            | Ask::Session { id, .. } => Some(*id),
             Ask::Cancel { .. } => None,
         }
     }

@@ -27,6 +27,11 @@ pub trait Runner: Send + Sync {
     /// # Errors
     /// When the tool could not be run; what the tool itself reports is an [`Outcome`].
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error>;
+
+    /// The description as it is now, for tools whose author computes it. `None`: it never changes.
+    async fn current_description(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a running call is given besides its arguments.

@@ -11,22 +11,64 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["tool", "error"]),
     ("config", &["error", "tool"]),
     ("discover", &["config", "tool", "error"]),
-    ("family", &["config", "discover", "engine", "process", "tool", "error"]),
+    (
+        "family",
+        &["config", "discover", "engine", "process", "tool", "error"],
+    ),
     ("trust", &["discover", "family", "config", "tool", "error"]),
     ("registry", &["discover", "family", "tool", "error"]),
     ("execute", &["tool", "error"]),
-    ("host", &["config", "discover", "engine", "error", "execute", "family", "registry", "tool", "trust"]),
+    (
+        "host",
+        &[
+            "config", "discover", "engine", "error", "execute", "family", "registry", "tool",
+            "trust",
+        ],
+    ),
     ("render", &["tool", "error"]),
-    ("telemetry", &[]),
-    ("surface", &["config", "discover", "error", "host", "registry", "render", "telemetry", "tool"]),
+    ("telemetry", &["error"]),
+    (
+        "surface",
+        &[
+            "config",
+            "discover",
+            "error",
+            "host",
+            "registry",
+            "render",
+            "telemetry",
+            "tool",
+        ],
+    ),
 ];
 
 /// What may lie in the root of the checkout.
 const ROOT: &[&str] = &[
-    ".cargo", ".ci", ".gitignore", ".npmrc", "ARCHITECTURE.md", "Cargo.lock", "Cargo.toml",
-    "LICENSE-APACHE", "LICENSE-MIT", "README.md", "benches", "biome.json", "build.rs", "clippy.toml",
-    "docs", "example-tools", "js-runtime", "package-lock.json", "package.json", "rustfmt.toml",
-    "src", "tests", "tsconfig.json", "types", "xtask",
+    ".cargo",
+    ".ci",
+    ".gitignore",
+    ".npmrc",
+    "ARCHITECTURE.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "benches",
+    "biome.json",
+    "build.rs",
+    "clippy.toml",
+    "docs",
+    "example-tools",
+    "js-runtime",
+    "package-lock.json",
+    "package.json",
+    "rustfmt.toml",
+    "src",
+    "tests",
+    "tsconfig.json",
+    "types",
+    "xtask",
 ];
 
 #[test]
@@ -54,7 +96,9 @@ fn only_the_engine_names_v8_and_deno() {
 
 #[test]
 fn only_the_process_room_starts_programs() {
-    let found = files_with(&["std::process::Command", "tokio::process"], |room| room != "process");
+    let found = files_with(&["std::process::Command", "tokio::process"], |room| {
+        room != "process"
+    });
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -70,8 +114,12 @@ fn nothing_prints_below_the_surfaces() {
 fn families_are_strangers() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
-        let mut parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
-        let (Some(_), Some(room), Some(own)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let mut parts = path
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let (Some(_), Some(room), Some(own)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
         if room != "family" {
             continue;
         }
@@ -108,13 +156,19 @@ fn the_root_holds_nothing_else() {
         .filter(|entry| !ROOT.contains(entry))
         .collect();
     strangers.dedup();
-    assert!(strangers.is_empty(), "not in the list of root entries: {strangers:?}");
+    assert!(
+        strangers.is_empty(),
+        "not in the list of root entries: {strangers:?}"
+    );
 }
 
 #[test]
 fn every_op_has_a_user_in_javascript() {
     let declared = read(&root().join("src/engine/extension/mod.rs"));
-    let runtime: String = walk(&root().join("js-runtime"), "ts").iter().map(|path| read(path)).collect();
+    let runtime: String = walk(&root().join("js-runtime"), "ts")
+        .iter()
+        .map(|path| read(path))
+        .collect();
     let unused: Vec<&str> = declared
         .lines()
         .filter_map(|line| line.trim().strip_suffix(',')?.rsplit("::").next())
@@ -159,7 +213,10 @@ fn used_rooms(text: &str) -> Vec<String> {
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default();
         for part in code.split("crate::").skip(1) {
-            let room: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let room: String = part
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
             if !room.is_empty() {
                 rooms.push(room);
             }
@@ -171,7 +228,10 @@ fn used_rooms(text: &str) -> Vec<String> {
 /// `src/engine/loader/mod.rs` is in the room `engine`, `src/host.rs` is `host`.
 fn room_of(path: &Path) -> String {
     let inside = path.strip_prefix("src").unwrap_or(path);
-    let first = inside.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let first = inside
+        .components()
+        .next()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
     first.unwrap_or_default().trim_end_matches(".rs").to_owned()
 }
 
@@ -180,7 +240,10 @@ fn sources() -> Vec<(PathBuf, String)> {
         .into_iter()
         .map(|path| {
             let text = read(&path);
-            let short = path.strip_prefix(root()).expect("it is below the root").to_owned();
+            let short = path
+                .strip_prefix(root())
+                .expect("it is below the root")
+                .to_owned();
             (short, text)
         })
         .collect()
@@ -188,7 +251,10 @@ fn sources() -> Vec<(PathBuf, String)> {
 
 fn walk(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder of the checkout").flatten() {
+    for entry in fs::read_dir(folder)
+        .expect("a folder of the checkout")
+        .flatten()
+    {
         let path = entry.path();
         if path.is_dir() {
             found.extend(walk(&path, extension));

@@ -8,8 +8,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft::{Config, Env, Error, ErrorKind, Flags, Level, Permission, Problem, Severity};
 use haft::discover::{Scan, Verdict, given, scan};
+use haft::{Config, Env, Error, ErrorKind, Flags, Level, Permission, Problem, Severity};
 
 struct World {
     _dir: tempfile::TempDir,

@@ -80,7 +80,9 @@ impl Sandbox {
         let case = self.dir.path().display().to_string();
         Ran {
             output: String::from_utf8_lossy(&bytes).replace(&case, "$CASE"),
-            code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+            code: status
+                .code()
+                .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
         }
     }
 }
@@ -91,7 +93,9 @@ fn search_path() -> String {
     let helpers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/bin");
     format!(
         "{}:{}:{}",
-        haft.parent().expect("a program is in a directory").display(),
+        haft.parent()
+            .expect("a program is in a directory")
+            .display(),
         helpers.display(),
         std::env::var("PATH").unwrap_or_default()
     )

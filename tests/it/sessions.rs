@@ -62,7 +62,10 @@ fn parse(text: &str) -> (Vec<String>, Vec<Step>) {
     let mut steps: Vec<Step> = Vec::new();
     for line in text.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
-            steps.push(Step { command: command.to_owned(), expected: Vec::new() });
+            steps.push(Step {
+                command: command.to_owned(),
+                expected: Vec::new(),
+            });
         } else if let Some(step) = steps.last_mut() {
             step.expected.push(line.to_owned());
         } else {

@@ -11,7 +11,11 @@ use super::host::IsolateHost;
 /// Runs a program to its end. Request and answer are JSON text.
 #[op2]
 #[string]
-pub async fn op_haft_exec(state: Rc<RefCell<OpState>>, id: u32, #[string] request: String) -> String {
+pub async fn op_haft_exec(
+    state: Rc<RefCell<OpState>>,
+    id: u32,
+    #[string] request: String,
+) -> String {
     let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
     host.exec(id, request).await
 }

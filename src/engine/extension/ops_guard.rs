@@ -42,7 +42,11 @@ fn exit_message(state: &OpState, code: i32) -> String {
 #[op2(fast)]
 pub fn op_haft_print(state: &mut OpState, #[string] msg: &str, is_err: bool) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    let level = if is_err { LogLevel::Warn } else { LogLevel::Info };
+    let level = if is_err {
+        LogLevel::Warn
+    } else {
+        LogLevel::Info
+    };
     host.log(level, "", msg.trim_end_matches('\n'), "");
 }
 

@@ -66,15 +66,15 @@ fn default_export(value: &Value) -> String {
 fn named_exports(members: &Map<String, Value>) -> String {
     let names = members.keys().filter(|key| is_identifier(key));
     names
-        .map(|name| {
-            format!("const _{name} = data[\"{name}\"];\nexport {{ _{name} as {name} }};\n")
-        })
+        .map(|name| format!("const _{name} = data[\"{name}\"];\nexport {{ _{name} as {name} }};\n"))
         .collect()
 }
 
 fn is_identifier(key: &str) -> bool {
     let mut chars = key.chars();
     key != "default"
-        && chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$')
+        && chars
+            .next()
+            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
 }

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use deno_ast::{MediaType, ParseParams};
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
+use node_resolver::DenoIsBuiltInNodeModuleChecker;
 use node_resolver::analyze::{
     CjsAnalysis, CjsAnalysisExports, CjsCodeAnalyzer, CjsModuleExportAnalyzer, EsmAnalysisMode,
     NodeCodeTranslator, NodeCodeTranslatorMode,
 };
-use node_resolver::DenoIsBuiltInNodeModuleChecker;
 
 use super::files;
 use super::node::NodeServices;

@@ -6,9 +6,7 @@ use deno_core::serde_json::{self, Value};
 use deno_error::JsErrorBox;
 
 /// Tried behind a path without an extension, and behind `index` in a directory.
-const EXTENSIONS: &[&str] = &[
-    "tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json",
-];
+const EXTENSIONS: &[&str] = &["tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json"];
 
 /// What an author writes for a file that TypeScript compiles: `./helper.js` is `helper.ts`.
 const COMPILED: &[(&str, &[&str])] = &[
@@ -61,7 +59,10 @@ fn in_directory(path: &Path) -> Option<PathBuf> {
 fn main_of(directory: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(directory.join("package.json")).ok()?;
     let manifest: Value = serde_json::from_str(&text).ok()?;
-    let main = manifest.get("module").or_else(|| manifest.get("main"))?.as_str()?;
+    let main = manifest
+        .get("module")
+        .or_else(|| manifest.get("main"))?
+        .as_str()?;
     let entry = directory.join(main);
     if entry.is_file() {
         return Some(entry);

@@ -42,7 +42,8 @@ fn is_used(code: &str, name: &str) -> bool {
     code.match_indices(name).any(|(at, _)| {
         let before = code[..at].chars().next_back();
         let after = code[at + name.len()..].chars().next();
-        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$');
+        let is_word =
+            |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$');
         let is_free = !is_word(before) && before != Some('.') && !is_word(after);
         // `module` and `exports` are common words: only their CommonJS uses count.
         let fits = match name {

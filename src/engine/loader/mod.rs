@@ -52,7 +52,9 @@ impl Loader {
             return Ok(url);
         }
         let referrer_url = Url::parse(referrer).ok();
-        let from = referrer_url.as_ref().and_then(|url| url.to_file_path().ok());
+        let from = referrer_url
+            .as_ref()
+            .and_then(|url| url.to_file_path().ok());
         if is_path(specifier) {
             let base = from.as_deref().and_then(Path::parent);
             return find_file(specifier, base, &shown(referrer, from.as_deref()));
@@ -60,7 +62,11 @@ impl Loader {
         let Some(from) = from else {
             return Err(no_package(specifier, referrer));
         };
-        self.find_bare(specifier, &from, referrer_url.as_ref().expect("`from` is made of it"))
+        self.find_bare(
+            specifier,
+            &from,
+            referrer_url.as_ref().expect("`from` is made of it"),
+        )
     }
 
     /// tsconfig paths, Node builtins, `node_modules`, packages of ours: in this order.
@@ -109,7 +115,11 @@ impl Loader {
             Ok(prepared) => prepared,
             Err(error) => return ModuleLoadResponse::Sync(Err(error)),
         };
-        let Prepared { code, source_map, form } = prepared;
+        let Prepared {
+            code,
+            source_map,
+            form,
+        } = prepared;
         match form {
             Form::Module => {
                 if let Some(map) = source_map {
@@ -152,7 +162,8 @@ impl ModuleLoader for Loader {
 
     fn get_source_map(&self, file_name: &str) -> Option<Cow<'_, [u8]>> {
         let map = self.source_maps.borrow().get(file_name).cloned();
-        map.or_else(|| self.node.source_map(file_name)).map(Cow::Owned)
+        map.or_else(|| self.node.source_map(file_name))
+            .map(Cow::Owned)
     }
 
     fn source_map_source_exists(&self, _source_url: &str) -> Option<bool> {
@@ -178,7 +189,8 @@ fn absolute_url(specifier: &str) -> Result<Option<Url>, JsErrorBox> {
         "file" => {
             let url = parse(specifier)?;
             let path = url.to_file_path().map_err(|()| unsupported_scheme(&url))?;
-            let found = files::probe(&path).ok_or_else(|| no_module(&path.display().to_string(), "haft"))?;
+            let found = files::probe(&path)
+                .ok_or_else(|| no_module(&path.display().to_string(), "haft"))?;
             let mut found = url_of(&found)?;
             // A query makes a fresh instance of the module, as in Bun and Node.
             found.set_query(url.query());
@@ -230,9 +242,8 @@ fn javascript(code: String, url: &Url) -> ModuleSource {
 }
 
 fn raw(path: &Path, url: &Url, kind: ModuleType) -> ModuleLoadResponse {
-    let read = files::read_text(path).map(|text| {
-        ModuleSource::new(kind, ModuleSourceCode::String(text.into()), url, None)
-    });
+    let read = files::read_text(path)
+        .map(|text| ModuleSource::new(kind, ModuleSourceCode::String(text.into()), url, None));
     ModuleLoadResponse::Sync(read)
 }
 
@@ -241,11 +252,15 @@ fn shown(referrer: &str, path: Option<&Path>) -> String {
 }
 
 fn no_module(specifier: &str, referrer: &str) -> JsErrorBox {
-    JsErrorBox::generic(format!("Cannot find module '{specifier}' imported from {referrer}"))
+    JsErrorBox::generic(format!(
+        "Cannot find module '{specifier}' imported from {referrer}"
+    ))
 }
 
 fn no_package(specifier: &str, referrer: &str) -> JsErrorBox {
-    JsErrorBox::generic(format!("Cannot find package '{specifier}' imported from {referrer}"))
+    JsErrorBox::generic(format!(
+        "Cannot find package '{specifier}' imported from {referrer}"
+    ))
 }
 
 fn unsupported_scheme(url: &Url) -> JsErrorBox {

@@ -47,7 +47,8 @@ impl NodeServices {
     pub(in crate::engine) fn new() -> Self {
         let sys = Sys::default();
         let cached_sys = NodeResolutionSys::new(sys.clone(), None);
-        let manifests = deno_runtime::deno_fs::sync::new_rc(PackageJsonResolver::new(sys.clone(), None));
+        let manifests =
+            deno_runtime::deno_fs::sync::new_rc(PackageJsonResolver::new(sys.clone(), None));
         let checker = NpmChecker::new(CreateInNpmPkgCheckerOptions::Byonm);
         let folders = NpmFolders::new(NpmResolverCreateOptions::Byonm(
             ByonmNpmResolverCreateOptions {
@@ -90,7 +91,11 @@ impl NodeServices {
     }
 
     /// Resolves a bare specifier of an ES module.
-    pub(super) fn resolve_import(&self, specifier: &str, referrer: &Url) -> Result<Url, JsErrorBox> {
+    pub(super) fn resolve_import(
+        &self,
+        specifier: &str,
+        referrer: &Url,
+    ) -> Result<Url, JsErrorBox> {
         let found = self
             .resolver
             .resolve(
@@ -108,9 +113,13 @@ impl NodeServices {
     /// True if the nearest `package.json` says, or by its silence means, CommonJS. A package in
     /// `node_modules` is silent in Node's sense; a tool without any is an ES module.
     pub(super) fn is_commonjs_package(&self, path: &Path) -> bool {
-        let in_package = path.components().any(|part| part.as_os_str() == "node_modules");
+        let in_package = path
+            .components()
+            .any(|part| part.as_os_str() == "node_modules");
         match self.manifests.get_closest_package_json(path) {
-            Ok(Some(manifest)) => manifest.typ == "commonjs" || (in_package && manifest.typ != "module"),
+            Ok(Some(manifest)) => {
+                manifest.typ == "commonjs" || (in_package && manifest.typ != "module")
+            }
             _ => in_package,
         }
     }
@@ -133,7 +142,10 @@ impl NodeRequireLoader for RequireLoader {
         path: Cow<'a, Path>,
     ) -> Result<Cow<'a, Path>, JsErrorBox> {
         // Code of packages may always be read; anything else needs the tool's permission.
-        if path.components().any(|part| part.as_os_str() == "node_modules") {
+        if path
+            .components()
+            .any(|part| part.as_os_str() == "node_modules")
+        {
             return Ok(path);
         }
         permissions

@@ -9,7 +9,9 @@ mod generated {
 /// The module that stands for `specifier`, if haft provides it.
 pub(super) fn provided(specifier: &str) -> Option<&'static str> {
     let table = generated::HOST_PACKAGES;
-    let found = table.binary_search_by(|(name, _)| (*name).cmp(specifier)).ok()?;
+    let found = table
+        .binary_search_by(|(name, _)| (*name).cmp(specifier))
+        .ok()?;
     Some(table[found].1)
 }
 
@@ -17,7 +19,8 @@ pub(super) fn provided(specifier: &str) -> Option<&'static str> {
 pub(super) fn installed_above(specifier: &str, from: &Path) -> bool {
     let package = package_name(specifier);
     from.ancestors().skip(1).any(|directory| {
-        !directory.ends_with("node_modules") && directory.join("node_modules").join(package).is_dir()
+        !directory.ends_with("node_modules")
+            && directory.join("node_modules").join(package).is_dir()
     })
 }
 

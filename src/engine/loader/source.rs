@@ -7,8 +7,8 @@ use deno_ast::diagnostics::Diagnostic;
 use deno_ast::swc::ast;
 use deno_ast::{
     DecoratorsTranspileOption, EmitOptions, JsxAutomaticOptions, JsxRuntime, MediaType, ModuleKind,
-    ParseDiagnostic, ParseParams, ParsedSource, ProgramRef, SourceMapOption, SourceRangedForSpanned,
-    TranspileModuleOptions, TranspileOptions,
+    ParseDiagnostic, ParseParams, ParsedSource, ProgramRef, SourceMapOption,
+    SourceRangedForSpanned, TranspileModuleOptions, TranspileOptions,
 };
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
@@ -62,7 +62,11 @@ pub(super) fn prepare_required(
     let text = files::read_text(path)?;
     let media = MediaType::from_path(path);
     if !needs_transform(media) {
-        return Ok(Prepared { code: text, source_map: None, form: Form::CommonJs });
+        return Ok(Prepared {
+            code: text,
+            source_map: None,
+            form: Form::CommonJs,
+        });
     }
     let parsed = parse(&url, path, text)?;
     let config = tsconfigs.of(path);
@@ -140,14 +144,20 @@ fn without_foreign_attributes(parsed: &ParsedSource, text: &str) -> Option<Strin
     let start = parsed.range().start;
     let mut blanked: Option<String> = None;
     for item in &module.body {
-        let ast::ModuleItem::ModuleDecl(declaration) = item else { continue };
+        let ast::ModuleItem::ModuleDecl(declaration) = item else {
+            continue;
+        };
         let (source, with, whole) = match declaration {
             ast::ModuleDecl::Import(import) => (Some(&import.src), &import.with, import.range()),
-            ast::ModuleDecl::ExportNamed(export) => (export.src.as_ref(), &export.with, export.range()),
+            ast::ModuleDecl::ExportNamed(export) => {
+                (export.src.as_ref(), &export.with, export.range())
+            }
             ast::ModuleDecl::ExportAll(export) => (Some(&export.src), &export.with, export.range()),
             _ => continue,
         };
-        let (Some(source), Some(with)) = (source, with) else { continue };
+        let (Some(source), Some(with)) = (source, with) else {
+            continue;
+        };
         if attribute_type(with).is_some_and(|kind| kind == "json" || kind == "text") {
             continue;
         }
@@ -156,7 +166,13 @@ fn without_foreign_attributes(parsed: &ParsedSource, text: &str) -> Option<Strin
         let out = blanked.get_or_insert_with(|| text.to_owned());
         let blank: String = text[from..to]
             .chars()
-            .map(|c| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) })
+            .map(|c| {
+                if c == '\n' {
+                    "\n".to_owned()
+                } else {
+                    " ".repeat(c.len_utf8())
+                }
+            })
             .collect();
         out.replace_range(from..to, &blank);
     }
@@ -165,8 +181,12 @@ fn without_foreign_attributes(parsed: &ParsedSource, text: &str) -> Option<Strin
 
 fn attribute_type(with: &ast::ObjectLit) -> Option<String> {
     with.props.iter().find_map(|prop| {
-        let ast::PropOrSpread::Prop(prop) = prop else { return None };
-        let ast::Prop::KeyValue(pair) = &**prop else { return None };
+        let ast::PropOrSpread::Prop(prop) = prop else {
+            return None;
+        };
+        let ast::Prop::KeyValue(pair) = &**prop else {
+            return None;
+        };
         let is_type = match &pair.key {
             ast::PropName::Ident(name) => name.sym == *"type",
             ast::PropName::Str(name) => name.value.to_string_lossy() == "type",
@@ -211,7 +231,10 @@ struct Transformed {
 }
 
 fn needs_transform(media: MediaType) -> bool {
-    !matches!(media, MediaType::JavaScript | MediaType::Mjs | MediaType::Cjs | MediaType::Json)
+    !matches!(
+        media,
+        MediaType::JavaScript | MediaType::Mjs | MediaType::Cjs | MediaType::Json
+    )
 }
 
 fn transform(
@@ -222,9 +245,13 @@ fn transform(
 ) -> Result<Transformed, JsErrorBox> {
     let declared = top_level_names(&parsed);
     let text = parsed.text().clone();
-    let plain = !needs_transform(parsed.media_type()) && !text.contains('@') ;
+    let plain = !needs_transform(parsed.media_type()) && !text.contains('@');
     if plain && !(form == Form::Module && wants_meta(&text)) {
-        return Ok(Transformed { code: text.to_string(), source_map: None, declared });
+        return Ok(Transformed {
+            code: text.to_string(),
+            source_map: None,
+            declared,
+        });
     }
     let emitted = parsed
         .transpile(
@@ -275,7 +302,11 @@ fn transpile_options(config: Option<&TsConfig>) -> TranspileOptions {
 
 /// Adds what Bun gives to every module and V8 does not.
 fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
-    let Transformed { mut code, mut source_map, declared } = transformed;
+    let Transformed {
+        mut code,
+        mut source_map,
+        declared,
+    } = transformed;
     if wants_meta(&code) {
         code.insert_str(0, META_PREFIX);
         source_map = source_map.map(shifted_by_one_line);
@@ -283,7 +314,11 @@ fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
     if let Some(import) = globals::import_for(&code, url, &declared) {
         code.push_str(&import);
     }
-    Prepared { code, source_map, form: Form::Module }
+    Prepared {
+        code,
+        source_map,
+        form: Form::Module,
+    }
 }
 
 /// Bun's members of `import.meta`; the standard ones are V8's.
@@ -312,12 +347,19 @@ fn top_level_names(parsed: &ParsedSource) -> Vec<String> {
             for item in &module.body {
                 match item {
                     ast::ModuleItem::ModuleDecl(ast::ModuleDecl::Import(import)) => {
-                        names.extend(import.specifiers.iter().map(|one| one.local().sym.to_string()));
+                        names.extend(
+                            import
+                                .specifiers
+                                .iter()
+                                .map(|one| one.local().sym.to_string()),
+                        );
                     }
                     ast::ModuleItem::ModuleDecl(ast::ModuleDecl::ExportDecl(export)) => {
                         declared_names(&export.decl, &mut names);
                     }
-                    ast::ModuleItem::Stmt(ast::Stmt::Decl(decl)) => declared_names(decl, &mut names),
+                    ast::ModuleItem::Stmt(ast::Stmt::Decl(decl)) => {
+                        declared_names(decl, &mut names)
+                    }
                     _ => {}
                 }
             }

@@ -49,7 +49,9 @@ impl Cache {
         let found = if own.is_file() {
             read(&own, 0).map(Rc::new)
         } else {
-            directory.parent().and_then(|parent| self.of_directory(parent))
+            directory
+                .parent()
+                .and_then(|parent| self.of_directory(parent))
         };
         self.by_directory
             .borrow_mut()
@@ -107,7 +109,10 @@ fn read(path: &Path, depth: usize) -> Option<TsConfig> {
         if !config.has_base_url {
             config.base = directory.to_owned();
         }
-        config.paths = paths.iter().map(|(key, list)| (key.clone(), strings(list))).collect();
+        config.paths = paths
+            .iter()
+            .map(|(key, list)| (key.clone(), strings(list)))
+            .collect();
     }
     let flag = |name: &str, old: bool| options.get(name).and_then(Value::as_bool).unwrap_or(old);
     config.legacy_decorators = flag("experimentalDecorators", config.legacy_decorators);
@@ -129,9 +134,16 @@ fn extended(json: &Value, directory: &Path, depth: usize) -> TsConfig {
         None => return TsConfig::default(),
     };
     let mut result = TsConfig::default();
-    for name in names.iter().filter(|name| name.starts_with('.') || name.starts_with('/')) {
+    for name in names
+        .iter()
+        .filter(|name| name.starts_with('.') || name.starts_with('/'))
+    {
         let path = clean(&directory.join(name));
-        let path = if path.is_file() { path } else { path.with_extension("json") };
+        let path = if path.is_file() {
+            path
+        } else {
+            path.with_extension("json")
+        };
         if let Some(config) = read(&path, depth + 1) {
             result = config;
         }
@@ -141,7 +153,10 @@ fn extended(json: &Value, directory: &Path, depth: usize) -> TsConfig {
 
 fn strings(list: &Value) -> Vec<String> {
     let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+    items
+        .iter()
+        .filter_map(|item| item.as_str().map(str::to_owned))
+        .collect()
 }
 
 fn clean(path: &Path) -> PathBuf {

@@ -15,7 +15,10 @@ struct Place {
 
 /// Adds place and code frame to `problem`, from its message or from the stack.
 pub(super) fn locate(mut problem: Problem, stack: Option<&str>) -> Problem {
-    let Some(place) = place_in_message(&problem.message).or_else(|| stack.and_then(place_in_stack)) else {
+    let found = place_in_message(&problem.message)
+        .or_else(|| place_of_import(&problem.message))
+        .or_else(|| stack.and_then(place_in_stack));
+    let Some(place) = found else {
         return problem;
     };
     problem.frame = frame(&place);
@@ -28,7 +31,30 @@ pub(super) fn locate(mut problem: Problem, stack: Option<&str>) -> Problem {
 fn place_in_message(message: &str) -> Option<Place> {
     let inside = message.strip_suffix(')')?.rsplit_once('(')?.1;
     let (path, line, column) = split_place(inside)?;
-    Some(Place { path: PathBuf::from(path), line, column })
+    Some(Place {
+        path: PathBuf::from(path),
+        line,
+        column,
+    })
+}
+
+/// "Cannot find … 'x' imported from FILE": where FILE writes 'x'.
+fn place_of_import(message: &str) -> Option<Place> {
+    let (before, path) = message.split_once("' imported from ")?;
+    let specifier = before.rsplit_once('\'')?.1;
+    let text = read(Path::new(path))?;
+    let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{specifier}{quote}"));
+    (1u32..).zip(text.lines()).find_map(|(line, text)| {
+        let at = quoted
+            .iter()
+            .find_map(|written| text.find(written.as_str()))?;
+        let column = text[..at].chars().count() as u32 + 1;
+        Some(Place {
+            path: PathBuf::from(path),
+            line,
+            column,
+        })
+    })
 }
 
 /// The first frame of the stack that is in a file.

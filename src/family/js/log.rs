@@ -25,11 +25,16 @@ enum State {
 
 impl LogFile {
     pub(super) fn new(folder: PathBuf) -> Self {
-        LogFile { folder, file: Mutex::new(State::Unopened) }
+        LogFile {
+            folder,
+            file: Mutex::new(State::Unopened),
+        }
     }
 
     fn open(&self) -> State {
-        let path = self.folder.join(format!("tools.{}.log", std::process::id()));
+        let path = self
+            .folder
+            .join(format!("tools.{}.log", std::process::id()));
         let opened = std::fs::create_dir_all(&self.folder)
             .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
         match opened {

@@ -38,7 +38,10 @@ pub(crate) fn engine(config: &Config) -> Engine {
 pub(crate) async fn load(engine: &Engine, candidate: &Candidate) -> Loaded {
     match describe(engine, candidate).await {
         Ok((module, description)) => take_tools(module, description, candidate),
-        Err(problem) => Loaded { tools: Vec::new(), problems: vec![problem] },
+        Err(problem) => Loaded {
+            tools: Vec::new(),
+            problems: vec![problem],
+        },
     }
 }
 
@@ -53,19 +56,30 @@ async fn describe(
             .hint("name a .ts or .js module; .md and .json files only describe tools"));
     }
     if !path.exists() {
-        let text = format!("Failed to load tool: Cannot find module '{}' imported from haft", path.display());
-        return Err(refused(text).hint("check the path; relative paths start at the working directory"));
+        let text = format!(
+            "Failed to load tool: Cannot find module '{}' imported from haft",
+            path.display()
+        );
+        return Err(
+            refused(text).hint("check the path; relative paths start at the working directory")
+        );
     }
     let loaded = engine.load(path, candidate.query.as_deref()).await;
     let (module, described) = loaded.map_err(|failure| match failure {
         LoadFailure::Module(json) => {
-            let failure: Failure = serde_json::from_str(&json).unwrap_or_else(|_| Failure { error: json, stack: None });
+            let failure: Failure = serde_json::from_str(&json).unwrap_or_else(|_| Failure {
+                error: json,
+                stack: None,
+            });
             frame::locate(refused(failure.error), failure.stack.as_deref())
         }
         LoadFailure::Engine(text) => refused(format!("Failed to load tool: {text}")),
     })?;
-    let description = serde_json::from_str(&described)
-        .map_err(|error| refused(format!("Failed to load tool: its description cannot be read: {error}")))?;
+    let description = serde_json::from_str(&described).map_err(|error| {
+        refused(format!(
+            "Failed to load tool: its description cannot be read: {error}"
+        ))
+    })?;
     Ok((module, description))
 }
 
@@ -73,7 +87,8 @@ const DECLARATIVE: &str =
     "Declarative tool files (.md, .json) cannot be loaded as executable modules";
 
 fn is_declarative(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "md" || extension == "json")
+    path.extension()
+        .is_some_and(|extension| extension == "md" || extension == "json")
 }
 
 fn take_tools(module: Module, description: Description, candidate: &Candidate) -> Loaded {
@@ -81,8 +96,10 @@ fn take_tools(module: Module, description: Description, candidate: &Candidate) -
     for element in description.tools {
         match element {
             Element::Tool(described) => {
-                let runner = JsRunner::new(module.clone(), described.index, described.name.clone());
-                loaded.tools.push((described.into_tool(candidate), Arc::new(runner)));
+                let runner = JsRunner::new(module.clone(), &described);
+                loaded
+                    .tools
+                    .push((described.into_tool(candidate), Arc::new(runner)));
             }
             Element::Refused { error, name } => {
                 let mut problem = Problem::error(error).at(&candidate.path);
@@ -119,6 +136,8 @@ struct Described {
     approval: Option<Tier>,
     hidden: bool,
     strict: Option<bool>,
+    /// The author gave a getter: ask again before telling anyone.
+    has_live_description: bool,
 }
 
 #[derive(Deserialize)]

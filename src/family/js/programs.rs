@@ -84,7 +84,10 @@ fn spawn(request: Request) -> Spawn {
             None => env.without(name),
         };
     }
-    let input = request.input.map(String::into_bytes).or(request.input_bytes);
+    let input = request
+        .input
+        .map(String::into_bytes)
+        .or(request.input_bytes);
     Spawn {
         // A relative directory starts at the process's own, as in the original.
         cwd: Some(request.cwd),
@@ -126,12 +129,19 @@ fn shown(captured: &Captured) -> String {
         return captured.text();
     }
     let (head, tail) = captured.parts();
-    format!("{head}\n[haft: {} bytes of output dropped]\n{tail}", captured.dropped)
+    format!(
+        "{head}\n[haft: {} bytes of output dropped]\n{tail}",
+        captured.dropped
+    )
 }
 
 fn refused(code: &str, message: String, is_type_error: bool) -> Answer {
     Answer {
-        error: Some(ExecError { code: code.to_owned(), message, is_type_error }),
+        error: Some(ExecError {
+            code: code.to_owned(),
+            message,
+            is_type_error,
+        }),
         ..Answer::default()
     }
 }

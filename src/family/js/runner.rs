@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::Described;
 use crate::engine::{Ended, Lost, Module};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Block, Call, CallCtx, Outcome, Runner, Stopped};
@@ -15,11 +16,17 @@ pub(super) struct JsRunner {
     module: Module,
     index: u32,
     name: String,
+    has_live_description: bool,
 }
 
 impl JsRunner {
-    pub(super) fn new(module: Module, index: u32, name: String) -> Self {
-        JsRunner { module, index, name }
+    pub(super) fn new(module: Module, described: &Described) -> Self {
+        JsRunner {
+            module,
+            index: described.index,
+            name: described.name.clone(),
+            has_live_description: described.has_live_description,
+        }
     }
 
     fn lost(&self, Lost(why): Lost) -> Error {
@@ -39,7 +46,10 @@ impl JsRunner {
             Stopped::HostShutdown => "the host is shutting down",
         };
         let mut outcome = Outcome::failure(
-            format!("Tool `{}` was killed after {after:.1} s: {reason}, and it did not end by itself", self.name),
+            format!(
+                "Tool `{}` was killed after {after:.1} s: {reason}, and it did not end by itself",
+                self.name
+            ),
             duration,
         );
         outcome.stopped = Some(why);
@@ -59,6 +69,13 @@ impl Runner for JsRunner {
                 format!("checking the arguments of `{}` was stopped", self.name),
             )),
         }
+    }
+
+    async fn current_description(&self) -> Option<String> {
+        if !self.has_live_description {
+            return None;
+        }
+        self.module.description(self.index).await
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
@@ -92,7 +109,10 @@ struct Written {
 
 fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Result<Outcome, Error> {
     let written: Written = serde_json::from_str(text).map_err(|error| {
-        Error::new(ErrorKind::Internal, format!("the runtime wrote a result that cannot be read: {error}"))
+        Error::new(
+            ErrorKind::Internal,
+            format!("the runtime wrote a result that cannot be read: {error}"),
+        )
     })?;
     let details = match written.details {
         Value::Null => Value::Object(Map::new()),

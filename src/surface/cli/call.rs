@@ -7,7 +7,6 @@ use std::io::Write;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::call_input::Input;
@@ -105,14 +104,9 @@ impl Args {
     }
 
     pub(super) async fn run(&self, input: Input, session: &mut Session<'_>) -> Result<u8, Failure> {
-        let arguments = if input.needs_schema() {
-            let entry = session.tool(&self.name).await?;
-            input.typed_by(&entry.tool.input_schema)?
-        } else {
-            input.typed_by(&Value::Null)?
-        };
         // Loaded before the clock and the spinner of the call start.
-        session.catalog().await?;
+        let entry = session.tool(&self.name).await?;
+        let arguments = input.typed_by(&entry.tool.input_schema)?;
         let call = Call {
             id: CALL_ID.into(),
             tool: self.name.clone(),
@@ -124,8 +118,6 @@ impl Args {
             false => Progress::for_call(&self.name, lines),
         };
         let running = session.host.call(call, self.timeout);
-        // Whichever way we leave, the tool does not run on.
-        let _stop = running.cancel_token().drop_guard();
         let ended = self.follow(running, &mut progress, session).await;
         progress.end();
         let outcome = ended?;

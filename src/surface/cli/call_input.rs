@@ -39,11 +39,6 @@ impl Input {
             Input::Pairs(pairs) => call_pairs::build(&pairs, schema),
         }
     }
-
-    /// Whether the schema is needed.
-    pub(super) fn needs_schema(&self) -> bool {
-        matches!(self, Input::Pairs(pairs) if !pairs.is_empty())
-    }
 }
 
 fn from_stdin() -> Result<String, Error> {

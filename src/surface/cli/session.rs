@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::exit::Failure;
+use super::exit::{Failure, say};
 use super::flags::Globals;
 use super::progress;
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
+use crate::render;
 use crate::render::ink::Ink;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::surface::stdout::Out;
-use crate::tool::Stopped;
+use crate::tool::{Severity, Stopped};
 
 /// How long the host may take to stop what still runs: its own grace period and a margin.
 const SHUTDOWN: Duration = Duration::from_secs(4);
@@ -79,9 +80,17 @@ impl<'a> Session<'a> {
         if let Some(entry) = catalog.find(name) {
             return Ok(Arc::clone(entry));
         }
+        // A tool is often missing because its file is broken: that is said first.
+        for problem in catalog
+            .problems
+            .iter()
+            .filter(|found| found.severity == Severity::Error)
+        {
+            say(&render::problem::problem(problem, self.home(), self.err));
+        }
         let nearest = catalog.nearest(name);
         let hint = if nearest.is_empty() {
-            "`haft list` shows every tool".to_owned()
+            "`haft list` shows every tool, `haft doctor` where haft looked".to_owned()
         } else {
             format!("did you mean `{}`?", nearest.join("`, `"))
         };

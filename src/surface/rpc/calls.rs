@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::fault::Fault;
 use super::message::Notification;
@@ -53,11 +53,10 @@ struct UpdateParams<'a> {
     partial_result: &'a RawValue,
 }
 
-/// Takes a call off the list when it ends, and stops it if it is dropped before.
+/// Takes a call off the list when it ends.
 struct Listed {
     calls: Arc<Mutex<HashMap<String, CancellationToken>>>,
     id: String,
-    _stop: DropGuard,
 }
 
 impl Calls {
@@ -76,7 +75,7 @@ impl Calls {
         }
         let call = Call {
             id: id.clone(),
-            tool: asked.name.clone(),
+            tool: asked.name,
             arguments: asked.arguments.unwrap_or_else(payload::empty),
         };
         let timeout = asked.timeout_ms.map(Duration::from_millis);
@@ -85,7 +84,7 @@ impl Calls {
         Ok(async move {
             let ended = follow(running, &listed.id, &writer).await;
             drop(listed);
-            answer(ended, &asked.name, &host).await
+            answer(ended)
         })
     }
 
@@ -109,11 +108,10 @@ impl Calls {
     }
 
     fn list(&self, id: String, token: CancellationToken) -> Listed {
-        lock(&self.0).insert(id.clone(), token.clone());
+        lock(&self.0).insert(id.clone(), token);
         Listed {
             calls: Arc::clone(&self.0),
             id,
-            _stop: token.drop_guard(),
         }
     }
 }
@@ -156,15 +154,11 @@ async fn follow(
     running.outcome().await
 }
 
-async fn answer(ended: Result<Outcome, Error>, name: &str, host: &Host) -> Answer {
+fn answer(ended: Result<Outcome, Error>) -> Answer {
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(error) => match error.kind() {
-            ErrorKind::BadArguments => refusal(error.message().to_owned()),
-            ErrorKind::NoSuchTool => {
-                let catalog = host.catalog().await;
-                refusal(not_found(name, &catalog.nearest(name)))
-            }
+            ErrorKind::BadArguments | ErrorKind::NoSuchTool => refusal(error.message()),
             _ => return Err(error.into()),
         },
     };
@@ -172,21 +166,10 @@ async fn answer(ended: Result<Outcome, Error>, name: &str, host: &Host) -> Answe
 }
 
 /// A call that was never started, as the model is told.
-fn refusal(text: String) -> Outcome {
+fn refusal(text: &str) -> Outcome {
     Outcome {
         details: json!({ "isError": true, "error": text }),
         ..Outcome::failure(text, Duration::ZERO)
-    }
-}
-
-fn not_found(name: &str, nearest: &[&str]) -> String {
-    match nearest {
-        [] => format!("Tool {name} not found"),
-        [one] => format!("Tool {name} not found. Did you mean {one}?"),
-        several => format!(
-            "Tool {name} not found. Closest available: {}",
-            several.join(", ")
-        ),
     }
 }
 

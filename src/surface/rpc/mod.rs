@@ -21,7 +21,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::config::Flags;
 use crate::surface::signals::Signals;
@@ -32,7 +32,9 @@ use reader::Line;
 use service::{Service, Work};
 use writer::Writer;
 
-// Together below two seconds, the longest that a peer waits for us to go.
+/// Calls that run when our input ends may finish in this time, as long as somebody reads.
+const FINISHING: Duration = Duration::from_secs(5);
+// Together below two seconds, the longest that a peer waits for us to go once it told us to.
 /// What was asked before the end may still be answered in this time.
 const ANSWERING: Duration = Duration::from_millis(1300);
 /// The host may take this long to stop what is left.
@@ -40,21 +42,30 @@ const STOPPING: Duration = Duration::from_millis(400);
 /// The peer may take this long to read the last lines.
 const WRITING: Duration = Duration::from_millis(200);
 
-/// Serves until the peer closes our input, asks for `shutdown`, stops reading, or a signal
-/// comes; gives the exit code.
+/// Serves until the peer closes our input and what it asked for is answered, asks for `shutdown`,
+/// stops reading, or a signal comes; gives the exit code.
 pub(crate) async fn serve(flags: Flags, out: File) -> io::Result<u8> {
     let mut lines = reader::start(stdin::claim()?)?;
     let mut signals = Signals::take()?;
     let writer = Writer::start(out)?;
     let mut service = Service::new(flags, writer.clone());
     let mut tasks = JoinSet::new();
-    while !service.is_ending() {
+    let mut finishing = None;
+    while !service.is_ending() && (finishing.is_none() || !tasks.is_empty()) {
+        let time_is_up = async {
+            match finishing {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            line = lines.recv() => match line {
+            line = lines.recv(), if finishing.is_none() => match line {
                 Some(line) => take(line, &mut service, &mut tasks, &writer),
-                None => break,
+                // No more requests, but somebody may still read the answers.
+                None => finishing = Some(Instant::now() + FINISHING),
             },
             Some(_) = tasks.join_next() => {}
+            () = time_is_up => break,
             () = writer.closed() => break,
             () = signals.next() => break,
         }

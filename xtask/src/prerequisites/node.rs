@@ -6,7 +6,7 @@ use crate::command;
 use crate::error::{Error, Result};
 
 /// The oldest Node that the bundler and the type checker run on.
-const OLDEST: u32 = 18;
+const OLDEST: u32 = 20;
 
 pub fn ensure() -> Result<()> {
     for program in ["node", "npm"] {
@@ -30,8 +30,8 @@ fn missing(what: String) -> Error {
     Error::Missing {
         what,
         hint: format!(
-            "install Node {OLDEST} or newer with npm, from https://nodejs.org or on Debian with \
-             `apt-get install nodejs npm`"
+            "install Node {OLDEST} or newer with npm, from https://nodejs.org or, where that is new \
+             enough, with `apt-get install nodejs npm`"
         ),
     }
 }

@@ -3,12 +3,11 @@ export default (pi) => ({
   label: "probe",
   description: "probe",
   parameters: pi.zod.object({
-    day: pi.zod.coerce.date().optional().default(new Date(0)),
     word: pi.zod.string().trim().toUpperCase(),
     tags: pi.zod.preprocess((value) => (typeof value === "string" ? value.split(",") : value), pi.zod.array(pi.zod.string())),
     when: pi.zod.string().default(() => "later"),
   }),
   async execute(_id, params) {
-    return { content: [{ type: "text", text: `${params.day instanceof Date} ${params.word} ${params.tags.join("|")} ${params.when}` }] };
+    return { content: [{ type: "text", text: `${params.word} ${params.tags.join("|")} ${params.when}` }] };
   },
 });
