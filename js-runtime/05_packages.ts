@@ -45,3 +45,10 @@ for (const [name, value] of hooks) {
     writable: false,
   });
 }
+
+// Tools of oh-my-pi expect to run on Bun.
+Object.defineProperty(globalThis, "Bun", {
+  get: () => packageByName("bun"),
+  enumerable: false,
+  configurable: true,
+});

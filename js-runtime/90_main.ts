@@ -4,6 +4,7 @@
 
 import { type Settings, settings } from "ext:haft/00_state.ts";
 import "ext:haft/06_loader.ts";
+import "ext:haft/08_warm.ts";
 import { startSession } from "ext:haft/15_context.ts";
 import { currentDescription, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";

@@ -32,10 +32,9 @@ await Promise.all([
 ]);
 
 function explainMissing(error) {
-  const text = String(error?.message ?? error);
-  if (error?.code === "ERR_MODULE_NOT_FOUND" || /Could not resolve "[^."]/.test(text)) {
-    stop(`npm packages are missing (${text.split("\n")[0]})\nhint: run \`npm ci\` in the checkout`);
-  }
+  const texts = [...(error.errors ?? []).map(({ text }) => text), error.message];
+  const missing = texts.find((text) => /Cannot find package|Could not resolve "[^."]/.test(text));
+  if (missing) stop(`${missing}\nhint: run \`npm ci\` in the checkout`);
   throw error;
 }
 

@@ -35,7 +35,7 @@ export async function bundlePackages() {
 }
 
 async function bundle(entry) {
-  const { name, lazy } = entry;
+  const { name, lazy, keepNames = false } = entry;
   const result = await build({
     entryPoints: [join(HERE, name, "index.ts")],
     bundle: true,
@@ -50,6 +50,7 @@ async function bundle(entry) {
     conditions: ["import"],
     tsconfigRaw: {},
     // Identifiers stay readable: schemas and errors show the names of their classes.
+    keepNames,
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
@@ -61,8 +62,10 @@ async function bundle(entry) {
 }
 
 /**
- * esbuild's namespace object has a getter for every export. A lazy package keeps them, because
- * they reach into other packages; the others get plain properties, which are faster to read.
+ * esbuild's namespace object has a getter for every export. A lazy package keeps them, because they
+ * reach into other packages; the others get plain properties, which are faster to read. An entry
+ * may export two things that tools do not see: `__parts`, the code of its subpaths, and
+ * `__getters`, exports that are computed whenever they are read.
  */
 function script(code, lazy) {
   const copy = lazy
@@ -71,7 +74,8 @@ function script(code, lazy) {
   return `(function () {
 ${code.trim()}
 const exports = {};
-for (const name of Object.keys(namespace)) if (name !== "__parts") ${copy}
+for (const name of Object.keys(namespace)) if (!name.startsWith("__")) ${copy}
+for (const [name, get] of Object.entries(namespace.__getters ?? {})) Object.defineProperty(exports, name, { enumerable: true, get });
 if (namespace.__parts) Object.defineProperty(exports, Symbol.for("haft.parts"), { value: namespace.__parts });
 return exports;
 })()
@@ -100,29 +104,40 @@ function shareOthers({ name: current, stateOf, state = {} }) {
     if (holder.name === current || holder.stateOf === current) continue;
     for (const specifier of specifiers) owners.set(specifier, `(${JSON.stringify(name)})`);
   }
-  const statePlaces = Object.entries(state).map(([file, part]) => [
-    join(ROOT, "node_modules", file),
-    `(${JSON.stringify(stateOf)})[Symbol.for("haft.parts")].${part}()`,
-  ]);
-  const shared = (place) => place && { path: place, namespace: "shared" };
+  const places = new Map();
+  for (const [file, { part, names }] of Object.entries(state)) {
+    const place = `(${JSON.stringify(stateOf)})[Symbol.for("haft.parts")].${part}()`;
+    places.set(join(ROOT, "node_modules", file), { place, names });
+  }
+  const shared = (place, names = []) =>
+    place && { path: place, namespace: "shared", pluginData: { names } };
   return {
     name: "share-others",
     setup(builder) {
       builder.onResolve({ filter: /^[^.]/ }, ({ path, kind }) => {
         return kind === "entry-point" ? undefined : shared(owners.get(path));
       });
+      // `require` makes a subpath lazy; it shall still mean the ES module, as for the package itself.
+      builder.onResolve({ filter: /^[^.]/ }, ({ path, kind, resolveDir }) => {
+        return kind === "require-call"
+          ? builder.resolve(path, { kind: "import-statement", resolveDir })
+          : undefined;
+      });
       // zod's 50 languages are a script of their own; its one import of them is relative.
       builder.onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, () => {
         return current === "zod-locales" ? undefined : shared('("zod-locales")');
       });
       builder.onResolve({ filter: /^\..*\.mjs$/ }, ({ path, resolveDir }) => {
-        const file = join(resolveDir, path);
-        return shared(statePlaces.find(([place]) => place === file)?.[1]);
+        const found = places.get(join(resolveDir, path));
+        return found && shared(found.place, found.names);
       });
-      builder.onLoad({ filter: /.*/, namespace: "shared" }, ({ path }) => ({
+      builder.onLoad({ filter: /.*/, namespace: "shared" }, ({ path, pluginData }) => ({
         contents: `
           const get = (_, name) => globalThis[Symbol.for("haft.package")]${path}[name];
           module.exports = Object.create(new Proxy({}, { get }), { __esModule: { value: true } });
+          for (const name of ${JSON.stringify(pluginData.names)}) {
+            Object.defineProperty(module.exports, name, { get: () => get(null, name), enumerable: true });
+          }
         `,
       }));
     },

@@ -1,10 +1,13 @@
 // Which packages tools may import, and under which names.
 //
 // One entry is one script, made from `<name>/index.ts`; the exports of that module are what a tool
-// sees. `lazy` entries keep their exports as getters, because they hand out members of other
-// packages and must not load those before someone asks. `partOf` names the script that holds the
-// code of a subpath as its `part`. `state` names modules inside of a package that hold its registries
-// and settings: they are not bundled a second time but taken from the script `stateOf`.
+// sees. The other fields:
+//   lazy       exports stay getters, since they hand out members of other packages and must not
+//              load those before someone asks
+//   keepNames  its classes are recognised by their names, some of which esbuild would change
+//   partOf     the script that holds the code of this subpath, under the name `part`
+//   stateOf    the script with the registries and settings of this one; `state` says which modules
+//              of the package hold them, `names` what those export where `export *` passes it on
 
 /** The scopes under which the pi packages were published over time. */
 const SCOPES = ["@oh-my-pi", "@mariozechner", "@earendil-works"];
@@ -25,7 +28,7 @@ export const PACKAGES = [
   { name: "zod", specifiers: ["zod", "zod/v4"] },
   ...parts("zod", "zod/v4", ["core"]),
   { name: "zod-mini", specifiers: ["zod/mini", "zod/v4-mini", "zod/v4/mini"] },
-  { name: "zod-v3", specifiers: ["zod/v3"] },
+  { name: "zod-v3", specifiers: ["zod/v3"], keepNames: true },
   { name: "zod-to-json-schema", specifiers: ["zod-to-json-schema"] },
   { name: "typebox", specifiers: ["@sinclair/typebox"] },
   {
@@ -33,27 +36,45 @@ export const PACKAGES = [
     specifiers: [],
     stateOf: "typebox",
     state: {
-      "@sinclair/typebox/build/esm/type/registry/format.mjs": "formats",
-      "@sinclair/typebox/build/esm/type/registry/type.mjs": "types",
-      "@sinclair/typebox/build/esm/system/policy.mjs": "policy",
+      "@sinclair/typebox/build/esm/type/registry/format.mjs": { part: "formats" },
+      "@sinclair/typebox/build/esm/type/registry/type.mjs": { part: "types" },
+      "@sinclair/typebox/build/esm/system/policy.mjs": {
+        part: "policy",
+        names: ["TypeSystemPolicy"],
+      },
     },
   },
   ...parts("typebox", "@sinclair/typebox", ["type"]),
-  ...parts("typebox-tools", "@sinclair/typebox", ["compiler", "errors", "parser", "syntax", "system", "value"]),
+  ...parts("typebox-tools", "@sinclair/typebox", [
+    "compiler",
+    "errors",
+    "parser",
+    "syntax",
+    "system",
+    "value",
+  ]),
   { name: "typebox-1", specifiers: ["typebox"] },
   {
     name: "typebox-1-tools",
     specifiers: [],
     stateOf: "typebox-1",
-    state: { "typebox/build/system/settings/settings.mjs": "settings" },
+    state: { "typebox/build/system/settings/settings.mjs": { part: "settings" } },
   },
   ...parts("typebox-1", "typebox", ["type"]),
-  ...parts("typebox-1-tools", "typebox", ["compile", "error", "format", "guard", "schema", "system", "value"]),
+  ...parts("typebox-1-tools", "typebox", [
+    "compile",
+    "error",
+    "format",
+    "guard",
+    "schema",
+    "system",
+    "value",
+  ]),
   { name: "arktype", specifiers: ["arktype"] },
   { name: "pi-tui", specifiers: pi("pi-tui") },
   { name: "pi-ai", specifiers: pi("pi-ai"), lazy: true },
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
-  { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true },
+  { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true, keepNames: true },
   { name: "bun-data", specifiers: [] },
-  { name: "bun", specifiers: ["bun"], lazy: true },
+  { name: "bun", specifiers: ["bun"], lazy: true, keepNames: true },
 ];

@@ -1,1 +1,56 @@
-export const placeholder = 1;
+// `pi-coding-agent`: the namespace that tools import from and that they have as `pi.pi`.
+//
+// It hands out members of the other packages without loading them before someone asks, so each
+// export is a getter. What needs a running agent throws a clear sentence when it is used.
+
+import * as zod from "zod";
+
+// For the type of `StringEnum`, which is an addition of ours.
+import type {} from "../typebox/type.ts";
+
+import { unavailable } from "../unavailable.ts";
+
+export {
+  Box,
+  Container,
+  Markdown,
+  Spacer,
+  Text,
+  truncateToWidth,
+  visibleWidth,
+} from "@oh-my-pi/pi-tui";
+export { StringEnum, Type } from "@sinclair/typebox";
+export { z } from "zod";
+export { CustomToolAdapter, defineTool, ToolError, withFileMutationQueue } from "./custom-tool.ts";
+export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "./facts.ts";
+export { getLanguageFromPath, highlightCode } from "./highlight.ts";
+export { logger } from "./logger.ts";
+export { SessionManager, Settings } from "./session.ts";
+export {
+  DynamicBorder,
+  getMarkdownTheme,
+  getSelectListTheme,
+  initTheme,
+  keyHint,
+  Theme,
+  theme,
+} from "./theme.ts";
+export {
+  DEFAULT_MAX_BYTES,
+  DEFAULT_MAX_LINES,
+  formatSize,
+  GREP_MAX_LINE_LENGTH,
+  truncateHead,
+  truncateLine,
+  truncateTail,
+} from "./truncate.ts";
+export { zod };
+
+const noAgent = (name: string) =>
+  unavailable("pi-coding-agent", name, "haft runs tools and has no agent of its own");
+
+export const createAgentSession = noAgent("createAgentSession");
+export const discoverAndLoadCustomTools = noAgent("discoverAndLoadCustomTools");
+export const loadCustomTools = noAgent("loadCustomTools");
+export const AuthStorage = noAgent("AuthStorage");
+export const ModelRegistry = noAgent("ModelRegistry");

@@ -68,7 +68,13 @@ export function fittingPadding(padding: number, width: number): number {
 }
 
 /** `lines` with margins around them, filled up to `width`, on a background if there is one. */
-export function frame(lines: string[], width: number, padX: number, padY: number, background?: Style): string[] {
+export function frame(
+  lines: string[],
+  width: number,
+  padX: number,
+  padY: number,
+  background?: Style,
+): string[] {
   const margin = " ".repeat(padX);
   const empty = Array.from({ length: Math.max(0, padY) }, () => fill("", width, background));
   return [...empty, ...lines.map((line) => fill(margin + line, width, background)), ...empty];
@@ -82,6 +88,9 @@ function fill(line: string, width: number, background?: Style): string {
 /** A reset inside of the line would end the background too, so it is turned on again after it. */
 function paint(line: string, background: Style): string {
   const [opening = ""] = background("\0").split("\0");
-  const kept = line.replace(/\x1b\[(?:0*|[\d;:]*;0*|(?:[\d;:]*;)?49)m/g, (reset) => reset + opening);
+  const kept = line.replace(
+    /\x1b\[(?:0*|[\d;:]*;0*|(?:[\d;:]*;)?49)m/g,
+    (reset) => reset + opening,
+  );
   return background(kept);
 }

@@ -78,7 +78,9 @@ export class StyleState {
   /** Turns everything off that is on, and nothing else. */
   close(): string {
     const codes = new Set([...this.#on.keys()].map((style) => CLOSERS[style]));
-    return (this.#link && "\x1b]8;;\x1b\\") + (codes.size > 0 ? `\x1b[${[...codes].join(";")}m` : "");
+    return (
+      (this.#link && "\x1b]8;;\x1b\\") + (codes.size > 0 ? `\x1b[${[...codes].join(";")}m` : "")
+    );
   }
 
   #seeCodes(codes: string[]): void {
@@ -89,7 +91,9 @@ export class StyleState {
       if (number === 0) this.#on.clear();
       else if (code === "4:0") this.#on.delete("underline");
       else if (style) this.#on.set(style, extended(number, code, codes));
-      else for (const [name, closer] of Object.entries(CLOSERS)) if (closer === code) this.#on.delete(name);
+      else
+        for (const [name, closer] of Object.entries(CLOSERS))
+          if (closer === code) this.#on.delete(name);
     }
   }
 }

@@ -12,8 +12,10 @@ export const TAB = "   ";
 
 const PLAIN = /^[\x20-\x7e]*$/;
 const EMOJI = /^\p{RGI_Emoji}$/v;
-const INVISIBLE = /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Mark}\p{Surrogate}\p{Format}]+$/v;
-const INVISIBLE_START = /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Format}\p{Mark}\p{Surrogate}]+/v;
+const INVISIBLE =
+  /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Mark}\p{Surrogate}\p{Format}]+$/v;
+const INVISIBLE_START =
+  /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Format}\p{Mark}\p{Surrogate}]+/v;
 
 // Made at first use: an object of Intl cannot be in a V8 snapshot.
 let segmenter: Intl.Segmenter | undefined;

@@ -1,8 +1,8 @@
 // Breaks styled text into lines, and cuts it to a width.
 //
 // Every line that comes out stands alone: styles that were on are closed at its end and opened
-// again on the next. Lines are not padded. A grapheme is never split, so one that is wider than the
-// whole line gets a line of its own.
+// again on the next. Lines are not padded. A grapheme is never split; one that is wider than a
+// whole line cannot be drawn and becomes `…`, since no line may ever be wider than it was told.
 
 import { ESCAPE, nextEscape, StyleState } from "./escape.ts";
 import { graphemes, graphemeWidth, TAB, visibleWidth } from "./width.ts";
@@ -12,6 +12,8 @@ interface Piece {
   width: number;
   kind: "escape" | "space" | "mark";
 }
+
+const TOO_WIDE: Piece = { text: "…", width: 1, kind: "mark" };
 
 /** The lines of `text` at `width` columns, broken at spaces where that is possible. */
 export function wrapTextWithAnsi(text: string, width: number): string[] {
@@ -44,7 +46,8 @@ function wrapLine(text: string, limit: number, styles: StyleState): string[] {
     line += spaces;
     used += spaces.length;
     spaces = "";
-    for (const piece of word) {
+    for (const whole of word) {
+      const piece = whole.width > limit ? TOO_WIDE : whole;
       if (used > 0 && used + piece.width > limit) breakLine();
       put(piece);
     }
@@ -71,7 +74,12 @@ function wrapLine(text: string, limit: number, styles: StyleState): string[] {
  * `text` in at most `maxWidth` columns. What is cut off is replaced by `ellipsis`; `pad` fills up
  * with spaces.
  */
-export function truncateToWidth(text: string, maxWidth: number, ellipsis = "…", pad = false): string {
+export function truncateToWidth(
+  text: string,
+  maxWidth: number,
+  ellipsis = "…",
+  pad = false,
+): string {
   const limit = Math.max(0, Math.floor(maxWidth) || 0);
   const width = visibleWidth(text);
   if (width <= limit) return pad ? text + " ".repeat(limit - width) : text;
@@ -104,8 +112,8 @@ function* pieces(text: string): Generator<Piece> {
       yield { text: sequence, width: 0, kind: "escape" };
       continue;
     }
-    const escape = text.indexOf(ESCAPE, at);
-    const end = escape < 0 ? text.length : escape;
+    const next = text.indexOf(ESCAPE, at);
+    const end = next < 0 ? text.length : next;
     for (const grapheme of graphemes(text.slice(at, end))) yield piece(grapheme);
     at = end;
   }

@@ -3,7 +3,7 @@
 import { Settings } from "typebox/system";
 import * as type from "typebox/type";
 
-export { default } from "typebox";
 export * from "typebox";
+export { default } from "typebox";
 
 export const __parts = { type: () => type, settings: () => Settings };

@@ -3,7 +3,7 @@
 // They make ordinary TypeBox schemas, so `Static`, `Value` and the compiler know what to do with
 // them, and JSON Schema readers see nothing unusual.
 
-import { type TSchema, type TUnsafe, Type as Original } from "@sinclair/typebox";
+import { Type as Original, type TSchema, type TUnsafe } from "@sinclair/typebox";
 
 interface EnumOptions<T> {
   description?: string;
@@ -34,3 +34,8 @@ function Nullable<T extends TSchema>(schema: T, options?: object) {
 
 /** TypeBox's builders and ours. */
 export const Type = { ...Original, Nullable, StringEnum };
+
+// Other packages of ours import it from TypeBox by name, as tools do.
+declare module "@sinclair/typebox" {
+  export const StringEnum: typeof import("./type.ts").StringEnum;
+}

@@ -1,4 +1,4 @@
 // Turns schemas of zod 3, which tools may bring with them, into JSON Schema.
 
-export { default } from "zod-to-json-schema";
 export * from "zod-to-json-schema";
+export { default } from "zod-to-json-schema";

@@ -4,7 +4,7 @@
 
 import * as core from "zod/v4/core";
 
-export { default } from "zod";
 export * from "zod";
+export { default } from "zod";
 
 export const __parts = { core: () => core };

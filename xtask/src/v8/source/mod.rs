@@ -69,7 +69,7 @@ fn announce(archive: &Archive, tree: &Path) {
         ""
     };
     eprintln!("building V8 {} from source{goes_on}", archive.version);
-    eprintln!("  where: {} (3 GB while it lasts)", tree.display());
+    eprintln!("  where: {} (1 GB while it lasts)", tree.display());
     eprintln!(
         "  how long: about half an hour of two free cores; here {} at once",
         machine::jobs()

@@ -1,0 +1,7 @@
+// The little of deno_core that the runtime's modules import. Its own types are not published.
+
+declare module "ext:core/mod.js" {
+  export const core: any;
+}
+
+declare module "ext:core/ops";

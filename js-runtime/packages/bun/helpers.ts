@@ -1,0 +1,100 @@
+// Small functions of `Bun` that are one call of something else.
+
+import { builtin } from "../builtin.ts";
+import { describe } from "./streams.ts";
+
+/** Waits so many milliseconds, or until a time. */
+export function sleep(until: number | Date): Promise<void> {
+  return new Promise((done) => {
+    setTimeout(done, milliseconds(until));
+  });
+}
+
+/** Blocks the isolate and every call in it. */
+export function sleepSync(until: number | Date): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds(until));
+}
+
+function milliseconds(until: number | Date): number {
+  const wait = until instanceof Date ? until.getTime() - Date.now() : until;
+  if (typeof wait !== "number" || Number.isNaN(wait)) {
+    throw new TypeError(`expected milliseconds or a Date, not ${describe(until)}`);
+  }
+  return Math.max(0, wait);
+}
+
+export function nanoseconds(): number {
+  return Math.trunc(performance.now() * 1e6);
+}
+
+const ENTITIES: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#x27;",
+};
+
+export function escapeHTML(value: unknown): string {
+  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+}
+
+export function inspect(value: unknown, options?: object): string {
+  return builtin("node:util").inspect(value, options);
+}
+
+export function deepEquals(left: unknown, right: unknown): boolean {
+  return builtin("node:util").isDeepStrictEqual(left, right);
+}
+
+export function fileURLToPath(url: string | URL): string {
+  return builtin("node:url").fileURLToPath(url);
+}
+
+export function pathToFileURL(path: string): URL {
+  return builtin("node:url").pathToFileURL(path);
+}
+
+/** The file that `specifier` means in a module of the folder or file `from`. */
+export function resolveSync(specifier: string, from: string): string {
+  const { join } = builtin("node:path");
+  const { createRequire } = builtin("node:module");
+  const isFolder = builtin("node:fs").statSync(from, { throwIfNoEntry: false })?.isDirectory();
+  return createRequire(isFolder ? join(from, "index.js") : from).resolve(specifier);
+}
+
+export async function resolve(specifier: string, from: string): Promise<string> {
+  return resolveSync(specifier, from);
+}
+
+/** A UUID that sorts by time. */
+export function randomUUIDv7(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const time = Date.now().toString(16).padStart(12, "0");
+  const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const variant = (8 + ((bytes[8] as number) & 3)).toString(16);
+  const hex = `${time}7${random.slice(13, 16)}${variant}${random.slice(17)}`;
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+export const gzipSync = (data: string | Uint8Array): Uint8Array =>
+  builtin("node:zlib").gzipSync(data);
+export const gunzipSync = (data: Uint8Array): Uint8Array => builtin("node:zlib").gunzipSync(data);
+export const deflateSync = (data: string | Uint8Array): Uint8Array =>
+  builtin("node:zlib").deflateRawSync(data);
+export const inflateSync = (data: Uint8Array): Uint8Array =>
+  builtin("node:zlib").inflateRawSync(data);
+
+export function concatArrayBuffers(buffers: (ArrayBuffer | Uint8Array)[]): ArrayBuffer {
+  const parts = buffers.map((part) => (part instanceof Uint8Array ? part : new Uint8Array(part)));
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole.buffer;
+}
+
+/** V8 collects by itself. */
+export function gc(): void {}

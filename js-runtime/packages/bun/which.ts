@@ -1,0 +1,32 @@
+// Where a program is, found as a shell would.
+
+import { builtin } from "../builtin.ts";
+
+export interface WhichOptions {
+  PATH?: string | undefined;
+  cwd?: string | undefined;
+}
+
+/** The absolute path of an executable file, or null. */
+export function which(command: string, options: WhichOptions = {}): string | null {
+  const { delimiter, isAbsolute, resolve } = builtin("node:path");
+  const { cwd, env } = builtin("node:process");
+  const from = options.cwd ?? cwd();
+  if (command === "") return null;
+  if (isAbsolute(command) || command.includes("/")) {
+    const path = resolve(from, command);
+    return isExecutable(path) ? path : null;
+  }
+  const folders = (options.PATH ?? env["PATH"] ?? "").split(delimiter).filter(Boolean);
+  return folders.map((folder) => resolve(from, folder, command)).find(isExecutable) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  const { accessSync, constants, statSync } = builtin("node:fs");
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,412 @@
+// The components of `pi-tui`, line by line.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { load } from "./packages_host.mjs";
+
+const tui = load("pi-tui");
+const { visibleWidth, wrapTextWithAnsi, truncateToWidth } = tui;
+
+const FAMILY = "👨‍👩‍👧";
+const red = (text) => `\x1b[31m${text}\x1b[39m`;
+const onBlue = (text) => `\x1b[44m${text}\x1b[49m`;
+const tag = (name) => (text) => `<${name}>${text}</${name}>`;
+
+describe("widths", () => {
+  const cases = [
+    ["", 0],
+    ["abc", 3],
+    ["日本語", 6],
+    ["ｱ", 1],
+    ["e\u0301", 1],
+    [FAMILY, 2],
+    ["👍🏽", 2],
+    ["🇩🇪", 2],
+    ["❤️", 2],
+    ["❤", 1],
+    ["\u200b\u200d", 0],
+    ["a\tb", 5],
+    [red("日a"), 3],
+    ["\x1b]8;;https://x.example\x07link\x1b]8;;\x07", 4],
+    ["\x1b_data\x1b\\x", 1],
+    ["\x1b[", 0],
+  ];
+  for (const [text, width] of cases) {
+    test(JSON.stringify(text), () => assert.equal(visibleWidth(text), width));
+  }
+});
+
+describe("wrapping", () => {
+  const cases = [
+    ["breaks at spaces", ["the quick brown fox", 10], ["the quick", "brown fox"]],
+    ["keeps indentation", ["  a b", 10], ["  a b"]],
+    ["splits a word that is too long", ["abcdefgh ij", 3], ["abc", "def", "gh", "ij"]],
+    ["keeps empty lines", ["a\n\nb", 5], ["a", "", "b"]],
+    ["never splits a wide character", ["日本語", 5], ["日本", "語"]],
+    ["never splits an emoji", [`${FAMILY}${FAMILY}`, 3], [FAMILY, FAMILY]],
+    ["marks what cannot be drawn", ["日a", 1], ["…", "a"]],
+    ["takes a width of 0 as 1", ["ab", 0], ["a", "b"]],
+    ["carries a style over", [red("ab cd"), 2], ["\x1b[31mab\x1b[39m", "\x1b[31mcd\x1b[39m"]],
+    [
+      "carries styles over an author's line break",
+      ["\x1b[1;38;5;9ma\nb\x1b[0m c", 9],
+      ["\x1b[1;38;5;9ma\x1b[22;39m", "\x1b[1;38;5;9mb\x1b[0m c"],
+    ],
+    [
+      "carries a link over",
+      ["\x1b]8;;u\x07ab cd\x1b]8;;\x07", 2],
+      ["\x1b]8;;u\x07ab\x1b]8;;\x1b\\", "\x1b]8;;u\x07cd\x1b]8;;\x07"],
+    ],
+  ];
+  for (const [name, [text, width], lines] of cases) {
+    test(name, () => assert.deepEqual(wrapTextWithAnsi(text, width), lines));
+  }
+});
+
+describe("truncating", () => {
+  const cases = [
+    [["abc", 3], "abc"],
+    [["abcd", 3], "ab…"],
+    [["abcd", 3, "..."], "..."],
+    [["abcd", 2, "..."], "ab"],
+    [["abcd", 0], ""],
+    [["日本語", 4], "日…"],
+    [["日本語", 4, "…", true], "日… "],
+    [["ab", 4, "…", true], "ab  "],
+    [[red("abcd"), 3], `${red("ab")}…`],
+  ];
+  for (const [args, expected] of cases) {
+    test(JSON.stringify(args), () => assert.equal(truncateToWidth(...args), expected));
+  }
+});
+
+describe("Text", () => {
+  test("has margins of one on all sides unless told otherwise", () => {
+    assert.deepEqual(new tui.Text("hi").render(6), ["      ", " hi   ", "      "]);
+  });
+
+  test("fills its lines up to the width", () => {
+    assert.deepEqual(new tui.Text("one two", 0, 0).render(4), ["one ", "two "]);
+  });
+
+  test("draws a tab as three spaces", () => {
+    assert.deepEqual(new tui.Text("a\tb", 0, 0).render(6), ["a   b "]);
+  });
+
+  test("takes no line when it is blank", () => {
+    for (const text of ["", "  ", "\n\t"]) assert.deepEqual(new tui.Text(text).render(10), []);
+  });
+
+  test("keeps the background behind a reset", () => {
+    const [line] = new tui.Text("\x1b[1ma\x1b[0mb", 0, 0, onBlue).render(3);
+    assert.equal(line, "\x1b[44m\x1b[1ma\x1b[0m\x1b[44mb \x1b[49m");
+  });
+
+  test("is never wider than it may be", () => {
+    const text = new tui.Text(`日本 ${FAMILY} ${red("abc def")} x\ty`, 2, 0, onBlue);
+    assert.deepEqual(text.render(0), []);
+    for (let width = 1; width < 20; width++) {
+      const lines = text.render(width);
+      assert.ok(lines.length > 0);
+      for (const line of lines) assert.equal(visibleWidth(line), width, JSON.stringify(line));
+    }
+  });
+
+  test("can be given another text and background", () => {
+    const text = new tui.Text("a", 0, 0);
+    text.setText("b");
+    text.setCustomBgFn(onBlue);
+    assert.deepEqual(text.render(2), [onBlue("b ")]);
+  });
+});
+
+describe("containers", () => {
+  test("put children below each other", () => {
+    const container = new tui.Container();
+    const middle = new tui.Spacer(2);
+    container.addChild(new tui.Text("a", 0, 0));
+    container.addChild(middle);
+    container.addChild(new tui.TruncatedText("bcdefg\nsecond", 1));
+    assert.deepEqual(container.render(5), ["a    ", "", "", " bc… "]);
+    container.removeChild(middle);
+    assert.deepEqual(container.render(5), ["a    ", " bc… "]);
+    container.clear();
+    assert.deepEqual(container.render(5), []);
+  });
+
+  test("a box paints its margins and its children", () => {
+    const box = new tui.Box(1, 1, tag("bg"));
+    assert.deepEqual(box.render(5), []);
+    box.addChild(new tui.Text("ab", 0, 0));
+    assert.deepEqual(box.render(5), ["<bg>     </bg>", "<bg> ab  </bg>", "<bg>     </bg>"]);
+    box.setBgFn(onBlue);
+    assert.deepEqual(box.render(1), [" ", "a", "b", " "].map(onBlue));
+  });
+});
+
+describe("Markdown", () => {
+  const names = [
+    "heading",
+    "link",
+    "linkUrl",
+    "code",
+    "codeBlock",
+    "codeBlockBorder",
+    "quote",
+    "quoteBorder",
+  ];
+  const more = ["hr", "listBullet", "bold", "italic", "strikethrough", "underline"];
+  const plain = Object.fromEntries([...names, ...more].map((name) => [name, (text) => text]));
+  const tagged = {
+    ...plain,
+    bold: tag("b"),
+    italic: tag("i"),
+    code: tag("c"),
+    link: tag("l"),
+    linkUrl: tag("u"),
+  };
+  const draw = (text, width = 40, theme = plain, style = undefined) =>
+    new tui.Markdown(text, 0, 0, theme, style).render(width).map((line) => line.trimEnd());
+
+  test("separates blocks with one empty line", () => {
+    assert.deepEqual(draw("# One\n\n\n## Two\n### Three\ntext\nmore\n\n---\n", 10), [
+      "One",
+      "",
+      "Two",
+      "",
+      "### Three",
+      "",
+      "text",
+      "more",
+      "",
+      "──────────",
+    ]);
+  });
+
+  test("draws lists, nested and numbered, with tasks", () => {
+    assert.deepEqual(
+      draw("- one\n  - two\n- three four five\n\n3. a\n4. b\n\n- [x] done\n- [ ] open", 12),
+      [
+        "- one",
+        "  - two",
+        "- three four",
+        "  five",
+        "",
+        "3. a",
+        "4. b",
+        "",
+        "- [x] done",
+        "- [ ] open",
+      ],
+    );
+  });
+
+  test("styles what is inside of a line", () => {
+    assert.deepEqual(
+      draw("a **b *c*** `d` [e](https://f.example) <https://g.example>", 200, tagged),
+      [
+        "a <b>b </b><i><b>c</b></i> <c>d</c> <l>e</l> <u>(https://f.example)</u> <l>https://g.example</l>",
+      ],
+    );
+  });
+
+  test("shows entities as their characters, and HTML as it is written", () => {
+    assert.deepEqual(draw("a &amp; b <br> `&lt;`"), ["a & b <br> <"]);
+  });
+
+  test("puts code into fences, highlighted if the theme can", () => {
+    assert.deepEqual(draw("```ts\nlet a\n\nb\n```"), ["```ts", "  let a", "", "  b", "```"]);
+    const highlightCode = (code, language) => code.split("\n").map(tag(language));
+    assert.deepEqual(draw("```ts\na\n```", 40, { ...plain, highlightCode }), [
+      "```ts",
+      "  <ts>a</ts>",
+      "```",
+    ]);
+  });
+
+  test("puts a bar before quotes", () => {
+    assert.deepEqual(draw("> one two\n> three\n\nx", 6), [
+      "│ one",
+      "│ two",
+      "│ thre",
+      "│ e",
+      "",
+      "x",
+    ]);
+  });
+
+  test("draws tables, and makes the widest column give way", () => {
+    assert.deepEqual(draw("| a | b |\n|---|--:|\n| one two | 3 |", 15), [
+      "┌───────┬─────┐",
+      "│ a     │   b │",
+      "├───────┼─────┤",
+      "│ one   │   3 │",
+      "│ two   │     │",
+      "└───────┴─────┘",
+    ]);
+    assert.deepEqual(draw("| a |\n|---|\n| b |", 5), ["| a |", "|---|", "| b |"]);
+  });
+
+  test("styles plain text as it was told", () => {
+    assert.deepEqual(draw("a **b**", 40, tagged, { color: tag("x"), italic: true }), [
+      "<i><x>a </x></i><b><i><x>b</x></i></b>",
+    ]);
+  });
+
+  test("is never wider than it may be", () => {
+    const text =
+      "# 日本\n\n- a\n  1. bb `cc`\n\n> q **r**\n\n```\ncode code\n```\n\n| x | y |\n|--|--|\n| 1 | 2 |\n\n---";
+    const markdown = new tui.Markdown(text, 1, 1, plain);
+    for (let width = 1; width < 30; width++) {
+      for (const line of markdown.render(width))
+        assert.equal(visibleWidth(line), width, `${width}: ${line}`);
+    }
+  });
+});
+
+describe("SelectList", () => {
+  const theme = {
+    selectedPrefix: tag("p"),
+    selectedText: tag("s"),
+    description: tag("d"),
+    scrollInfo: tag("i"),
+    noMatch: tag("n"),
+  };
+  const items = ["alpha", "beta", "gamma"].map((value) => ({
+    value,
+    label: value,
+    description: `about ${value}`,
+  }));
+
+  test("scrolls to keep the selected item in view", () => {
+    const list = new tui.SelectList(items, 2, theme);
+    assert.deepEqual(list.render(20), ["<p>→ </p><s>alpha</s>", "  beta", "<i>  (1/3)</i>"]);
+    list.handleInput("\x1b[A");
+    assert.deepEqual(list.render(20), ["  beta", "<p>→ </p><s>gamma</s>", "<i>  (3/3)</i>"]);
+  });
+
+  test("shows descriptions where there is room", () => {
+    const [first, second] = new tui.SelectList(items, 5, theme).render(60);
+    assert.equal(first, `<p>→ </p><s>alpha${" ".repeat(29)}about alpha</s>`);
+    assert.equal(second, `  beta<d>${" ".repeat(30)}about beta</d>`);
+  });
+
+  test("is never wider than it may be", () => {
+    const list = new tui.SelectList(
+      items,
+      2,
+      Object.fromEntries(Object.keys(theme).map((key) => [key, red])),
+    );
+    for (let width = 1; width < 60; width++) {
+      for (const line of list.render(width))
+        assert.ok(visibleWidth(line) <= width, `${width}: ${line}`);
+    }
+  });
+
+  test("tells what was chosen", () => {
+    const seen = [];
+    const list = new tui.SelectList(items, 5, theme);
+    list.onSelect = (item) => seen.push(item.value);
+    list.onCancel = () => seen.push("cancel");
+    for (const key of ["\x1b[B", "\r", "\x1b"]) list.handleInput(key);
+    list.setFilter("GAM");
+    list.handleInput("\r");
+    list.setFilter("zzz");
+    list.handleInput("\r");
+    assert.deepEqual(seen, ["beta", "cancel", "gamma"]);
+    assert.deepEqual(list.render(30), ["<n>  No matching items</n>"]);
+    assert.equal(list.getSelectedItem(), null);
+  });
+});
+
+describe("Input", () => {
+  const type = (...keys) => {
+    const input = new tui.Input();
+    for (const key of keys) input.handleInput(key);
+    return input;
+  };
+
+  test("edits a line", () => {
+    assert.equal(type("a", "b", "\x1b[D", "X").getValue(), "aXb");
+    assert.equal(type("héllo wörld", "\x17").getValue(), "héllo ");
+    assert.equal(type(FAMILY, "b", "\x1b[D", "\x7f").getValue(), "b");
+    assert.equal(type("abc", "\x01", "\x0b").getValue(), "");
+    assert.equal(type("\x1b[200~two\nlines\x1b[201~").getValue(), "two lines");
+    assert.equal(type("a", "\x1b[15~").getValue(), "a");
+  });
+
+  test("shows where the cursor is", () => {
+    assert.deepEqual(type("ab", "\x1b[D").render(8), ["> a\x1b[7mb\x1b[27m    "]);
+    assert.deepEqual(type("ab").render(8), ["> ab\x1b[7m \x1b[27m   "]);
+    for (let width = 1; width < 12; width++) {
+      for (const line of type("日本語テキスト").render(width))
+        assert.ok(visibleWidth(line) <= width);
+    }
+  });
+
+  test("submits and gives up", () => {
+    const seen = [];
+    const input = type("x");
+    input.onSubmit = (value) => seen.push(value);
+    input.onEscape = () => seen.push("escape");
+    input.handleInput("\r");
+    input.handleInput("\x1b");
+    assert.deepEqual(seen, ["x", "escape"]);
+  });
+});
+
+describe("Image", () => {
+  const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAAElFTkSuQmCC";
+  const GIF = "R0lGODlhAQACAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAIAAAIBRAA7";
+  const JPEG = btoa("\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x0b\x08\x00\x05\x00\x07\x01");
+
+  test("says what it is", () => {
+    const image = new tui.Image(PNG, "image/png", { fallbackColor: red }, { filename: "a.png" });
+    assert.deepEqual(image.render(60), [red("[Image: a.png [image/png] 2x3]")]);
+    assert.deepEqual(image.render(9), [red("[Image: …")]);
+  });
+
+  test("knows the size of common formats", () => {
+    const size = (data, type) => tui.getImageDimensions(data, type);
+    assert.deepEqual(size(PNG, "image/png"), { widthPx: 2, heightPx: 3 });
+    assert.deepEqual(size(GIF, "image/gif"), { widthPx: 1, heightPx: 2 });
+    assert.deepEqual(size(JPEG, "image/jpeg"), { widthPx: 7, heightPx: 5 });
+    assert.equal(size("%%%", "image/png"), undefined);
+    assert.equal(size(GIF, "image/png"), undefined);
+  });
+});
+
+describe("keys", () => {
+  const cases = [
+    ["\r", "enter"],
+    ["\x1b", "escape"],
+    ["\x1b[A", "up"],
+    ["\x1bOA", "up"],
+    ["\x1b[1;5C", "ctrl+right"],
+    ["\x1b[3~", "delete"],
+    ["\x1b[3;2~", "shift+delete"],
+    ["\x1b[Z", "shift+tab"],
+    ["\x03", "ctrl+c"],
+    ["\x1bb", "alt+b"],
+    ["\x1b\x7f", "alt+backspace"],
+    ["\x1b[99;5u", "ctrl+c"],
+    ["\x1b[13;2u", "shift+enter"],
+    ["A", "shift+a"],
+    ["é", "é"],
+    ["two", undefined],
+  ];
+  for (const [data, name] of cases) {
+    test(JSON.stringify(data), () => assert.equal(tui.parseKey(data), name));
+  }
+
+  test("are matched whatever the order of modifiers", () => {
+    const { Key, matchesKey } = tui;
+    assert.ok(matchesKey("\x1b[99;6u", "shift+ctrl+c"));
+    assert.ok(matchesKey("\x1b[99;6u", Key.ctrlShift("c")));
+    assert.ok(matchesKey("\x1b", Key.esc));
+    assert.ok(!matchesKey("c", Key.ctrl("c")));
+    assert.ok(tui.isKeyRelease("\x1b[99;1:3u"));
+    assert.ok(!tui.isKeyRelease("\x1b[99;1u"));
+  });
+});
