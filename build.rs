@@ -3,6 +3,11 @@
 //! The packages that tools get come from npm and are bundled here, never committed. What the
 //! snapshot does not hold is embedded beside it as residual sources, transpiled now.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a build script starts programs and reads cargo's variables"
+)]
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,9 +29,11 @@ use deno_runtime::snapshot::{
 mod extension;
 
 fn main() {
+    // Of `js-runtime` only what is built: its tests are not. `runtime_files` names the rest.
     for path in [
         "build.rs",
-        "js-runtime",
+        "js-runtime/build.mjs",
+        "js-runtime/packages",
         "package-lock.json",
         "src/engine/extension",
     ] {
@@ -77,7 +84,7 @@ fn bundle_packages(root: &Path, out: &Path) -> Vec<Package> {
     }
     let modules = root.join("node_modules");
     let lock = root.join("package-lock.json");
-    if !modules.join(".package-lock.json").exists() || is_newer(&lock, &modules) {
+    if !is_installed(&lock, &modules) {
         let npm = Command::new("npm")
             .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
             .current_dir(root)
@@ -110,12 +117,23 @@ fn bundle_packages(root: &Path, out: &Path) -> Vec<Package> {
     read_packages(&target)
 }
 
-fn is_newer(lock: &Path, modules: &Path) -> bool {
-    let time = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
-    match (time(lock), time(&modules.join(".package-lock.json"))) {
-        (Some(lock), Some(installed)) => lock > installed,
-        _ => false,
-    }
+/// True if everything that the lock file names is there in its version. Times say nothing: a fresh
+/// clone beside a copied `node_modules` has a younger lock.
+fn is_installed(lock: &Path, modules: &Path) -> bool {
+    let packages = |path: &Path| -> Option<Value> {
+        let text = std::fs::read_to_string(path).ok()?;
+        Some(serde_json::from_str::<Value>(&text).ok()?["packages"].take())
+    };
+    let installed = packages(&modules.join(".package-lock.json")).unwrap_or_default();
+    let wanted = packages(lock).unwrap_or_default();
+    wanted.as_object().is_some_and(|wanted| {
+        wanted
+            .iter()
+            .filter(|(path, _)| !path.is_empty())
+            .all(|(path, package)| {
+                package["optional"] == true || installed[path]["version"] == package["version"]
+            })
+    })
 }
 
 fn read_packages(target: &Path) -> Vec<Package> {
@@ -172,6 +190,7 @@ fn runtime_files(root: &Path, out: &Path) -> Vec<ExtensionFileSource> {
     names
         .into_iter()
         .map(|name| {
+            println!("cargo:rerun-if-changed=js-runtime/{name}");
             let copy = copies.join(&name);
             write(&copy, &escaped(&read(&folder.join(&name))));
             let path = copy.display().to_string();

@@ -3,14 +3,14 @@
 // One object serves every factory of an isolate, as in the original. The packages on it are
 // getters: a tool that does not touch TypeBox does not pay for it.
 
+import { settings } from "ext:haft/00_state.ts";
+import { packageByName, zod } from "ext:haft/05_packages.ts";
 import { exec } from "ext:haft/11_exec.ts";
 import { noUi } from "ext:haft/12_ui.ts";
 import { logger } from "ext:haft/13_logger.ts";
-import { packageByName, zod } from "ext:haft/05_packages.ts";
-import { settings } from "ext:haft/00_state.ts";
-import { tolerantZod } from "ext:haft/20_wire_schema.ts";
 import { events } from "ext:haft/14_events.ts";
 import { pushPendingAction } from "ext:haft/16_pending.ts";
+import { tolerantZod } from "ext:haft/20_wire_schema.ts";
 
 let api: Record<string, unknown> | undefined;
 let zodForTools: unknown;

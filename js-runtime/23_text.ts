@@ -3,7 +3,6 @@
 // Tabs and line feeds stay; carriage returns go, so CRLF becomes LF. Clean text, nearly all of it,
 // costs one look and comes back as the same string.
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it looks for.
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 const CONTROLS = new RegExp(CONTROL, "g");
 

@@ -3,8 +3,14 @@
 // Every way in which a module can be wrong ends in a text of the original program, because hosts
 // match on them. What a module returns is kept as the live object: getters stay getters.
 
-import { captured, onBehalfOf, reply, ReplyKind, type RunningCall } from "ext:haft/00_state.ts";
-import { runningCalls } from "ext:haft/00_state.ts";
+import {
+  captured,
+  onBehalfOf,
+  ReplyKind,
+  type RunningCall,
+  reply,
+  runningCalls,
+} from "ext:haft/00_state.ts";
 import { toolApi } from "ext:haft/10_api.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 

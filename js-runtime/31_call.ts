@@ -8,9 +8,9 @@ import { op_haft_schema_check } from "ext:core/ops";
 import {
   captured,
   onBehalfOf,
-  reply,
   ReplyKind,
   type RunningCall,
+  reply,
   runningCalls,
 } from "ext:haft/00_state.ts";
 import { toolContext } from "ext:haft/15_context.ts";
@@ -97,7 +97,12 @@ function startCall(id: number, owner: string): RunningCall {
   return call;
 }
 
-function execute(call: RunningCall, tool: LoadedTool, toolCallId: string, prepared: Prepared): void {
+function execute(
+  call: RunningCall,
+  tool: LoadedTool,
+  toolCallId: string,
+  prepared: Prepared,
+): void {
   if (!prepared.ok) {
     end(call);
     return reply(call.id, ReplyKind.Refused, prepared.text);

@@ -1,7 +1,7 @@
 // Delivers session events to every `onSession`, one after another in load order (spec omp 8).
 // A listener that throws is logged and stops nobody.
 
-import { captured, reply, ReplyKind } from "ext:haft/00_state.ts";
+import { captured, ReplyKind, reply } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
 import { toolContext, updateSession } from "ext:haft/15_context.ts";
 import { modules } from "ext:haft/30_load.ts";

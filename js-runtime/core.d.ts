@@ -5,3 +5,6 @@ declare module "ext:core/mod.js" {
 }
 
 declare module "ext:core/ops";
+
+// Deno's own scripts and modules, which the snapshot warms up.
+declare module "ext:deno_node/*";

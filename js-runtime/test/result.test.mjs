@@ -63,7 +63,7 @@ const RESULTS = [
     [...text("hi"), image],
     false,
   ],
-  ["a plain string", "hi", text("hi"), false],
+  ["a plain string", "hi", text(missing), true],
   ["undefined", undefined, text(missing), true],
   ["null", null, text(missing), true],
   ["a number", 5, text(missing), true],

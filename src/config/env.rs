@@ -37,6 +37,10 @@ pub struct Env {
 
 impl Env {
     /// The environment of this process.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
     pub fn from_process() -> Env {
         let path = |name: &str| {
             std::env::var_os(name)

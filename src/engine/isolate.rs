@@ -195,7 +195,7 @@ impl Drop for Isolate {
 
 impl Ping {
     /// True once the isolate has answered.
-    pub(super) fn is_finished(mut self) -> bool {
+    pub(super) fn was_answered(mut self) -> bool {
         self.0.try_recv().is_ok()
     }
 }

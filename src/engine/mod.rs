@@ -292,7 +292,7 @@ impl Module {
         {
             return ended(answer, Some(why));
         }
-        if alive.is_finished() {
+        if alive.was_answered() {
             isolate.retire(asked.id);
         } else {
             isolate.terminate("a call in the same isolate ignored its cancellation and was killed");
@@ -340,7 +340,7 @@ impl Module {
                 // A factory that waits for ever leaves the isolate usable; one that loops does not.
                 let alive = isolate.ping();
                 tokio::time::sleep(PING_PATIENCE).await;
-                if !alive.is_finished() {
+                if !alive.was_answered() {
                     isolate.terminate("a module in the same isolate did not end loading");
                 }
                 Err(LoadFailure::Engine(format!(

@@ -63,6 +63,10 @@ impl Environment {
         }
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what a child inherits is read when it starts, and nowhere else"
+    )]
     pub(super) fn resolve(&self) -> Resolved {
         let mut variables: BTreeMap<OsString, OsString> = match &self.base {
             Base::Inherited => std::env::vars_os().collect(),

@@ -2,6 +2,11 @@
 //!
 //! Modules in the order in which a newcomer should read them.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start haft from outside, as its users do"
+)]
+
 // The sandbox that every test of the program runs in.
 mod sandbox;
 // Child processes: real ones, each promise of the room by itself.

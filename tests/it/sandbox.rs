@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -54,11 +54,6 @@ impl Sandbox {
         copy(folder, sandbox.dir.path());
         fs::create_dir_all(sandbox.dir.path().join("home")).expect("a directory of ours");
         sandbox
-    }
-
-    /// The directory, which is also the working directory.
-    pub fn path(&self) -> PathBuf {
-        self.dir.path().to_owned()
     }
 
     /// Runs one line of shell; what it prints names the sandbox `$CASE`.

@@ -27,7 +27,7 @@ impl Demo {
         let calls: [&[&str]; 3] = [
             &["list"],
             &["show", "repo_stats"],
-            &["call", "repo_stats", "--arg", "glob=*.ts", "--arg", "top=3"],
+            &["call", "repo_stats", "--arg", "top=3"],
         ];
         calls
             .iter()

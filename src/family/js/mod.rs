@@ -67,8 +67,8 @@ async fn describe(
     let loaded = engine.load(path, candidate.query.as_deref()).await;
     let (module, described) = loaded.map_err(|failure| match failure {
         LoadFailure::Module(json) => {
-            let failure: Failure = serde_json::from_str(&json).unwrap_or_else(|_| Failure {
-                error: json,
+            let failure: Failure = serde_json::from_str(&json).unwrap_or(Failure {
+                error: json.clone(),
                 stack: None,
             });
             frame::locate(refused(failure.error), failure.stack.as_deref())

@@ -19,6 +19,7 @@ const TOLD_EVERY: u64 = 50;
 
 /// How much of the log a failure shows.
 const SHOWN: usize = 25;
+const WIDTH: usize = 200;
 
 /// Builds `goal` in `out`; everything that was said goes to `log`. Gives the number of steps.
 pub fn build(out: &Path, goal: &str, log: &Path) -> Result<u64> {
@@ -82,15 +83,19 @@ fn bar() -> ProgressBar {
 
 fn show_end(log: &Path) -> Result<()> {
     let text = fs::read(log).during(|| format!("read `{}`", log.display()))?;
-    for line in last_lines(&String::from_utf8_lossy(&text), SHOWN) {
-        eprintln!("  {line}");
+    for line in telling(&String::from_utf8_lossy(&text), SHOWN) {
+        // A compiler's command line alone would fill the screen.
+        eprintln!("  {}", line.chars().take(WIDTH).collect::<String>());
     }
     Ok(())
 }
 
-fn last_lines(text: &str, count: usize) -> Vec<&str> {
+/// What begins with the first step that failed, else the last lines.
+fn telling(text: &str, count: usize) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].to_vec()
+    let failed = lines.iter().position(|line| line.starts_with("FAILED: "));
+    let start = failed.unwrap_or(lines.len().saturating_sub(count));
+    lines.into_iter().skip(start).take(count).collect()
 }
 
 /// One finished step, as ninja tells it: `[12/956] CXX obj/v8/api.o`.
@@ -136,9 +141,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_shows_the_end_of_the_log() {
-        assert_eq!(last_lines("a\nb\nc\n", 2), ["b", "c"]);
-        assert_eq!(last_lines("a\n", 2), ["a"]);
+    fn a_failure_shows_the_step_that_failed_or_the_end_of_the_log() {
+        assert_eq!(telling("a\nb\nc\n", 2), ["b", "c"]);
+        assert_eq!(telling("a\n", 2), ["a"]);
+        let log = "[1/9] CC a.o\nFAILED: b.o\nb.cc:1: error\n[2/9] CC c.o\nmore\n";
+        assert_eq!(telling(log, 2), ["FAILED: b.o", "b.cc:1: error"]);
     }
 
     /// A shell that talks like ninja stands in for it.
