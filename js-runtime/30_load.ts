@@ -12,6 +12,7 @@ import {
   runningCalls,
 } from "ext:haft/00_state.ts";
 import { toolApi } from "ext:haft/10_api.ts";
+import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 
 /** A tool as its author made it. */
@@ -122,7 +123,7 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     label: typeof authored.label === "string" ? authored.label : undefined,
     description: authored.description,
     inputSchema: tool.schema,
-    approval: staticTier(authored.approval),
+    approval: fixedStance(authored),
     hidden: authored.hidden === true,
     strict: typeof authored.strict === "boolean" ? authored.strict : undefined,
     hasLiveDescription: hasGetter(authored, "description"),
@@ -148,10 +149,10 @@ function hasGetter(object: any, key: string): boolean {
   return false;
 }
 
-// A function of the arguments cannot be known here; the caller treats it as the highest tier.
-function staticTier(approval: any): string | undefined {
-  const tier = typeof approval === "object" && approval !== null ? approval.tier : approval;
-  return tier === "read" || tier === "write" || tier === "exec" ? tier : undefined;
+// What the tool says about approval once and for all; nothing if it depends on the call.
+function fixedStance(authored: AuthoredTool): Stance | undefined {
+  if (hasGetter(authored, "approval") || typeof authored.approval === "function") return undefined;
+  return stanceFrom(authored.approval);
 }
 
 function safeName(element: any): string | undefined {

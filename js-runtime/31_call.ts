@@ -28,7 +28,7 @@ export function invoke(
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
-  const call = startCall(id, tool.name);
+  const call = running(id, tool.name);
   try {
     const prepared = prepare(tool, argumentsText);
     if (prepared instanceof Promise) {
@@ -67,15 +67,16 @@ export function cancel(id: number, reason: string): void {
   runningCalls.get(id)?.abort?.abort(reason);
 }
 
-const LOST = "the module is not loaded in this isolate";
+/** What is answered for a module that this isolate does not have. */
+export const LOST = "the module is not loaded in this isolate";
 
-type Prepared = { ok: true; args: unknown } | { ok: false; text: string };
+export type Prepared = { ok: true; args: unknown } | { ok: false; text: string };
 
-function findTool(moduleId: number, toolIndex: number): LoadedTool | undefined {
+export function findTool(moduleId: number, toolIndex: number): LoadedTool | undefined {
   return modules.get(moduleId)?.[toolIndex];
 }
 
-function prepare(tool: LoadedTool, argumentsText: string): Prepared | Promise<Prepared> {
+export function prepare(tool: LoadedTool, argumentsText: string): Prepared | Promise<Prepared> {
   return prepareArguments(tool, argumentsText, checkSchema);
 }
 
@@ -85,7 +86,8 @@ function checkSchema(schemaText: string, valueText: string) {
   return issues === "" ? null : captured.jsonParse(issues);
 }
 
-function startCall(id: number, owner: string): RunningCall {
+/** A call of the tool `owner` that runs from now on. */
+export function running(id: number, owner: string): RunningCall {
   const call: RunningCall = {
     id,
     owner,
@@ -97,7 +99,8 @@ function startCall(id: number, owner: string): RunningCall {
   return call;
 }
 
-function execute(
+/** Runs `execute` with prepared arguments, and answers. */
+export function execute(
   call: RunningCall,
   tool: LoadedTool,
   toolCallId: string,

@@ -9,6 +9,7 @@ import { startSession } from "ext:haft/15_context.ts";
 import { currentDescription, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
+import { forgetPrepared, prepareCall, startPrepared } from "ext:haft/33_gated.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
 
 function start(given: string): void {
@@ -21,6 +22,9 @@ function start(given: string): void {
   start,
   load: loadModule,
   invoke,
+  prepare: prepareCall,
+  startPrepared,
+  forget: forgetPrepared,
   check: checkArguments,
   describe: currentDescription,
   cancel,

@@ -12,19 +12,20 @@ use crate::config::Config;
 use crate::discover::{self, Candidate, Scan};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
-use crate::execute::execute;
+use crate::execute::{Spill, Terms, execute};
 use crate::family::{Loaded as FamilyLoaded, js};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{Call, Event, Outcome, Problem, Stopped};
+use crate::tool::{Approver, Call, Event, Outcome, Problem, Stopped};
 use crate::trust;
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
 #[derive(Clone)]
-pub struct Host(Arc<Inner>);
+pub struct Host(Arc<Inner>, Option<Arc<dyn Approver>>);
 
 struct Inner {
     config: Config,
     engine: Engine,
+    spill: Spill,
     /// Held while tools are loaded: one load at a time.
     loaded: Mutex<LoadedSoFar>,
     /// Fires when the host shuts down; every call's token is its child.
@@ -59,12 +60,20 @@ pub struct RunningCall {
 impl Host {
     /// A host with this configuration.
     pub fn new(config: Config) -> Host {
-        Host(Arc::new(Inner {
+        let inner = Inner {
             engine: js::engine(&config),
+            spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
             loaded: Mutex::default(),
             closing: CancellationToken::new(),
-        }))
+        };
+        Host(Arc::new(inner), None)
+    }
+
+    /// The same host; calls that are started through this handle ask `approver` where the policy
+    /// wants somebody asked. Without one such calls are refused.
+    pub fn asking(&self, approver: Arc<dyn Approver>) -> Host {
+        Host(self.0.clone(), Some(approver))
     }
 
     /// What the host goes by.
@@ -127,7 +136,16 @@ impl Host {
                 () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
             };
             match entry {
-                Ok(entry) => execute(entry.runner.clone(), call, timeout, token, sender).await,
+                Ok(entry) => {
+                    let terms = Terms {
+                        timeout,
+                        cancel: token,
+                        policy: &host.0.config.approval,
+                        approver: host.1.clone(),
+                        spill: &host.0.spill,
+                    };
+                    execute(&entry.tool, &*entry.runner, call, terms, sender).await
+                }
                 Err(error) => {
                     // Nobody has to listen.
                     let _ = sender.send(Event::Rejected {

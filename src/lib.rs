@@ -36,8 +36,9 @@ pub use error::{Error, ErrorKind};
 pub use host::{Host, Loaded, RunningCall};
 pub use registry::{Catalog, Entry};
 pub use tool::{
-    Block, Call, CallCtx, Event, Family, Level, Outcome, Problem, Progress, Runner, Severity,
-    Source, Stopped, Tier, Tool, Updates,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
+    Decision, Event, Family, Gate, Level, Outcome, Problem, Progress, Rule, Runner, Severity,
+    Source, Stance, Stopped, Tier, Tool, Updates,
 };
 
 /// What the `haft` program does with its arguments. For the binary only.

@@ -12,9 +12,10 @@ use std::time::Duration;
 use serde::de::{Deserializer, IgnoredAny};
 use serde::{Deserialize, de};
 
-use super::layers::{Written, WrittenLimits, WrittenPermissions, optional_duration};
+use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
 use super::{Permission, parse_duration, paths, yaml};
 use crate::error::{Error, ErrorKind};
+use crate::tool::{ApprovalMode, Rule};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -24,6 +25,7 @@ struct File {
     rename: Option<BTreeMap<String, String>>,
     disabled_extensions: Option<Vec<String>>,
     disabled_providers: Option<Vec<String>>,
+    approval: Option<FileApproval>,
     limits: Option<FileLimits>,
     permissions: Option<FilePermissions>,
     /// Kodelet's own block, accepted as it is so that its users can keep one file.
@@ -31,6 +33,17 @@ struct File {
     #[serde(rename = "custom_tools")]
     _custom_tools: Option<IgnoredAny>,
 }
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileApproval {
+    #[serde(deserialize_with = "approval_mode")]
+    mode: Option<ApprovalMode>,
+    tools: BTreeMap<String, FileRule>,
+}
+
+#[derive(Debug)]
+struct FileRule(Rule);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -42,6 +55,7 @@ struct FileLimits {
     #[serde(deserialize_with = "duration")]
     grace: Option<Duration>,
     heap_mb: Option<u32>,
+    spill_kb: Option<u32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -83,19 +97,31 @@ pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
     ))
 }
 
-/// The file that a trusted project brings, if it does. It cannot decide its own trust.
+/// The file that a trusted project brings, if it does. It decides neither its own trust nor
+/// what its tools may do unasked.
 pub(super) fn project(path: &Path, home: &Path) -> Result<Written, Error> {
     let Some(text) = read(path)? else {
         return Ok(Written::default());
     };
     let file = parse(path, &text)?;
-    if file.trust_project.is_some() {
-        let text = format!(
-            "{}: `trust_project` cannot stand in a project's file",
-            path.display()
-        );
-        return Err(Error::new(ErrorKind::Usage, text)
-            .with_hint("move it to ~/.config/haft/config.yaml, or use --trust-project"));
+    let for_the_user = [
+        (
+            "trust_project",
+            file.trust_project.is_some(),
+            "--trust-project",
+        ),
+        ("approval", file.approval.is_some(), "--approval-mode"),
+    ];
+    for (key, is_there, flag) in for_the_user {
+        if is_there {
+            let text = format!(
+                "{}: `{key}` cannot stand in a project's file",
+                path.display()
+            );
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(format!(
+                "move it to ~/.config/haft/config.yaml, or use {flag}"
+            )));
+        }
     }
     // `<project>/.haft/config.yaml` speaks of paths of the project.
     let base = path.parent().and_then(Path::parent).unwrap_or(path);
@@ -105,6 +131,7 @@ pub(super) fn project(path: &Path, home: &Path) -> Result<Written, Error> {
 fn written(file: File, base: &Path, home: &Path) -> Written {
     let tools = file.tools.unwrap_or_default();
     let limits = file.limits.unwrap_or_default();
+    let approval = file.approval.unwrap_or_default();
     let permissions = file.permissions.unwrap_or_default();
     Written {
         tools: tools
@@ -115,11 +142,18 @@ fn written(file: File, base: &Path, home: &Path) -> Written {
         rename: file.rename.unwrap_or_default(),
         disabled_extensions: file.disabled_extensions.unwrap_or_default(),
         disabled_providers: file.disabled_providers.unwrap_or_default(),
+        approval_mode: approval.mode,
+        approval_rules: approval
+            .tools
+            .into_iter()
+            .map(|(tool, FileRule(rule))| (tool, rule))
+            .collect(),
         limits: WrittenLimits {
             call_timeout: limits.call_timeout,
             load_timeout: limits.load_timeout,
             grace: limits.grace,
             heap_mb: limits.heap_mb,
+            spill_kb: limits.spill_kb,
         },
         permissions: WrittenPermissions {
             read: permissions.read,
@@ -198,6 +232,21 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|known| (strsim::jaro_winkler(word, known), *known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 > 0.8).then_some(best.1)
+}
+
+impl<'de> Deserialize<'de> for FileRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        layers::rule(&text).map(FileRule).map_err(de::Error::custom)
+    }
+}
+
+fn approval_mode<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ApprovalMode>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| layers::approval_mode(&text).map_err(de::Error::custom))
+        .transpose()
 }
 
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {

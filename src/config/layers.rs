@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use super::{
     Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, Permission, PermissionProfile,
+    SPILL_KB,
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
+use crate::tool::{ApprovalMode, Rule};
 
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -24,6 +26,8 @@ pub(super) struct Written {
     pub disabled_providers: Vec<String>,
     pub state_dir: Option<PathBuf>,
     pub cache_dir: Option<PathBuf>,
+    pub approval_mode: Option<ApprovalMode>,
+    pub approval_rules: BTreeMap<String, Rule>,
     pub limits: WrittenLimits,
     pub permissions: WrittenPermissions,
 }
@@ -35,6 +39,7 @@ pub(super) struct WrittenLimits {
     pub load_timeout: Option<Duration>,
     pub grace: Option<Duration>,
     pub heap_mb: Option<u32>,
+    pub spill_kb: Option<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -54,11 +59,13 @@ impl Written {
         Written {
             tools: flags.tools,
             built_in_tool_names: flags.built_in_tool_names,
+            approval_mode: flags.approval_mode,
             limits: WrittenLimits {
                 call_timeout: flags.call_timeout.map(Some),
                 load_timeout: flags.load_timeout,
                 grace: None,
                 heap_mb: flags.heap_mb,
+                spill_kb: flags.spill_kb,
             },
             ..Written::default()
         }
@@ -88,11 +95,13 @@ impl Written {
             disabled_providers: list("DISABLED_PROVIDERS", ','),
             state_dir: absolute("STATE_DIR"),
             cache_dir: absolute("CACHE_DIR"),
+            approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
             limits: WrittenLimits {
                 call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,
                 load_timeout: parsed("LOAD_TIMEOUT", text("LOAD_TIMEOUT"), parse_duration)?,
                 grace: parsed("GRACE", text("GRACE"), parse_duration)?,
                 heap_mb: parsed("HEAP_MB", text("HEAP_MB"), mebibytes)?,
+                spill_kb: parsed("SPILL_KB", text("SPILL_KB"), kibibytes)?,
             },
             ..Written::default()
         })
@@ -113,11 +122,17 @@ impl Written {
         self.state_dir = self.state_dir.take().or(lower.state_dir);
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
 
+        self.approval_mode = self.approval_mode.or(lower.approval_mode);
+        for (tool, rule) in lower.approval_rules {
+            self.approval_rules.entry(tool).or_insert(rule);
+        }
+
         let (limits, low) = (&mut self.limits, lower.limits);
         limits.call_timeout = limits.call_timeout.or(low.call_timeout);
         limits.load_timeout = limits.load_timeout.or(low.load_timeout);
         limits.grace = limits.grace.or(low.grace);
         limits.heap_mb = limits.heap_mb.or(low.heap_mb);
+        limits.spill_kb = limits.spill_kb.or(low.spill_kb);
 
         let (own, low) = (&mut self.permissions, lower.permissions);
         own.read = own.read.take().or(low.read);
@@ -145,6 +160,7 @@ impl WrittenLimits {
             load_timeout: self.load_timeout.unwrap_or(LOAD_TIMEOUT),
             grace: self.grace.unwrap_or(GRACE),
             heap_mb,
+            spill_kb: self.spill_kb.unwrap_or(SPILL_KB),
         })
     }
 }
@@ -192,6 +208,24 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
         "0" | "false" | "no" | "off" => Ok(false),
         _ => Err(format!("`{text}` is neither true nor false")),
     }
+}
+
+/// The mode of that name.
+pub(super) fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
+    ApprovalMode::from_name(text).ok_or_else(|| {
+        let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
+        format!("`{text}` is no approval mode: {names}")
+    })
+}
+
+/// The rule of that name.
+pub(super) fn rule(text: &str) -> Result<Rule, String> {
+    Rule::from_name(text).ok_or_else(|| format!("`{text}` is neither allow nor deny nor prompt"))
+}
+
+fn kibibytes(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    number.map_err(|_| format!("`{text}` is not a whole number of KiB"))
 }
 
 fn mebibytes(text: &str) -> Result<u32, String> {

@@ -1,13 +1,14 @@
 //! Everything haft can be told, resolved once into a [`Config`] without gaps.
 //!
 //! High to low: flags, `HAFT_*` variables, `./.haft/config.yaml` (trusted projects only),
-//! `~/.config/haft/config.yaml`, defaults. Every default of the program is in this file.
+//! `~/.config/haft/config.yaml`, what oh-my-pi's own settings say of approval, defaults. Every default of the program is in this file.
 //! No module below reads a flag, a variable or a configuration file of ours.
 
 mod duration;
 mod env;
 mod file;
 mod layers;
+mod omp;
 pub(crate) mod paths;
 mod permissions;
 mod roots;
@@ -23,6 +24,7 @@ pub use permissions::{Permission, PermissionProfile};
 pub use roots::Roots;
 
 use crate::error::{Error, ErrorKind};
+use crate::tool::{ApprovalMode, ApprovalPolicy};
 use layers::Written;
 
 /// How long a tool file may take to load. A cold import of a big npm tree needs seconds;
@@ -39,6 +41,10 @@ const HEAP_MB: u32 = 512;
 
 /// The least heap that boots the runtime and one zod module.
 const LEAST_HEAP_MB: u32 = 32;
+
+/// Text of a result beyond this goes to a file, in KiB: about 12,000 tokens, which no model wants
+/// without having asked.
+const SPILL_KB: u32 = 50;
 
 /// A home for accounts that have none; Debian gives them the same. Nothing is found there.
 const NO_HOME: &str = "/nonexistent";
@@ -62,6 +68,10 @@ pub struct Flags {
     pub load_timeout: Option<Duration>,
     /// JavaScript memory of one isolate, in MiB.
     pub heap_mb: Option<u32>,
+    /// What happens to calls of tools that the user has no rule for.
+    pub approval_mode: Option<ApprovalMode>,
+    /// Text of a result beyond so many KiB goes to a file; 0: never.
+    pub spill_kb: Option<u32>,
 }
 
 /// What haft goes by: complete, nothing is looked up later.
@@ -89,6 +99,8 @@ pub struct Config {
     pub disabled_extensions: Vec<String>,
     /// Ids of providers that are not to be asked.
     pub disabled_providers: Vec<String>,
+    /// Which calls run, are refused, or are asked about.
+    pub approval: ApprovalPolicy,
     /// Bounds in time and memory.
     pub limits: Limits,
     /// What tools may touch.
@@ -106,6 +118,8 @@ pub struct Limits {
     pub grace: Duration,
     /// JavaScript memory of one isolate, in MiB.
     pub heap_mb: u32,
+    /// Text of a result beyond so many KiB goes to a file; 0: never.
+    pub spill_kb: u32,
 }
 
 impl Default for Limits {
@@ -116,6 +130,7 @@ impl Default for Limits {
             load_timeout: LOAD_TIMEOUT,
             grace: GRACE,
             heap_mb: HEAP_MB,
+            spill_kb: SPILL_KB,
         }
     }
 }
@@ -154,14 +169,15 @@ impl Config {
             Written::default()
         };
 
+        let roots = Roots::locate(env, &home, &cwd, config_home);
         let mut written = Written::from_flags(flags);
-        for lower in [from_env, project_file, user_file] {
+        for lower in [from_env, project_file, user_file, omp::user(&roots)] {
             written.fill_from(lower);
         }
         let state_home = base_directory(&env.xdg_state_home, &home, ".local/state");
         let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
         Ok(Config {
-            roots: Roots::locate(env, &home, &cwd, config_home),
+            roots,
             state_dir: written.state_dir.unwrap_or_else(|| state_home.join("haft")),
             cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
             configured_paths: written.tools,
@@ -170,6 +186,10 @@ impl Config {
             rename: written.rename,
             disabled_extensions: written.disabled_extensions,
             disabled_providers: written.disabled_providers,
+            approval: ApprovalPolicy {
+                mode: written.approval_mode.unwrap_or_default(),
+                tools: written.approval_rules,
+            },
             limits: written.limits.resolve()?,
             permissions: written.permissions.resolve(),
             cwd,

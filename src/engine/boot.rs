@@ -29,6 +29,9 @@ pub(super) struct Booted {
 pub(super) struct Functions {
     pub(super) load: v8::Global<v8::Function>,
     pub(super) invoke: v8::Global<v8::Function>,
+    pub(super) prepare: v8::Global<v8::Function>,
+    pub(super) start_prepared: v8::Global<v8::Function>,
+    pub(super) forget: v8::Global<v8::Function>,
     pub(super) check: v8::Global<v8::Function>,
     pub(super) describe: v8::Global<v8::Function>,
     pub(super) cancel: v8::Global<v8::Function>,
@@ -191,6 +194,9 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
     Ok(Functions {
         load: take("load")?,
         invoke: take("invoke")?,
+        prepare: take("prepare")?,
+        start_prepared: take("startPrepared")?,
+        forget: take("forget")?,
         check: take("check")?,
         describe: take("describe")?,
         cancel: take("cancel")?,

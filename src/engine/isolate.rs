@@ -59,6 +59,21 @@ pub enum Ask {
         call_id: String,
         arguments: String,
     },
+    /// Check arguments and say what the tool thinks of the call; it waits for `Start` or `Forget`.
+    Prepare {
+        id: u32,
+        module: u32,
+        tool: u32,
+        arguments: String,
+    },
+    /// Start the call that the request `prepared` prepared.
+    Start {
+        id: u32,
+        prepared: u32,
+        call_id: String,
+    },
+    /// Drop it.
+    Forget { prepared: u32 },
     /// Check arguments.
     Check {
         id: u32,

@@ -7,6 +7,7 @@
 
 mod boot;
 mod extension;
+mod gated;
 mod isolate;
 mod link;
 mod loader;
@@ -29,6 +30,7 @@ pub use extension::LogLevel;
 use isolate::Isolate;
 pub use isolate::{Answer, Ask, Lost};
 
+use crate::error::Error;
 use crate::tool::{CallCtx, Stopped};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module.
@@ -119,6 +121,10 @@ pub enum Ended {
     Result(String, Option<Stopped>),
     /// The arguments do not fit; the text says why.
     Refused(String),
+    /// It may not start; the error says who refused.
+    Denied(Error),
+    /// It was told to stop before it started.
+    NotStarted(Stopped),
     /// It did not end although it was told to, and was left behind or killed.
     Killed(Stopped),
     /// It could not be run, or its isolate was lost under it.
@@ -209,11 +215,34 @@ impl Module {
         arguments: &RawValue,
         ctx: &CallCtx,
     ) -> Ended {
+        if ctx.cancel.is_cancelled() {
+            return Ended::NotStarted(ctx.stop_reason());
+        }
         let isolate = match self.ready_isolate().await {
             Ok(isolate) => isolate,
             Err(lost) => return Ended::Lost(lost),
         };
-        let mut asked = isolate.ask(
+        match &ctx.gate {
+            Some(gate) => {
+                self.invoke_behind(&**gate, &isolate, index, call_id, arguments, ctx)
+                    .await
+            }
+            None => {
+                self.invoke_in(&isolate, index, call_id, arguments, ctx)
+                    .await
+            }
+        }
+    }
+
+    async fn invoke_in(
+        &self,
+        isolate: &Arc<Isolate>,
+        index: u32,
+        call_id: &str,
+        arguments: &RawValue,
+        ctx: &CallCtx,
+    ) -> Ended {
+        let asked = isolate.ask(
             |id| Ask::Invoke {
                 id,
                 module: self.id,
@@ -223,12 +252,22 @@ impl Module {
             },
             Some(ctx.updates.clone()),
         );
+        self.follow(isolate, asked, ctx).await
+    }
+
+    /// Waits for the end of a call that has been asked for, or makes it end.
+    async fn follow(
+        &self,
+        isolate: &Arc<Isolate>,
+        mut asked: isolate::Asked,
+        ctx: &CallCtx,
+    ) -> Ended {
         tokio::select! {
             biased;
             answer = &mut asked.answer => ended(answer, None),
             () = ctx.cancel.cancelled() => {
                 let why = ctx.stop_reason();
-                self.stop(&isolate, asked, why).await
+                self.stop(isolate, asked, why).await
             }
         }
     }
@@ -369,7 +408,7 @@ fn ended(
 }
 
 /// The text that `signal.reason` holds; the first is the original program's (spec omp 8).
-fn abort_reason(why: Stopped) -> &'static str {
+pub(crate) fn abort_reason(why: Stopped) -> &'static str {
     match why {
         Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
         Stopped::Deadline => "The call timed out",

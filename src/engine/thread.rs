@@ -174,6 +174,31 @@ impl Life<'_> {
                     Arg::Text(arguments),
                 ],
             ),
+            Ask::Prepare {
+                id,
+                module,
+                tool,
+                arguments,
+            } => self.call(
+                &functions.prepare.clone(),
+                &[
+                    Arg::Number(*id),
+                    Arg::Number(*module),
+                    Arg::Number(*tool),
+                    Arg::Text(arguments),
+                ],
+            ),
+            Ask::Start {
+                id,
+                prepared,
+                call_id,
+            } => self.call(
+                &functions.start_prepared.clone(),
+                &[Arg::Number(*id), Arg::Number(*prepared), Arg::Text(call_id)],
+            ),
+            Ask::Forget { prepared } => {
+                self.call(&functions.forget.clone(), &[Arg::Number(*prepared)]);
+            }
             Ask::Check {
                 id,
                 module,
@@ -248,10 +273,12 @@ impl Ask {
         match self {
             Ask::Load { id, .. }
             | Ask::Invoke { id, .. }
+            | Ask::Prepare { id, .. }
+            | Ask::Start { id, .. }
             | Ask::Check { id, .. }
             | Ask::Describe { id, .. }
             | Ask::Session { id, .. } => Some(*id),
-            Ask::Cancel { .. } => None,
+            Ask::Cancel { .. } | Ask::Forget { .. } => None,
         }
     }
 }

@@ -3,12 +3,16 @@
 //! Nothing here does I/O, starts anything or knows a family. Every other room
 //! speaks in these types, so a field added here is seen by all surfaces at once.
 
+mod approval;
 mod call;
 mod found;
 mod problem;
 mod runner;
 
+pub use approval::{
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
+};
 pub use call::{Block, Call, Event, Outcome, Stopped};
 pub use found::{Family, Level, Source, Tier, Tool};
 pub use problem::{Problem, Severity};
-pub use runner::{CallCtx, Progress, Runner, Updates};
+pub use runner::{CallCtx, Gate, Progress, Runner, Updates};

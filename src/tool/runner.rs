@@ -1,5 +1,6 @@
 //! The one interface between calling a tool and being one.
 
+use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
@@ -7,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Call, Outcome, Stopped};
+use super::{Approval, Call, Outcome, Stance, Stopped};
 use crate::error::Error;
 
 /// Runs one tool. Every family has its own; whoever calls it sees only this.
@@ -19,7 +20,8 @@ pub trait Runner: Send + Sync {
     /// [`ErrorKind::BadArguments`](crate::ErrorKind) with every problem in its text.
     async fn check(&self, call: &Call) -> Result<(), Error>;
 
-    /// Runs the tool to its end. Checks the arguments first: nothing starts on bad ones.
+    /// Runs the tool to its end. Checks the arguments first: nothing starts on bad ones, and where
+    /// `ctx.gate` is set nothing starts before it lets the call pass.
     ///
     /// Returns soon after `ctx.cancel` fires, within the family's grace period,
     /// whatever the tool does.
@@ -32,6 +34,21 @@ pub trait Runner: Send + Sync {
     async fn current_description(&self) -> Option<String> {
         None
     }
+
+    /// When the tool's own stance on approval is known.
+    fn approval(&self) -> Approval<'_> {
+        Approval::ByTier
+    }
+}
+
+/// Stands between the check of the arguments and the start of a tool.
+#[async_trait]
+pub trait Gate: Debug + Send + Sync {
+    /// Waits until it is decided whether the call may start. Dropped when the call is cancelled.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`](crate::ErrorKind) with the text for the model.
+    async fn pass(&self, stance: Stance) -> Result<(), Error>;
 }
 
 /// What a running call is given besides its arguments.
@@ -41,6 +58,8 @@ pub struct CallCtx {
     pub cancel: CancellationToken,
     /// Where its progress goes.
     pub updates: Updates,
+    /// What decides whether the call may start; `None`: that is decided, it may.
+    pub gate: Option<Arc<dyn Gate>>,
     reason: Arc<OnceLock<Stopped>>,
 }
 
@@ -50,8 +69,15 @@ impl CallCtx {
         CallCtx {
             cancel,
             updates,
+            gate: None,
             reason: Arc::default(),
         }
+    }
+
+    /// The same context with a gate before the start.
+    pub fn behind(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gate = Some(gate);
+        self
     }
 
     /// Makes the call end. The first reason counts.
@@ -74,6 +100,10 @@ pub struct Updates(mpsc::UnboundedSender<Progress>);
 /// What a runner reports while a call goes on.
 #[derive(Debug)]
 pub enum Progress {
+    /// Somebody is asked whether the tool may start.
+    Asking,
+    /// They have answered.
+    Answered,
     /// The arguments are accepted and the tool runs.
     Started,
     /// A partial result: the JSON text of `{content, details, isError?}`.

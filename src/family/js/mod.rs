@@ -17,7 +17,7 @@ use super::Loaded;
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{Access, Engine, EngineOptions, LoadFailure, Module};
-use crate::tool::{Problem, Tier, Tool};
+use crate::tool::{Problem, Stance, Tier, Tool};
 use runner::JsRunner;
 
 /// The engine for the modules of one host.
@@ -133,7 +133,8 @@ struct Described {
     label: Option<String>,
     description: String,
     input_schema: Value,
-    approval: Option<Tier>,
+    /// Nothing where it depends on the call.
+    approval: Option<Stance>,
     hidden: bool,
     strict: Option<bool>,
     /// The author gave a getter: ask again before telling anyone.
@@ -154,8 +155,8 @@ impl Described {
             description: self.description,
             input_schema: self.input_schema,
             output_schema: None,
-            // A tool that says nothing may do anything (spec omp 10).
-            approval: self.approval.unwrap_or(Tier::Exec),
+            // A tool of which nothing is known beforehand may do anything (spec omp 10).
+            approval: self.approval.map_or(Tier::Exec, |stance| stance.tier),
             hidden: self.hidden,
             strict: self.strict,
             trusted: true,

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Described;
-use crate::engine::{Ended, Lost, Module};
+use crate::engine::{Ended, Lost, Module, abort_reason};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Block, Call, CallCtx, Outcome, Runner, Stopped};
+use crate::tool::{Approval, Block, Call, CallCtx, Outcome, Runner, Stance, Stopped};
 
 /// Runs the tool at `index` of `module`.
 pub(super) struct JsRunner {
@@ -17,6 +17,8 @@ pub(super) struct JsRunner {
     index: u32,
     name: String,
     has_live_description: bool,
+    /// What the tool says about approval of any call; `None` if that depends on the call.
+    stance: Option<Stance>,
 }
 
 impl JsRunner {
@@ -26,6 +28,7 @@ impl JsRunner {
             index: described.index,
             name: described.name.clone(),
             has_live_description: described.has_live_description,
+            stance: described.approval.clone(),
         }
     }
 
@@ -64,10 +67,18 @@ impl Runner for JsRunner {
             Ended::Result(..) => Ok(()),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
             Ended::Lost(lost) => Err(self.lost(lost)),
-            Ended::Killed(why) => Err(Error::new(
+            Ended::Denied(error) => Err(error),
+            Ended::NotStarted(why) | Ended::Killed(why) => Err(Error::new(
                 ErrorKind::Stopped(why),
                 format!("checking the arguments of `{}` was stopped", self.name),
             )),
+        }
+    }
+
+    fn approval(&self) -> Approval<'_> {
+        match &self.stance {
+            Some(stance) => Approval::Fixed(stance),
+            None => Approval::PerCall,
         }
     }
 
@@ -88,9 +99,21 @@ impl Runner for JsRunner {
         match ended {
             Ended::Result(text, stopped) => read_result(&text, duration, stopped),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
+            Ended::Denied(error) => Err(error),
+            Ended::NotStarted(why) => Ok(not_started(why)),
             Ended::Killed(why) => Ok(self.killed(why, duration)),
             Ended::Lost(lost) => Err(self.lost(lost)),
         }
+    }
+}
+
+/// The text is the original's (spec omp 8).
+fn not_started(why: Stopped) -> Outcome {
+    let reason = abort_reason(why);
+    let text = format!("Tool was not executed because the run was aborted: {reason}.");
+    Outcome {
+        stopped: Some(why),
+        ..Outcome::failure(text, Duration::ZERO)
     }
 }
 

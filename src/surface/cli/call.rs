@@ -4,21 +4,23 @@
 //! meanwhile goes to standard error, unless `--events` wants it as data.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::ask::Terminal;
 use super::call_input::Input;
-use super::exit::{Answer, Failure, code_of, say};
+use super::exit::{Answer, Failure, REFUSED, code_of, say};
 use super::progress::Progress;
 use super::session::Session;
-use crate::config::parse_duration;
+use crate::config::{Flags, parse_duration};
 use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::render;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Call, Event, Outcome, Stopped};
+use crate::tool::{ApprovalMode, Call, Event, Outcome, Stopped};
 
 /// There is one call in the life of the program.
 const CALL_ID: &str = "call-1";
@@ -37,6 +39,7 @@ Examples:
   haft call greet '{\"name\": \"Ada\"}'
   jq -n '{name: \"Ada\"}' | haft call greet -
   haft call build --timeout 2m --json | jq .content
+  haft call deploy --approval-mode always-ask
 
 Exit codes:
   0 result    1 the tool reported an error    2 usage or bad arguments
@@ -64,6 +67,18 @@ pub(super) struct Args {
     /// Stop the call after this time (`500ms`, `30s`, `2m`)
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<Duration>,
+
+    /// Which calls run without a question: always-ask, write, yolo
+    #[arg(long, value_name = "MODE", value_parser = approval_mode)]
+    approval_mode: Option<ApprovalMode>,
+
+    /// Ask nothing: the same as `--approval-mode yolo`
+    #[arg(long, visible_alias = "yolo", conflicts_with = "approval_mode")]
+    auto_approve: bool,
+
+    /// Print the whole text, however long it is
+    #[arg(long)]
+    full: bool,
 }
 
 #[derive(Serialize)]
@@ -98,6 +113,16 @@ impl Args {
         }
     }
 
+    /// The global flags and what this command adds to them.
+    pub(super) fn over(&self, flags: Flags) -> Flags {
+        let mode = self.auto_approve.then_some(ApprovalMode::Yolo);
+        Flags {
+            approval_mode: mode.or(self.approval_mode),
+            spill_kb: self.full.then_some(0),
+            ..flags
+        }
+    }
+
     /// The arguments as given.
     pub(super) fn input(&self) -> Result<Input, Error> {
         Input::read(self.arguments.as_deref(), &self.pairs)
@@ -117,12 +142,24 @@ impl Args {
             true => Progress::Silent,
             false => Progress::for_call(&self.name, lines),
         };
-        let running = session.host.call(call, self.timeout);
+        let terminal = Terminal::new(progress.spinner(), session.err);
+        let host = session.host.asking(Arc::new(terminal));
+        let running = host.call(call, self.timeout);
         let ended = self.follow(running, &mut progress, session).await;
         progress.end();
-        let outcome = ended?;
-        self.print(&outcome, session)?;
-        Ok(code_of(&outcome))
+        match ended {
+            Ok(outcome) => {
+                self.print(&outcome, session, "reported an error")?;
+                Ok(code_of(&outcome))
+            }
+            // A refusal is what a model would be given: a result.
+            Err(Failure::Haft(error)) if error.kind() == ErrorKind::Denied => {
+                let outcome = Outcome::failure(error.message(), Duration::ZERO);
+                self.print(&outcome, session, "was refused")?;
+                Ok(REFUSED)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Follows a call to its end. Ctrl-C once asks it to stop, twice does not wait for it.
@@ -202,7 +239,13 @@ impl Args {
         Ok(())
     }
 
-    fn print(&self, outcome: &Outcome, session: &mut Session<'_>) -> Result<(), Failure> {
+    /// Prints a result; a failure is named by what it did (`failed`).
+    fn print(
+        &self,
+        outcome: &Outcome,
+        session: &mut Session<'_>,
+        failed: &str,
+    ) -> Result<(), Failure> {
         let view = OutcomeView::from(outcome);
         if self.events {
             self.line(session, "result", view)?;
@@ -214,7 +257,7 @@ impl Args {
         session.out.flush()?;
         let message = match outcome.stopped {
             Some(why) => render::outcome::stopped(&self.name, why, outcome.duration),
-            None if outcome.is_error => format!("`{}` reported an error", self.name),
+            None if outcome.is_error => format!("`{}` {failed}", self.name),
             None => return Ok(()),
         };
         let mut lines = format!("{}: {message}\n", session.err.error("error"));
@@ -225,6 +268,11 @@ impl Args {
         say(&lines);
         Ok(())
     }
+}
+
+fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
+    let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
+    ApprovalMode::from_name(text).ok_or_else(|| format!("it is one of {names}"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {

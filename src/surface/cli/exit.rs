@@ -19,7 +19,7 @@ pub(super) const SUCCESS: u8 = 0;
 pub(super) const FAILURE: u8 = 1;
 pub(super) const USAGE: u8 = 2;
 const NO_SUCH_TOOL: u8 = 3;
-const REFUSED: u8 = 4;
+pub(super) const REFUSED: u8 = 4;
 const TIMED_OUT: u8 = 124;
 const CANCELLED: u8 = 130;
 

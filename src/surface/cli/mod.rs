@@ -6,6 +6,7 @@
 mod flags;
 mod usage;
 
+mod ask;
 mod call;
 mod call_input;
 mod call_pairs;
@@ -126,7 +127,8 @@ impl Command {
             Command::Call(c) => {
                 // Before the session: a wrong argument starts nothing.
                 let input = c.args.input()?;
-                Session::run(globals, out, async |s| c.args.run(input, s).await).await
+                let flags = c.args.over(globals.flags());
+                Session::with(flags, out, async |s| c.args.run(input, s).await).await
             }
             Command::Rpc(_) => rpc::run(globals, out).await,
             Command::Completions(args) => args.run(out),

@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// How a call shows that it is alive.
 pub(super) enum Progress {
     /// One changing line.
-    Spinner(ProgressBar),
+    Spinner(Spinner),
     /// A line for each update that says something new.
     Lines {
         /// The newest line.
@@ -29,11 +29,28 @@ pub(super) enum Progress {
     Silent,
 }
 
+/// One changing line on a terminal; clones are the same line.
+#[derive(Clone)]
+pub(super) struct Spinner(ProgressBar);
+
+impl Spinner {
+    /// Gives the line to somebody else.
+    pub(super) fn rest(&self) {
+        self.0.finish_and_clear();
+    }
+
+    /// Takes it back, with the time from here.
+    pub(super) fn go_on(&self) {
+        self.0.reset();
+        self.0.enable_steady_tick(TICK);
+    }
+}
+
 impl Progress {
     /// For a call to `tool`; `lines` allows a line for each update where no terminal is.
     pub(super) fn for_call(tool: &str, lines: bool) -> Self {
         if io::stderr().is_terminal() {
-            Progress::Spinner(spinner(text::first_line(tool)))
+            Progress::Spinner(Spinner(spinner(text::first_line(tool))))
         } else if lines {
             Progress::Lines {
                 last: String::new(),
@@ -46,7 +63,7 @@ impl Progress {
     /// Shows the newest update.
     pub(super) fn update(&mut self, update: &str) {
         match self {
-            Progress::Spinner(bar) => bar.set_message(text::last_line(update)),
+            Progress::Spinner(Spinner(bar)) => bar.set_message(text::last_line(update)),
             Progress::Lines { last } => {
                 let line = text::first_line(update);
                 if line != *last {
@@ -61,14 +78,22 @@ impl Progress {
     /// Says something that stays.
     pub(super) fn note(&self, line: &str) {
         match self {
-            Progress::Spinner(bar) => bar.suspend(|| say(line)),
+            Progress::Spinner(Spinner(bar)) => bar.suspend(|| say(line)),
             Progress::Lines { .. } | Progress::Silent => say(line),
+        }
+    }
+
+    /// The line, where there is one.
+    pub(super) fn spinner(&self) -> Option<Spinner> {
+        match self {
+            Progress::Spinner(spinner) => Some(spinner.clone()),
+            Progress::Lines { .. } | Progress::Silent => None,
         }
     }
 
     /// Leaves the terminal as it was.
     pub(super) fn end(&self) {
-        if let Progress::Spinner(bar) = self {
+        if let Progress::Spinner(Spinner(bar)) = self {
             bar.finish_and_clear();
         }
     }

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::exit::{Failure, say};
 use super::flags::Globals;
 use super::progress;
+use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
@@ -45,7 +46,16 @@ impl<'a> Session<'a> {
         out: &'a mut Out,
         work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
     ) -> Result<u8, Failure> {
-        let config = globals.config()?;
+        Session::with(globals.flags(), out, work).await
+    }
+
+    /// The same for a command that has more to say about the configuration.
+    pub(super) async fn with(
+        flags: Flags,
+        out: &'a mut Out,
+        work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
+    ) -> Result<u8, Failure> {
+        let config = Config::resolve(flags)?;
         // No tool may read what was meant for haft; a call's own `-` has been read by now.
         drop(stdin::claim()?);
         let mut session = Session {

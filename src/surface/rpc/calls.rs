@@ -1,7 +1,7 @@
 //! `tools/call` and `tools/cancel`: the calls that run, each under its id.
 //!
-//! A call that was refused for its arguments or its name is a result with `isError`,
-//! because the model must read it; that haft could not run the tool is an error.
+//! A call that was refused for its arguments or its name, by the policy or by the user is a result
+//! with `isError`, because the model must read it; that haft could not run the tool is an error.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -159,6 +159,7 @@ fn answer(ended: Result<Outcome, Error>) -> Answer {
         Ok(outcome) => outcome,
         Err(error) => match error.kind() {
             ErrorKind::BadArguments | ErrorKind::NoSuchTool => refusal(error.message()),
+            ErrorKind::Denied => Outcome::failure(error.message(), Duration::ZERO),
             _ => return Err(error.into()),
         },
     };

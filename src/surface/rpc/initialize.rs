@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::fault::Fault;
 use crate::config::{Config, Flags};
 use crate::surface::wire;
+use crate::tool::ApprovalMode;
 
 /// The version of this protocol; it grows when a client could break.
 const PROTOCOL: u32 = 1;
@@ -24,6 +25,17 @@ pub(super) struct Initialize {
     built_in_tool_names: Option<Vec<String>>,
     configured_paths: Option<Vec<String>>,
     limits: Option<Limits>,
+    approval_mode: Option<String>,
+    #[serde(default)]
+    capabilities: Capabilities,
+}
+
+/// What the peer can do for us.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Capabilities {
+    /// It answers `approval/ask`.
+    pub(super) approval: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -32,6 +44,7 @@ struct Limits {
     call_timeout_ms: Option<u64>,
     load_timeout_ms: Option<u64>,
     heap_mb: Option<u32>,
+    spill_kb: Option<u32>,
 }
 
 /// The result.
@@ -44,11 +57,17 @@ pub(super) struct Initialized<'a> {
 }
 
 impl Initialize {
+    /// What the peer can do for us.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
     /// The flags of the command line with the peer's wishes over them.
     pub(super) fn over(self, flags: Flags) -> Result<Flags, Fault> {
         let limits = self.limits.unwrap_or_default();
         let call_timeout = millis("callTimeoutMs", limits.call_timeout_ms)?;
         let load_timeout = millis("loadTimeoutMs", limits.load_timeout_ms)?;
+        let approval_mode = approval_mode(self.approval_mode.as_deref())?;
         let paths = self.configured_paths.unwrap_or_default();
         Ok(Flags {
             cwd: self.cwd.or(flags.cwd),
@@ -57,6 +76,8 @@ impl Initialize {
             call_timeout: call_timeout.or(flags.call_timeout),
             load_timeout: load_timeout.or(flags.load_timeout),
             heap_mb: limits.heap_mb.or(flags.heap_mb),
+            approval_mode: approval_mode.or(flags.approval_mode),
+            spill_kb: limits.spill_kb.or(flags.spill_kb),
             ..flags
         })
     }
@@ -70,6 +91,19 @@ impl<'a> Initialized<'a> {
             protocol: PROTOCOL,
             cwd: wire::path(&config.cwd),
         }
+    }
+}
+
+fn approval_mode(given: Option<&str>) -> Result<Option<ApprovalMode>, Fault> {
+    let Some(name) = given else {
+        return Ok(None);
+    };
+    let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
+    match ApprovalMode::from_name(name) {
+        Some(mode) => Ok(Some(mode)),
+        None => Err(Fault::invalid_params(format!(
+            "`approvalMode` is one of {names}"
+        ))),
     }
 }
 

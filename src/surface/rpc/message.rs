@@ -24,8 +24,8 @@ pub(super) enum Message {
 /// One message of a line.
 pub(super) enum Item {
     Request(Request),
-    /// An answer. We ask nothing, so it is none of ours.
-    Reply,
+    /// An answer to a question of ours.
+    Reply(Reply),
     /// Not a request, from whoever can be told.
     Bad(Option<Id>, Fault),
 }
@@ -35,6 +35,22 @@ pub(super) struct Request {
     pub(super) id: Option<Id>,
     pub(super) method: String,
     pub(super) params: Option<Box<RawValue>>,
+}
+
+/// What the peer says to a question of ours.
+pub(super) struct Reply {
+    pub(super) id: Option<Id>,
+    /// `None`: it answered with an error.
+    pub(super) result: Option<Box<RawValue>>,
+}
+
+/// A question of ours.
+#[derive(Serialize)]
+pub(super) struct Question<'a, P> {
+    jsonrpc: &'static str,
+    id: &'a str,
+    method: &'static str,
+    params: P,
 }
 
 /// The answer to a request.
@@ -85,6 +101,17 @@ impl Response {
             id,
             result,
             error,
+        }
+    }
+}
+
+impl<'a, P> Question<'a, P> {
+    pub(super) fn new(id: &'a str, method: &'static str, params: P) -> Self {
+        Question {
+            jsonrpc: "2.0",
+            id,
+            method,
+            params,
         }
     }
 }
@@ -140,7 +167,10 @@ fn item(json: &RawValue) -> Item {
     }
     let Some(method) = envelope.method else {
         if envelope.result.is_some() || envelope.error.is_some() {
-            return Item::Reply;
+            return Item::Reply(Reply {
+                id,
+                result: envelope.result.map(ToOwned::to_owned),
+            });
         }
         return Item::Bad(id, Fault::invalid_request("there is no `method`"));
     };

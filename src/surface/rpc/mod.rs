@@ -11,6 +11,7 @@ mod payload;
 mod reader;
 mod writer;
 
+mod approval;
 mod calls;
 mod initialize;
 mod loaded;
@@ -62,7 +63,10 @@ pub(crate) async fn serve(flags: Flags, out: File) -> io::Result<u8> {
             line = lines.recv(), if finishing.is_none() => match line {
                 Some(line) => take(line, &mut service, &mut tasks, &writer),
                 // No more requests, but somebody may still read the answers.
-                None => finishing = Some(Instant::now() + FINISHING),
+                None => {
+                    service.no_more_replies();
+                    finishing = Some(Instant::now() + FINISHING);
+                }
             },
             Some(_) = tasks.join_next() => {}
             () = time_is_up => break,
@@ -132,7 +136,10 @@ impl Running {
 fn begin(item: Item, service: &mut Service) -> Begun {
     let request = match item {
         Item::Request(request) => request,
-        Item::Reply => return Begun::Silent,
+        Item::Reply(reply) => {
+            service.take_reply(&reply);
+            return Begun::Silent;
+        }
         Item::Bad(id, fault) => return Begun::Answered(Response::new(id, Err(fault))),
     };
     let id = request.id.clone();

@@ -8,17 +8,19 @@ use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures::FutureExt;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::approval::Questions;
 use super::calls::Calls;
 use super::fault::Fault;
 use super::initialize::{Initialize, Initialized};
 use super::loaded::LoadedView;
-use super::message::{Id, Request};
+use super::message::{Id, Reply, Request};
 use super::payload::{Answer, empty, json, null, read};
 use super::writer::Writer;
 use crate::config::{Config, Flags};
@@ -54,6 +56,7 @@ pub(super) struct Service {
     flags: Flags,
     host: Option<Host>,
     calls: Calls,
+    questions: Arc<Questions>,
     writer: Writer,
     /// Ends when the last session event so far has been delivered.
     last_event: oneshot::Receiver<()>,
@@ -92,6 +95,7 @@ impl Service {
             flags,
             host: None,
             calls: Calls::default(),
+            questions: Arc::new(Questions::new(writer.clone())),
             writer,
             last_event: oneshot::channel().1,
             ending: false,
@@ -122,6 +126,16 @@ impl Service {
             other => Err(Fault::no_method(other, nearest(other))),
         };
         begun.unwrap_or_else(|fault| Work::Done(Err(fault)))
+    }
+
+    /// Hands the peer's answer to whoever asked.
+    pub(super) fn take_reply(&self, reply: &Reply) {
+        self.questions.take(reply);
+    }
+
+    /// Nobody will answer any more.
+    pub(super) fn no_more_replies(&self) {
+        self.questions.close();
     }
 
     /// Whether the peer has asked for the end.
@@ -158,8 +172,13 @@ impl Service {
             return Err(Fault::already_initialized());
         }
         let asked: Initialize = read("initialize", params)?;
+        let capabilities = asked.capabilities();
         let config = Config::resolve(asked.over(self.flags.clone())?)?;
-        let host = self.host.insert(Host::new(config));
+        let mut host = Host::new(config);
+        if capabilities.approval {
+            host = host.asking(self.questions.clone());
+        }
+        let host = self.host.insert(host);
         json(&Initialized::new(host.config()))
     }
 

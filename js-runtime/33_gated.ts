@@ -1,0 +1,58 @@
+// A call that may need approval: everything up to the start, then a pause, then the start.
+//
+// Rust calls `prepareCall`, decides with the stance that it is answered, and calls `startCall` or
+// `forgetCall`. The arguments are checked once, and nothing of the tool but its own `approval` and
+// `formatApprovalDetails` has run when the user is asked.
+
+import { captured, onBehalfOf, reply, ReplyKind, type RunningCall } from "ext:haft/00_state.ts";
+import { stanceOn } from "ext:haft/17_approval.ts";
+import { messageOf, type LoadedTool } from "ext:haft/30_load.ts";
+import { execute, findTool, LOST, prepare, type Prepared, running } from "ext:haft/31_call.ts";
+
+/** The calls that wait, by the number of the request that prepared them. */
+const waiting = new Map<number, { tool: LoadedTool; prepared: Prepared }>();
+
+/** Checks the arguments and answers with the tool's stance on this call. */
+export function prepareCall(
+  id: number,
+  moduleId: number,
+  toolIndex: number,
+  argumentsText: string,
+): void {
+  const tool = findTool(moduleId, toolIndex);
+  if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
+  const pause = (prepared: Prepared) => {
+    if (!prepared.ok) return reply(id, ReplyKind.Refused, prepared.text);
+    const stance = onBehalfOf(deliberation(id, tool), () =>
+      stanceOn(tool.authored, prepared.args),
+    );
+    waiting.set(id, { tool, prepared });
+    reply(id, ReplyKind.Done, captured.jsonStringify(stance));
+  };
+  const broken = (error: unknown) => reply(id, ReplyKind.Refused, messageOf(error));
+  try {
+    const prepared = prepare(tool, argumentsText);
+    if (prepared instanceof Promise) captured.then(prepared, pause, broken);
+    else pause(prepared);
+  } catch (error) {
+    broken(error);
+  }
+}
+
+/** Starts the call that the request `preparedId` prepared; its answers go to the request `id`. */
+export function startPrepared(id: number, preparedId: number, toolCallId: string): void {
+  const call = waiting.get(preparedId);
+  if (call === undefined) return reply(id, ReplyKind.Failed, LOST);
+  waiting.delete(preparedId);
+  execute(running(id, call.tool.name), call.tool, toolCallId, call.prepared);
+}
+
+/** Drops a call that may not start. */
+export function forgetPrepared(preparedId: number): void {
+  waiting.delete(preparedId);
+}
+
+// On whose behalf `approval` runs: there is no call yet that could fail, only a name for the log.
+function deliberation(id: number, tool: LoadedTool): RunningCall {
+  return { id, owner: tool.name, abort: null, ended: true, fail() {} };
+}

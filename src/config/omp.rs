@@ -1,0 +1,46 @@
+//! What oh-my-pi's own settings say of approval: `tools.approvalMode`, `tools.approval.<name>`.
+//!
+//! The user's file only: a project does not decide what its tools may do unasked. A file that cannot
+//! be read is reported by discovery, which reads it too. A word that is no mode or rule counts as
+//! the wish to be asked: somebody wanted something stricter than the default.
+
+use serde_json::Value;
+
+use super::layers::Written;
+use super::{Roots, paths};
+use crate::tool::{ApprovalMode, Rule};
+
+/// oh-my-pi's files, the first that is there and has the key wins.
+const FILES: [&str; 3] = ["config.yml", "config.yaml", "settings.json"];
+
+/// The layer that the user's settings make.
+pub(super) fn user(roots: &Roots) -> Written {
+    let mut written = Written::default();
+    for name in FILES {
+        let Ok(Some(text)) = paths::read_text(&roots.omp_agent.join(name)) else {
+            continue;
+        };
+        // JSON is YAML as well.
+        let Ok(settings) = serde_saphyr::from_str::<Value>(&text) else {
+            continue;
+        };
+        written.fill_from(approval(&settings["tools"]));
+    }
+    written
+}
+
+fn approval(tools: &Value) -> Written {
+    let mode = tools["approvalMode"].as_str();
+    let rules = tools["approval"].as_object().into_iter().flatten();
+    Written {
+        approval_mode: mode
+            .map(|name| ApprovalMode::from_name(name).unwrap_or(ApprovalMode::AlwaysAsk)),
+        approval_rules: rules
+            .map(|(tool, rule)| {
+                let rule = rule.as_str().and_then(Rule::from_name);
+                (tool.clone(), rule.unwrap_or(Rule::Prompt))
+            })
+            .collect(),
+        ..Written::default()
+    }
+}

@@ -1,0 +1,156 @@
+//! The life of a call, the same for every family and every surface.
+//!
+//! Sees `dyn Runner` and nothing of what is behind it. The deadline and the caller's cancel become
+//! one token; what the runner reports becomes one stream of events; the outcome is the return value.
+
+mod approval;
+mod spill;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, ErrorKind};
+use crate::tool::{
+    ApprovalPolicy, Approver, Call, CallCtx, Event, Outcome, Progress, Runner, Stopped, Tool,
+    Updates,
+};
+use approval::Gatekeeper;
+pub(crate) use spill::Spill;
+
+/// What holds for a call besides the call itself.
+pub(crate) struct Terms<'a> {
+    /// The longest that it may take; the time that a user thinks does not count.
+    pub(crate) timeout: Option<Duration>,
+    /// The caller's wish to stop.
+    pub(crate) cancel: CancellationToken,
+    /// What the user allows.
+    pub(crate) policy: &'a ApprovalPolicy,
+    /// Who is asked, if anybody can be.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// Where too long a text goes.
+    pub(crate) spill: &'a Spill,
+}
+
+/// Runs `call` to its end; events go to `events`.
+pub(crate) async fn execute(
+    tool: &Tool,
+    runner: &dyn Runner,
+    call: Call,
+    terms: Terms<'_>,
+    events: mpsc::UnboundedSender<Event>,
+) -> Result<Outcome, Error> {
+    let (updates, mut progress) = Updates::channel();
+    let approver = terms.approver.as_ref();
+    let gate = Gatekeeper::for_call(terms.policy, approver, tool, runner, &call, &updates);
+    // Its own token: a deadline of this call must not cancel whatever else the caller's stands for.
+    let mut ctx = CallCtx::new(terms.cancel.child_token(), updates);
+    if let Some(gate) = &gate {
+        ctx = ctx.behind(gate.clone());
+    }
+    let forward = |event: Event| {
+        // Nobody has to listen.
+        let _ = events.send(event);
+    };
+
+    let call_id = call.id.clone();
+    let running = runner.run(call, ctx.clone());
+    tokio::pin!(running);
+    let mut clock = Clock::start(terms.timeout);
+    let mut result = loop {
+        tokio::select! {
+            // Progress first, so that an update never comes after the end.
+            biased;
+            Some(step) = progress.recv() => {
+                clock.heed(&step);
+                if let Some(event) = event(step) {
+                    forward(event);
+                }
+            }
+            result = &mut running => break result,
+            () = clock.run_out() => ctx.stop(Stopped::Deadline),
+        }
+    };
+    while let Ok(step) = progress.try_recv() {
+        if let Some(event) = event(step) {
+            forward(event);
+        }
+    }
+    if let Ok(outcome) = &mut result {
+        if let Some(gate) = gate {
+            outcome.duration = outcome.duration.saturating_sub(gate.waited());
+        }
+        terms.spill.shorten(outcome, &call_id, &tool.name).await;
+    }
+    forward(match &result {
+        Err(error) if was_refused(error) => Event::Rejected {
+            text: error.message().to_owned(),
+        },
+        _ => Event::Finished,
+    });
+    result
+}
+
+/// What callers hear of a step.
+fn event(step: Progress) -> Option<Event> {
+    match step {
+        Progress::Asking | Progress::Answered => None,
+        Progress::Started => Some(Event::Started),
+        Progress::Partial(partial) => Some(Event::Update(partial)),
+    }
+}
+
+/// The time that a call has left. It stands still while the user is asked.
+struct Clock {
+    /// When the time is up; `None` while it stands still, after it ran out, and without a limit.
+    until: Option<Instant>,
+    left: Option<Duration>,
+}
+
+impl Clock {
+    fn start(timeout: Option<Duration>) -> Self {
+        Clock {
+            // A time beyond all calendars is no limit.
+            until: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            left: None,
+        }
+    }
+
+    /// Waits until the time is up, once.
+    async fn run_out(&mut self) {
+        match self.until {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+        self.until = None;
+    }
+
+    fn heed(&mut self, step: &Progress) {
+        match step {
+            Progress::Asking => {
+                let until = self.until.take();
+                self.left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            }
+            Progress::Answered => {
+                self.until = self.left.take().map(|left| Instant::now() + left);
+            }
+            Progress::Started | Progress::Partial(_) => {}
+        }
+    }
+}
+
+/// True for the errors with which nothing was started.
+fn was_refused(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Usage
+        | ErrorKind::BadArguments
+        | ErrorKind::NoSuchTool
+        | ErrorKind::Untrusted
+        | ErrorKind::Denied
+        | ErrorKind::Load => true,
+        ErrorKind::Stopped(_) | ErrorKind::IsolateLost | ErrorKind::Internal => false,
+    }
+}

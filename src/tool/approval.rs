@@ -1,0 +1,160 @@
+//! Approval: what a tool says about the harm of a call, what the user allows, who is asked.
+//!
+//! Vocabulary only; the one place that decides is `execute`.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::Tier;
+
+/// What happens to calls that nobody said anything about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApprovalMode {
+    /// Only what merely looks runs without a question.
+    AlwaysAsk,
+    /// What looks or changes files runs without a question.
+    Write,
+    /// Everything runs, unless a tool or the user says otherwise.
+    #[default]
+    Yolo,
+}
+
+/// A standing answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// Run it.
+    Allow,
+    /// Refuse it.
+    Deny,
+    /// Ask each time.
+    Prompt,
+}
+
+/// What the user allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalPolicy {
+    /// For tools without a rule.
+    pub mode: ApprovalMode,
+    /// A tool's name → its rule.
+    pub tools: BTreeMap<String, Rule>,
+}
+
+/// What a tool says about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stance {
+    /// How much harm the call may do.
+    pub tier: Tier,
+    /// Why, for whoever is asked.
+    pub reason: Option<String>,
+    /// Ask even where the mode would not.
+    #[serde(default, rename = "override")]
+    pub must_ask: bool,
+    /// The tool's own rule, which outweighs the user's where both allow or ask.
+    pub policy: Option<Rule>,
+    /// The name by which the user's rules know this kind of call, besides the tool's own.
+    pub policy_key: Option<String>,
+    /// What the call will do, in the tool's words; lines.
+    pub details: Option<String>,
+}
+
+/// When a tool's stance is known.
+#[derive(Clone, Copy, Debug)]
+pub enum Approval<'a> {
+    /// The tool has said nothing but its tier.
+    ByTier,
+    /// It is the same for every call.
+    Fixed(&'a Stance),
+    /// The tool looks at the arguments.
+    PerCall,
+}
+
+/// A question for the user: may this call run?
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest {
+    /// The call's id.
+    pub call_id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// How much harm the call may do.
+    pub tier: Tier,
+    /// The tool's reason, if it gives one.
+    pub reason: Option<String>,
+    /// What the call will do, in the tool's words; lines.
+    pub details: Option<String>,
+    /// The arguments as the caller wrote them. They fit the tool.
+    pub arguments: Box<RawValue>,
+}
+
+/// What became of the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Run it.
+    Approved,
+    /// The user said no.
+    Denied,
+    /// There is nobody who could be asked.
+    NobodyToAsk,
+}
+
+/// Asks the user. Every surface that has one brings its own.
+#[async_trait]
+pub trait Approver: Send + Sync {
+    /// Asks, and waits as long as the user thinks. Dropped when the call is cancelled.
+    async fn ask(&self, request: ApprovalRequest) -> Decision;
+}
+
+impl ApprovalMode {
+    /// Every mode by the name that flags and configuration files use.
+    pub const NAMES: [(&'static str, ApprovalMode); 3] = [
+        ("always-ask", ApprovalMode::AlwaysAsk),
+        ("write", ApprovalMode::Write),
+        ("yolo", ApprovalMode::Yolo),
+    ];
+
+    /// Whether a call of this tier runs without a question.
+    pub fn allows(self, tier: Tier) -> bool {
+        match self {
+            ApprovalMode::AlwaysAsk => tier <= Tier::Read,
+            ApprovalMode::Write => tier <= Tier::Write,
+            ApprovalMode::Yolo => true,
+        }
+    }
+
+    /// The mode of that name; spaces around it and capitals do not matter.
+    pub fn from_name(name: &str) -> Option<ApprovalMode> {
+        let name = name.trim().to_lowercase();
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, mode)| *mode)
+    }
+}
+
+impl Rule {
+    /// The rule of that name; spaces around it and capitals do not matter (spec omp 10).
+    pub fn from_name(name: &str) -> Option<Rule> {
+        match name.trim().to_lowercase().as_str() {
+            "allow" => Some(Rule::Allow),
+            "deny" => Some(Rule::Deny),
+            "prompt" => Some(Rule::Prompt),
+            _ => None,
+        }
+    }
+}
+
+impl Stance {
+    /// That of a tool which says nothing but its tier.
+    pub fn of_tier(tier: Tier) -> Stance {
+        Stance {
+            tier,
+            reason: None,
+            must_ask: false,
+            policy: None,
+            policy_key: None,
+            details: None,
+        }
+    }
+}
