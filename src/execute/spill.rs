@@ -178,10 +178,12 @@ fn remove_old(folder: &Path, newest: &Path) -> io::Result<()> {
     files.sort_by_key(|(modified, _, _)| std::cmp::Reverse(*modified));
     let mut bytes = fs::metadata(newest)?.len();
     for (modified, size, path) in files {
-        bytes = bytes.saturating_add(size);
         let is_old = now.duration_since(modified).is_ok_and(|age| age > OLDEST);
-        if is_old || bytes > MOST_BYTES {
+        let is_too_much = bytes.saturating_add(size) > MOST_BYTES;
+        if is_old || is_too_much {
             let _ = fs::remove_file(path);
+        } else {
+            bytes += size;
         }
     }
     Ok(())
