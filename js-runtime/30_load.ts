@@ -12,6 +12,7 @@ import {
   runningCalls,
 } from "ext:haft/00_state.ts";
 import { toolApi } from "ext:haft/10_api.ts";
+import { resolveTool } from "ext:haft/16_pending.ts";
 import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 
@@ -58,7 +59,7 @@ function finish(call: RunningCall, kind: number, text: string): void {
 }
 
 async function load(moduleId: number, url: string): Promise<string> {
-  const factory = factoryOf(await import(url));
+  const factory = url === "haft:resolve" ? resolveTool : factoryOf(await import(url));
   if (factory === undefined) throw new LoadRefusal("Tool must export a default function");
   const made = await factory(toolApi());
   // Tools say "nothing to offer" with null, undefined or an empty list (spec omp-usage 10.11).

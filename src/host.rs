@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, OnceCell, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +13,8 @@ use crate::discover::{self, Candidate, Scan};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
-use crate::family::{Loaded as FamilyLoaded, js};
+use crate::family::Loaded as FamilyLoaded;
+use crate::family::js::{self, RESOLVE};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{Approver, Call, Event, Outcome, Problem, Stopped};
 use crate::trust;
@@ -26,6 +27,8 @@ struct Inner {
     config: Config,
     engine: Engine,
     spill: Spill,
+    /// The tool that ends pending actions, made when there is the first.
+    resolver: OnceCell<Arc<Entry>>,
     /// Held while tools are loaded: one load at a time.
     loaded: Mutex<LoadedSoFar>,
     /// Fires when the host shuts down; every call's token is its child.
@@ -60,8 +63,23 @@ pub struct RunningCall {
 impl Host {
     /// A host with this configuration.
     pub fn new(config: Config) -> Host {
+        Host::with(config, true)
+    }
+
+    /// A host that ends after one call: a preview of a tool could never be applied.
+    pub(crate) fn for_one_call(config: Config) -> Host {
+        Host::with(config, false)
+    }
+
+    fn with(config: Config, has_later: bool) -> Host {
+        // A program with such a tool of its own resolves its own previews.
+        let has_name = config
+            .built_in_tool_names
+            .iter()
+            .all(|name| name != RESOLVE);
         let inner = Inner {
-            engine: js::engine(&config),
+            engine: js::engine(&config, has_later && has_name),
+            resolver: OnceCell::new(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
             loaded: Mutex::default(),
@@ -91,7 +109,15 @@ impl Host {
         } else {
             loaded.catalog = loaded.catalog.refreshed().await;
         }
-        loaded.catalog.clone()
+        let catalog = loaded.catalog.clone();
+        drop(loaded);
+        if !self.0.engine.has_pending() {
+            return catalog;
+        }
+        match self.resolver().await {
+            Some(resolver) => Arc::new(catalog.with(resolver)),
+            None => catalog,
+        }
     }
 
     /// The same without asking tools for descriptions that they compute: for calls.
@@ -119,7 +145,7 @@ impl Host {
             result.entries.extend(entries);
             result.problems.extend(problems);
         }
-        loaded_so_far.catalog = Arc::new(builder.finish());
+        loaded_so_far.catalog = Arc::new(self.without_rival(builder.finish()));
         result
     }
 
@@ -185,10 +211,16 @@ impl Host {
 
     async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
         let catalog = self.catalog_for_calls().await;
-        catalog
-            .find(name)
-            .cloned()
-            .ok_or_else(|| no_such_tool(name, &catalog))
+        if let Some(entry) = catalog.find(name) {
+            return Ok(entry.clone());
+        }
+        if name == RESOLVE
+            && self.0.engine.offers_pending()
+            && let Some(resolver) = self.resolver().await
+        {
+            return Ok(resolver);
+        }
+        Err(no_such_tool(name, &catalog))
     }
 
     async fn load_all(&self, mut start: Catalog) -> Catalog {
@@ -211,7 +243,39 @@ impl Host {
             let loaded: FamilyLoaded = trust::untrusted(candidate);
             builder.add(candidate, loaded);
         }
-        builder.finish()
+        self.without_rival(builder.finish())
+    }
+
+    /// Says so where a tool has the name of the one that ends pending actions. Its author was
+    /// first, so there will be no pending actions.
+    fn without_rival(&self, mut catalog: Catalog) -> Catalog {
+        if let Some(rival) = catalog.find(RESOLVE) {
+            self.0.engine.withhold_pending();
+            let problem = js::rival(&rival.tool);
+            if !catalog
+                .problems
+                .iter()
+                .any(|known| known.message == problem.message)
+            {
+                catalog.problems.push(problem);
+            }
+        }
+        catalog
+    }
+
+    /// The tool that ends pending actions.
+    async fn resolver(&self) -> Option<Arc<Entry>> {
+        let engine = &self.0.engine;
+        let made = self.0.resolver.get_or_try_init(async || {
+            let (tool, runner) = js::resolver(engine).await.ok_or(())?;
+            let resolved_path = tool.source.path.clone();
+            Ok::<_, ()>(Arc::new(Entry {
+                tool,
+                resolved_path,
+                runner,
+            }))
+        });
+        made.await.ok().cloned()
     }
 
     fn may_run(&self, candidate: &Candidate) -> bool {

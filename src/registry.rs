@@ -77,6 +77,13 @@ impl Catalog {
         changed.map_or_else(|| self.clone(), Arc::new)
     }
 
+    /// The catalog with one tool more.
+    pub(crate) fn with(&self, entry: Arc<Entry>) -> Catalog {
+        let mut catalog = self.clone();
+        catalog.entries.push(entry);
+        catalog
+    }
+
     /// All tools.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.entries.iter().map(|entry| &entry.tool)

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use deno_core::v8;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::pending::PendingActions;
 use super::{EngineOptions, thread};
 use crate::tool::Updates;
 
@@ -24,12 +25,15 @@ pub(super) struct Isolate {
 }
 
 /// What the handle and the thread both see.
-#[derive(Default)]
 pub(super) struct Shared {
     /// Why the isolate must end now. Set before V8 is told, so that the thread believes it.
     pub(super) doomed: OnceLock<String>,
     /// No new work: end when the last call has.
     pub(super) retired: AtomicBool,
+    /// What waits to be resolved, here and in other isolates.
+    pub(super) pending: Arc<PendingActions>,
+    /// The isolate's number there.
+    pub(super) home: u64,
 }
 
 /// What travels to the thread: a request with the way back for its answer, or an order.
@@ -117,19 +121,30 @@ pub(super) struct Ping(oneshot::Receiver<()>);
 
 impl Isolate {
     /// Starts a thread with an isolate and waits until it is ready.
-    pub(super) async fn start(options: &EngineOptions) -> Result<Arc<Isolate>, String> {
-        let shared = Arc::new(Shared::default());
+    pub(super) async fn start(
+        options: &EngineOptions,
+        pending: Arc<PendingActions>,
+    ) -> Result<Arc<Isolate>, String> {
+        let home = pending.new_home();
+        let shared = Arc::new(Shared {
+            doomed: OnceLock::new(),
+            retired: AtomicBool::new(false),
+            pending,
+            home,
+        });
         let (asks, inbox) = mpsc::unbounded_channel();
         let (gone_sender, gone) = watch::channel(false);
         let v8 = thread::start(options.clone(), shared.clone(), inbox, gone_sender).await?;
-        Ok(Arc::new(Isolate {
+        let isolate = Arc::new(Isolate {
             shared,
             asks,
             v8,
             next_id: AtomicU32::new(1),
             modules: Mutex::default(),
             gone,
-        }))
+        });
+        isolate.shared.pending.moved_in(home, &isolate);
+        Ok(isolate)
     }
 
     /// False when the isolate is retired, terminated or gone.
@@ -137,6 +152,14 @@ impl Isolate {
         self.shared.doomed.get().is_none()
             && !self.shared.retired.load(Ordering::Acquire)
             && !self.asks.is_closed()
+    }
+
+    /// Why it takes no more work.
+    pub(super) fn why_not(&self) -> &str {
+        self.shared
+            .doomed
+            .get()
+            .map_or("the isolate was retired", String::as_str)
     }
 
     /// Sends a request; `make` gets its number.

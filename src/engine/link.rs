@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Lost, Slot};
+use super::pending::PendingActions;
 use super::schema_check::SchemaChecker;
 use super::{Programs, ToolLog};
 use crate::tool::{Progress, Updates};
@@ -22,10 +23,18 @@ pub(super) struct Link {
     schemas: SchemaChecker,
     programs: Arc<dyn Programs>,
     log: Arc<dyn ToolLog>,
+    pending: Arc<PendingActions>,
+    /// The isolate's number among those that have pending actions.
+    home: u64,
 }
 
 impl Link {
-    pub(super) fn new(programs: Arc<dyn Programs>, log: Arc<dyn ToolLog>) -> Self {
+    pub(super) fn new(
+        programs: Arc<dyn Programs>,
+        log: Arc<dyn ToolLog>,
+        pending: Arc<PendingActions>,
+        home: u64,
+    ) -> Self {
         Link {
             slots: RefCell::default(),
             loading: RefCell::default(),
@@ -33,6 +42,8 @@ impl Link {
             schemas: SchemaChecker::default(),
             programs,
             log,
+            pending,
+            home,
         }
     }
 
@@ -64,6 +75,7 @@ impl Link {
         for (_, running) in self.execs.borrow_mut().drain() {
             running.cancel();
         }
+        self.pending.home_lost(self.home, why);
     }
 
     /// Logs an error that no call can be blamed for.
@@ -127,6 +139,14 @@ impl IsolateHost for Link {
 
     fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str) {
         self.log.log(level, tool, message, context);
+    }
+
+    fn push_pending(&self, id: u32, label: &str) -> bool {
+        self.pending.push(self.home, id, label)
+    }
+
+    fn pending_done(&self, id: u32) {
+        self.pending.done(self.home, id);
     }
 
     fn is_loading(&self) -> bool {

@@ -11,6 +11,7 @@ mod gated;
 mod isolate;
 mod link;
 mod loader;
+mod pending;
 mod schema_check;
 mod snapshot;
 mod thread;
@@ -29,6 +30,7 @@ use url::Url;
 pub use extension::LogLevel;
 use isolate::Isolate;
 pub use isolate::{Answer, Ask, Lost};
+use pending::PendingActions;
 
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped};
@@ -41,6 +43,7 @@ struct Inner {
     options: EngineOptions,
     current: Mutex<Option<Arc<Isolate>>>,
     next_module: AtomicU32,
+    pending: Arc<PendingActions>,
 }
 
 /// What an engine needs to know and have.
@@ -60,6 +63,8 @@ pub struct EngineOptions {
     pub programs: Arc<dyn Programs>,
     /// Takes what tools say.
     pub log: Arc<dyn ToolLog>,
+    /// Previewed actions can be resolved later.
+    pub has_later: bool,
 }
 
 /// What Web and Node APIs may touch, by kind: `None` nothing, an empty list everything, else what
@@ -135,6 +140,7 @@ impl Engine {
     /// An engine that has not started anything yet.
     pub fn new(options: EngineOptions) -> Self {
         Engine(Arc::new(Inner {
+            pending: Arc::new(PendingActions::new(options.has_later)),
             options,
             current: Mutex::default(),
             next_module: AtomicU32::new(1),
@@ -155,6 +161,20 @@ impl Engine {
             LoadFailure::Engine(format!("'{}' is not an absolute path", path.display()))
         })?;
         url.set_query(query);
+        self.load_url(url).await
+    }
+
+    /// The module with the tool `resolve`, which ends pending actions. Its calls run where the
+    /// newest of them lives.
+    ///
+    /// # Errors
+    /// When no isolate can be had.
+    pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
+        let url = Url::parse(RESOLVER).expect("it is a URL");
+        self.load_url(url).await
+    }
+
+    async fn load_url(&self, url: Url) -> Result<(Module, String), LoadFailure> {
         let module = Module {
             engine: self.clone(),
             id: self.0.next_module.fetch_add(1, Ordering::Relaxed),
@@ -163,6 +183,26 @@ impl Engine {
         let isolate = self.isolate().await?;
         let described = module.load_into(&isolate).await?;
         Ok((module, described))
+    }
+
+    /// Whether tools may leave actions pending.
+    pub fn offers_pending(&self) -> bool {
+        self.0.pending.is_offered()
+    }
+
+    /// From now on they may not.
+    pub fn withhold_pending(&self) {
+        self.0.pending.withhold();
+    }
+
+    /// Whether any action is pending.
+    pub fn has_pending(&self) -> bool {
+        self.0.pending.any()
+    }
+
+    /// Which pending actions were lost with their isolates since this was asked last, in words.
+    pub fn take_lost_pending(&self) -> Option<String> {
+        self.0.pending.take_lost()
     }
 
     /// Delivers the JSON of a session event to every `onSession` of every loaded module.
@@ -197,7 +237,7 @@ impl Engine {
         {
             return Ok(isolate.clone());
         }
-        let isolate = Isolate::start(&self.0.options)
+        let isolate = Isolate::start(&self.0.options, self.0.pending.clone())
             .await
             .map_err(LoadFailure::Engine)?;
         *current = Some(isolate.clone());
@@ -339,13 +379,19 @@ impl Module {
         Ended::Killed(why)
     }
 
-    /// The current isolate with this module in it.
+    /// The current isolate with this module in it; for the resolver that of the newest action.
     async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
-        let isolate = self
-            .engine
-            .isolate()
-            .await
-            .map_err(|error| Lost(error.text()))?;
+        let home = match self.url.as_str() == RESOLVER {
+            true => self.engine.0.pending.newest_home(),
+            false => None,
+        };
+        let isolate = match home {
+            Some(home) => home,
+            None => {
+                let isolate = self.engine.isolate().await;
+                isolate.map_err(|error| Lost(error.text()))?
+            }
+        };
         if !isolate.has_module(self.id) {
             self.load_into(&isolate).await.map_err(|error| {
                 Lost(format!(
@@ -390,6 +436,9 @@ impl Module {
         }
     }
 }
+
+/// The module of `js-runtime/16_pending.ts`, which no file can be named like.
+const RESOLVER: &str = "haft:resolve";
 
 /// How long an isolate that is not stuck may take to answer a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);

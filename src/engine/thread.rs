@@ -58,7 +58,12 @@ fn live(
             return;
         }
     };
-    let link = Rc::new(Link::new(options.programs.clone(), options.log.clone()));
+    let link = Rc::new(Link::new(
+        options.programs.clone(),
+        options.log.clone(),
+        shared.pending.clone(),
+        shared.home,
+    ));
     runtime.block_on(async {
         let Booted {
             mut worker,

@@ -24,6 +24,12 @@ pub trait IsolateHost {
     /// A tool, or something in its name, has something to say to its log.
     fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str);
 
+    /// An action waits to be resolved; false where there is no way to resolve it.
+    fn push_pending(&self, id: u32, label: &str) -> bool;
+
+    /// It waits no more.
+    fn pending_done(&self, id: u32);
+
     /// True while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;
 }

@@ -9,6 +9,7 @@ mod host;
 mod ops_exec;
 mod ops_guard;
 mod ops_log;
+mod ops_pending;
 mod ops_reply;
 mod ops_schema;
 
@@ -24,6 +25,8 @@ deno_core::extension!(
         ops_exec::op_haft_exec_abort,
         ops_schema::op_haft_schema_check,
         ops_log::op_haft_log,
+        ops_pending::op_haft_pending_push,
+        ops_pending::op_haft_pending_done,
         ops_guard::op_haft_exit,
         ops_guard::op_haft_print,
         ops_guard::op_haft_abort,

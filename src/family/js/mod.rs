@@ -5,6 +5,7 @@
 mod frame;
 mod log;
 mod programs;
+mod resolve;
 mod runner;
 
 use std::path::Path;
@@ -17,11 +18,14 @@ use super::Loaded;
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{Access, Engine, EngineOptions, LoadFailure, Module};
-use crate::tool::{Problem, Stance, Tier, Tool};
+use crate::tool::{Problem, Source, Stance, Tier, Tool};
 use runner::JsRunner;
 
-/// The engine for the modules of one host.
-pub(crate) fn engine(config: &Config) -> Engine {
+pub(crate) use resolve::{RESOLVE, resolver, rival};
+
+/// The engine for the modules of one host. `has_later`: there will be calls after a tool's
+/// preview, so that it can be applied or discarded.
+pub(crate) fn engine(config: &Config, has_later: bool) -> Engine {
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
@@ -30,6 +34,7 @@ pub(crate) fn engine(config: &Config) -> Engine {
         access: access(&config.permissions),
         programs: Arc::new(programs::ChildPrograms),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
+        has_later,
     })
 }
 
@@ -97,9 +102,10 @@ fn take_tools(module: Module, description: Description, candidate: &Candidate) -
         match element {
             Element::Tool(described) => {
                 let runner = JsRunner::new(module.clone(), &described);
-                loaded
-                    .tools
-                    .push((described.into_tool(candidate), Arc::new(runner)));
+                loaded.tools.push((
+                    described.into_tool(candidate.source.clone()),
+                    Arc::new(runner),
+                ));
             }
             Element::Refused { error, name } => {
                 let mut problem = Problem::error(error).at(&candidate.path);
@@ -148,7 +154,7 @@ struct Failure {
 }
 
 impl Described {
-    fn into_tool(self, candidate: &Candidate) -> Tool {
+    fn into_tool(self, source: Source) -> Tool {
         Tool {
             label: self.label.unwrap_or_else(|| self.name.clone()),
             name: self.name,
@@ -160,7 +166,7 @@ impl Described {
             hidden: self.hidden,
             strict: self.strict,
             trusted: true,
-            source: candidate.source.clone(),
+            source,
         }
     }
 }

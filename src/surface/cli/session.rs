@@ -59,7 +59,7 @@ impl<'a> Session<'a> {
         // No tool may read what was meant for haft; a call's own `-` has been read by now.
         drop(stdin::claim()?);
         let mut session = Session {
-            host: Host::new(config),
+            host: Host::for_one_call(config),
             out,
             err: Ink::for_stderr(),
             signals: Signals::take()?,

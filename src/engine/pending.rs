@@ -1,0 +1,125 @@
+//! Which previewed actions wait to be resolved, in which isolates, in which order.
+//!
+//! The actions themselves are functions of their modules and live and die with the isolate. What
+//! died is remembered until somebody has been told.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::isolate::Isolate;
+
+/// The actions of all isolates of an engine.
+pub(super) struct PendingActions(Mutex<State>);
+
+struct State {
+    /// There is a way to resolve them.
+    is_offered: bool,
+    last_home: u64,
+    homes: HashMap<u64, Weak<Isolate>>,
+    /// The newest last.
+    waiting: Vec<Action>,
+    lost: Vec<String>,
+}
+
+struct Action {
+    home: u64,
+    id: u32,
+    label: String,
+}
+
+impl PendingActions {
+    pub(super) fn new(is_offered: bool) -> Self {
+        PendingActions(Mutex::new(State {
+            is_offered,
+            last_home: 0,
+            homes: HashMap::new(),
+            waiting: Vec::new(),
+            lost: Vec::new(),
+        }))
+    }
+
+    /// A number for a new isolate.
+    pub(super) fn new_home(&self) -> u64 {
+        let mut state = self.lock();
+        state.last_home += 1;
+        state.last_home
+    }
+
+    /// The isolate that got the number.
+    pub(super) fn moved_in(&self, home: u64, isolate: &Arc<Isolate>) {
+        self.lock().homes.insert(home, Arc::downgrade(isolate));
+    }
+
+    /// The isolate has ended, and with it its actions.
+    pub(super) fn home_lost(&self, home: u64, why: &str) {
+        let mut state = self.lock();
+        state.homes.remove(&home);
+        state.forget_home(home, why);
+    }
+
+    pub(super) fn push(&self, home: u64, id: u32, label: &str) -> bool {
+        let mut state = self.lock();
+        if state.is_offered {
+            let label = label.to_owned();
+            state.waiting.push(Action { home, id, label });
+        }
+        state.is_offered
+    }
+
+    pub(super) fn done(&self, home: u64, id: u32) {
+        self.lock()
+            .waiting
+            .retain(|action| action.home != home || action.id != id);
+    }
+
+    /// From now on nothing can be resolved.
+    pub(super) fn withhold(&self) {
+        self.lock().is_offered = false;
+    }
+
+    pub(super) fn is_offered(&self) -> bool {
+        self.lock().is_offered
+    }
+
+    /// Whether anything waits.
+    pub(super) fn any(&self) -> bool {
+        self.newest_home().is_some()
+    }
+
+    /// The isolate of the newest action.
+    pub(super) fn newest_home(&self) -> Option<Arc<Isolate>> {
+        let mut state = self.lock();
+        while let Some(newest) = state.waiting.last() {
+            let home = newest.home;
+            let isolate = state.homes.get(&home).and_then(Weak::upgrade);
+            match isolate {
+                Some(isolate) if isolate.takes_work() => return Some(isolate),
+                Some(isolate) => state.forget_home(home, isolate.why_not()),
+                None => state.forget_home(home, "its isolate has ended"),
+            }
+        }
+        None
+    }
+
+    /// What was lost since somebody was told last, in words.
+    pub(super) fn take_lost(&self) -> Option<String> {
+        let lost = std::mem::take(&mut self.lock().lost);
+        (!lost.is_empty()).then(|| lost.join("\n"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn forget_home(&mut self, home: u64, why: &str) {
+        let lost = self.waiting.extract_if(.., |action| action.home == home);
+        self.lost.extend(lost.map(|Action { label, .. }| {
+            format!(
+                "Pending action lost: {label}. Nothing was applied: {why}. \
+                 Run its tool again to stage it anew."
+            )
+        }));
+    }
+}

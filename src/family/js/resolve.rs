@@ -1,0 +1,81 @@
+//! The tool `resolve`, with which a model applies or discards what a tool has previewed
+//! (spec omp 5.8, "what we decide" 7).
+//!
+//! It is a tool of our own runtime and runs like any other. What it adds is the truth about actions
+//! that were lost with their isolate.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::runner::JsRunner;
+use super::{Description, Element};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::tool::{Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tool};
+
+/// Its name.
+pub(crate) const RESOLVE: &str = "resolve";
+
+/// The tool and what runs it; nothing where no isolate can be had.
+pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)> {
+    let (module, described) = engine.load_resolver().await.ok()?;
+    let description: Description = serde_json::from_str(&described).ok()?;
+    let Some(Element::Tool(described)) = description.tools.into_iter().next() else {
+        return None;
+    };
+    let runner = Resolver {
+        inner: JsRunner::new(module, &described),
+        engine: engine.clone(),
+    };
+    let source = Source {
+        family: Family::Native,
+        provider: "haft".into(),
+        provider_name: "haft".into(),
+        level: Level::Host,
+        path: PathBuf::from("haft:resolve"),
+    };
+    Some((described.into_tool(source), Arc::new(runner)))
+}
+
+/// A tool of that name was there first.
+pub(crate) fn rival(tool: &Tool) -> Problem {
+    let path = &tool.source.path;
+    Problem::warning(format!(
+        "`{RESOLVE}` is also the name of the tool with which previews are applied or discarded; \
+         tools that call pi.pushPendingAction will fail"
+    ))
+    .at(path)
+    .about(&tool.name)
+    .hint(format!(
+        "to have both, put `rename: {{\"{}#{RESOLVE}\": \"a_new_name\"}}` into the configuration",
+        path.display()
+    ))
+}
+
+struct Resolver {
+    inner: JsRunner,
+    engine: Engine,
+}
+
+#[async_trait]
+impl Runner for Resolver {
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        self.inner.check(call).await
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        // Dead isolates are noticed by looking for the newest living one.
+        self.engine.has_pending();
+        match self.engine.take_lost_pending() {
+            Some(lost) => Ok(Outcome::failure(lost, Duration::ZERO)),
+            None => self.inner.run(call, ctx).await,
+        }
+    }
+
+    fn approval(&self) -> Approval<'_> {
+        self.inner.approval()
+    }
+}
