@@ -60,11 +60,6 @@ impl Gatekeeper {
         }))
     }
 
-    /// How long the user thought.
-    pub(super) fn waited(&self) -> Duration {
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn ask(&self, stance: Stance) -> Decision {
         let Some(approver) = &self.approver else {
             return Decision::NobodyToAsk;
@@ -100,6 +95,10 @@ impl Gate for Gatekeeper {
             },
         };
         Err(Error::new(ErrorKind::Denied, refusal))
+    }
+
+    fn waited(&self) -> Duration {
+        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

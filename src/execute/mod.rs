@@ -48,8 +48,8 @@ pub(crate) async fn execute(
     let gate = Gatekeeper::for_call(terms.policy, approver, tool, runner, &call, &updates);
     // Its own token: a deadline of this call must not cancel whatever else the caller's stands for.
     let mut ctx = CallCtx::new(terms.cancel.child_token(), updates);
-    if let Some(gate) = &gate {
-        ctx = ctx.behind(gate.clone());
+    if let Some(gate) = gate {
+        ctx = ctx.behind(gate);
     }
     let forward = |event: Event| {
         // Nobody has to listen.
@@ -80,9 +80,6 @@ pub(crate) async fn execute(
         }
     }
     if let Ok(outcome) = &mut result {
-        if let Some(gate) = gate {
-            outcome.duration = outcome.duration.saturating_sub(gate.waited());
-        }
         terms.spill.shorten(outcome, &call_id, &tool.name).await;
     }
     forward(match &result {

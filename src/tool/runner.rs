@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
@@ -49,6 +50,9 @@ pub trait Gate: Debug + Send + Sync {
     /// # Errors
     /// [`ErrorKind::Denied`](crate::ErrorKind) with the text for the model.
     async fn pass(&self, stance: Stance) -> Result<(), Error>;
+
+    /// How long somebody was asked: time that is not the tool's.
+    fn waited(&self) -> Duration;
 }
 
 /// What a running call is given besides its arguments.
@@ -78,6 +82,13 @@ impl CallCtx {
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gate = Some(gate);
         self
+    }
+
+    /// How long the call stood at its gate.
+    pub fn waited(&self) -> Duration {
+        self.gate
+            .as_ref()
+            .map_or(Duration::ZERO, |gate| gate.waited())
     }
 
     /// Makes the call end. The first reason counts.

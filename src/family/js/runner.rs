@@ -95,7 +95,7 @@ impl Runner for JsRunner {
             .module
             .invoke(self.index, &call.id, &call.arguments, &ctx)
             .await;
-        let duration = started.elapsed();
+        let duration = started.elapsed().saturating_sub(ctx.waited());
         match ended {
             Ended::Result(text, stopped) => read_result(&text, duration, stopped),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
