@@ -27,7 +27,8 @@ export function stanceOn(tool: Record<string, any>, args: unknown): Stance {
   } catch {
     stance = stanceFrom(undefined);
   }
-  stance.details = detailsOf(tool, args);
+  const details = detailsOf(tool, args);
+  if (details !== undefined) stance.details = details;
   return stance;
 }
 

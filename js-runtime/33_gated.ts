@@ -4,10 +4,10 @@
 // `forgetCall`. The arguments are checked once, and nothing of the tool but its own `approval` and
 // `formatApprovalDetails` has run when the user is asked.
 
-import { captured, onBehalfOf, reply, ReplyKind, type RunningCall } from "ext:haft/00_state.ts";
+import { captured, onBehalfOf, ReplyKind, type RunningCall, reply } from "ext:haft/00_state.ts";
 import { stanceOn } from "ext:haft/17_approval.ts";
-import { messageOf, type LoadedTool } from "ext:haft/30_load.ts";
-import { execute, findTool, LOST, prepare, type Prepared, running } from "ext:haft/31_call.ts";
+import { type LoadedTool, messageOf } from "ext:haft/30_load.ts";
+import { execute, findTool, LOST, type Prepared, prepare, running } from "ext:haft/31_call.ts";
 
 /** The calls that wait, by the number of the request that prepared them. */
 const waiting = new Map<number, { tool: LoadedTool; prepared: Prepared }>();
@@ -23,9 +23,7 @@ export function prepareCall(
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
   const pause = (prepared: Prepared) => {
     if (!prepared.ok) return reply(id, ReplyKind.Refused, prepared.text);
-    const stance = onBehalfOf(deliberation(id, tool), () =>
-      stanceOn(tool.authored, prepared.args),
-    );
+    const stance = onBehalfOf(deliberation(id, tool), () => stanceOn(tool.authored, prepared.args));
     waiting.set(id, { tool, prepared });
     reply(id, ReplyKind.Done, captured.jsonStringify(stance));
   };
