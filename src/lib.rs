@@ -10,6 +10,8 @@ mod tool;
 
 mod engine;
 #[doc(hidden)]
+pub use engine::graph;
+#[doc(hidden)]
 pub mod process;
 
 mod config;

@@ -7,6 +7,7 @@
 
 mod boot;
 mod extension;
+pub mod graph;
 mod isolate;
 mod link;
 mod loader;
