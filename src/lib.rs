@@ -42,6 +42,9 @@ pub use tool::{
     Source, Stopped, Tier, Tool, Updates,
 };
 
+/// Trusting the projects that tools come from.
+pub use trust::{Change, How, PackageUse, Project, Review, Reviewed, State, Store};
+
 /// What the `haft` program does with its arguments. For the binary only.
 #[doc(hidden)]
 pub mod program {

@@ -83,12 +83,14 @@ pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
     ))
 }
 
-/// The file that a trusted project brings, if it does. It cannot decide its own trust.
-pub(super) fn project(path: &Path, home: &Path) -> Result<Written, Error> {
-    let Some(text) = read(path)? else {
-        return Ok(Written::default());
-    };
-    let file = parse(path, &text)?;
+/// The text of the file that a project brings, if it does. Nothing in it counts yet.
+pub(super) fn project_text(path: &Path) -> Result<Option<String>, Error> {
+    read(path)
+}
+
+/// What the file of a trusted project says. It cannot decide its own trust.
+pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, Error> {
+    let file = parse(path, text)?;
     if file.trust_project.is_some() {
         let text = format!(
             "{}: `trust_project` cannot stand in a project's file",

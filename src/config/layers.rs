@@ -110,7 +110,6 @@ impl Written {
             .built_in_tool_names
             .take()
             .or(lower.built_in_tool_names);
-        self.state_dir = self.state_dir.take().or(lower.state_dir);
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
 
         let (limits, low) = (&mut self.limits, lower.limits);

@@ -86,9 +86,12 @@ fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
     if !names.is_empty() {
         let names = names.join("`, `");
         notes.push_str(&format!(
-            "\nnot trusted: `{names}`; no code of this project has run\n"
+            "\nnot trusted: `{names}`; nothing of it has run\n"
         ));
-        notes.push_str(&problem::hint_line("`--trust-project` runs it", ink));
+        notes.push_str(&problem::hint_line(
+            "`haft trust` shows what would run, and asks",
+            ink,
+        ));
     }
     say(&notes);
     Ok(())
