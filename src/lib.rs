@@ -31,7 +31,7 @@ mod surface;
 mod telemetry;
 
 pub use config::{
-    Config, Env, Flags, Limits, Permission, PermissionProfile, Roots, parse_duration,
+    Config, Env, FileUse, Flags, Limits, Permission, PermissionProfile, Roots, parse_duration,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};

@@ -96,8 +96,8 @@ pub struct Config {
     pub configured_paths: Vec<String>,
     /// Those of them that the project's own configuration names.
     pub project_paths: Vec<String>,
-    /// The project has a configuration file, and it is not used because it is not trusted.
-    pub ignores_project_file: bool,
+    /// What became of the project's own configuration file.
+    pub project_file: FileUse,
     /// Names that tools cannot take.
     pub built_in_tool_names: Vec<String>,
     /// Run the tools of the project without asking.
@@ -112,6 +112,17 @@ pub struct Config {
     pub limits: Limits,
     /// What tools may touch.
     pub permissions: PermissionProfile,
+}
+
+/// What became of a configuration file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileUse {
+    /// There is none.
+    Absent,
+    /// It is there, and not used because it is not trusted.
+    Ignored,
+    /// What it says counts.
+    Used,
 }
 
 /// Bounds in time and memory.
@@ -183,17 +194,18 @@ impl Config {
                     text,
                 })
         };
-        let (project_file, ignores_project_file) = match project_text {
-            None => (Written::default(), false),
+        let (from_project, project_file) = match project_text {
+            None => (Written::default(), FileUse::Absent),
             Some(Some(text)) if is_used(&text) => {
-                (file::project(&project_path, &text, &home)?, false)
+                let written = file::project(&project_path, &text, &home)?;
+                (written, FileUse::Used)
             }
-            Some(_) => (Written::default(), true),
+            Some(_) => (Written::default(), FileUse::Ignored),
         };
-        let project_paths = project_file.tools.clone();
+        let project_paths = from_project.tools.clone();
 
         let mut written = Written::from_flags(flags);
-        for lower in [from_env, project_file, user_file] {
+        for lower in [from_env, from_project, user_file] {
             written.fill_from(lower);
         }
         let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
@@ -203,7 +215,7 @@ impl Config {
             cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
             configured_paths: written.tools,
             project_paths,
-            ignores_project_file,
+            project_file,
             built_in_tool_names: written.built_in_tool_names.unwrap_or_default(),
             trust_project,
             rename: written.rename,

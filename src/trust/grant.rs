@@ -136,11 +136,16 @@ impl<'a> Names<'a> {
         self.cwd == self.project
     }
 
-    pub(super) fn name(&self, path: &Path) -> String {
+    /// The file as it is reached by the project's real path.
+    pub(super) fn place(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(self.cwd) {
-            Ok(rest) => text_of(&self.project.join(rest)),
-            Err(_) => text_of(path),
+            Ok(rest) => self.project.join(rest),
+            Err(_) => path.to_owned(),
         }
+    }
+
+    pub(super) fn name(&self, path: &Path) -> String {
+        text_of(&self.place(path))
     }
 
     pub(super) fn files(&self, graph: &Graph) -> Files {

@@ -1,8 +1,8 @@
 //! Which of the tools that a project brings may run now.
 
-use super::grant::{self, Change, Grant, Names};
+use super::grant::{self, Change, Grant, How, Names};
 use super::{HINT, Store};
-use crate::config::{Config, PROJECT_FILE};
+use crate::config::{Config, FileUse, PROJECT_FILE};
 use crate::discover::Candidate;
 use crate::engine::graph::{Checker, Grapher};
 use crate::tool::Problem;
@@ -28,7 +28,7 @@ pub(crate) struct Judged {
 pub(crate) fn judge(config: &Config, candidates: Vec<Candidate>) -> Judged {
     let mut judged = Judged::default();
     let asks = |candidate: &Candidate| candidate.needs_trust() && !config.trust_project;
-    if !candidates.iter().any(asks) && !config.ignores_project_file {
+    if !candidates.iter().any(asks) && config.project_file != FileUse::Ignored {
         judged.trusted = candidates;
         return judged;
     }
@@ -39,12 +39,13 @@ pub(crate) fn judge(config: &Config, candidates: Vec<Candidate>) -> Judged {
         judged.problems.push(problem);
         None
     });
-    if config.ignores_project_file {
+    if config.project_file == FileUse::Ignored {
         judged
             .problems
             .push(ignored_config(config, grant.is_some()));
     }
     let court = Court {
+        config_change: config_change(config, grant.as_ref()),
         is_untouched: is_untouched(grant.as_ref(), &names),
         names,
         grant,
@@ -64,6 +65,8 @@ struct Court<'a> {
     grant: Option<Grant>,
     /// No file and no place that decided anything is different.
     is_untouched: bool,
+    /// What a tool may do depends on the configuration that was trusted with it.
+    config_change: Option<Change>,
     grapher: Grapher,
 }
 
@@ -76,11 +79,18 @@ impl Court<'_> {
         let Some(was) = grant.files_of(&entry) else {
             return Some(Doubt::New);
         };
-        if self.is_untouched {
+        if self.is_untouched && self.config_change.is_none() {
             return None;
         }
         let is = self.names.files(&self.grapher.graph(&candidate.resolved));
-        let changes = grant::changes(&was, &is);
+        let mut changes = grant::changes(&was, &is);
+        let project = format!("{}/", self.names.project().display());
+        for change in &mut changes {
+            if let Some(short) = change.path.strip_prefix(&project) {
+                change.path = short.to_owned();
+            }
+        }
+        changes.extend(self.config_change.clone());
         (!changes.is_empty()).then_some(Doubt::Changed(changes))
     }
 }
@@ -89,6 +99,19 @@ fn is_untouched(grant: Option<&Grant>, names: &Names<'_>) -> bool {
     // Through a link other places are looked at than those that were noted.
     let facts = grant.and_then(|grant| grant.facts.as_ref());
     names.is_direct() && facts.is_some_and(|facts| Checker::default().holds(facts))
+}
+
+fn config_change(config: &Config, grant: Option<&Grant>) -> Option<Change> {
+    let how = match (config.project_file, grant?.config.is_some()) {
+        (FileUse::Absent, true) => How::Removed,
+        (FileUse::Ignored, true) => How::Modified,
+        (FileUse::Ignored, false) => How::Added,
+        (FileUse::Absent, false) | (FileUse::Used, _) => return None,
+    };
+    Some(Change {
+        path: PROJECT_FILE.to_owned(),
+        how,
+    })
 }
 
 fn ignored_config(config: &Config, is_known: bool) -> Problem {

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::Store;
 use super::grant::{self, Change, Files, Grant, Names, VERSION};
 use crate::config::{Config, PROJECT_FILE, paths};
-use crate::discover;
+use crate::discover::{self, Candidate};
 use crate::engine::graph::{Graph, Grapher, Kind, Opening};
 use crate::error::Error;
 use crate::tool::Problem;
@@ -88,7 +88,7 @@ impl Review {
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
             let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
-            tools.push(reviewed(&candidate, &graph, state(was, &files)));
+            tools.push(reviewed(&names, &candidate, &graph, state(was, &files)));
             grant.tools.insert(entry, files.keys().cloned().collect());
             grant.files.extend(files);
             graphs.push(graph);
@@ -117,6 +117,14 @@ impl Review {
     /// True if all of it is trusted already.
     pub fn is_granted(&self) -> bool {
         self.is_granted
+    }
+
+    /// Forgets what was trusted before.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn forget(&self) -> Result<bool, Error> {
+        self.store.forget(&self.project)
     }
 
     /// Trusts what was looked at, byte by byte, in place of what was trusted before.
@@ -155,25 +163,29 @@ fn state(was: Option<Files>, is: &Files) -> State {
     }
 }
 
-fn reviewed(candidate: &discover::Candidate, graph: &Graph, state: State) -> Reviewed {
+fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: State) -> Reviewed {
     let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
     for path in graph.files.keys() {
         match package_of(path) {
             Some(package) => *packages.entry(package).or_default() += 1,
-            None if *path != candidate.resolved => files.push(path.clone()),
+            None if *path != candidate.resolved => files.push(names.place(path)),
             None => {}
         }
     }
     let packages = packages.into_iter();
+    let openings = graph.openings.iter().map(|opening| Opening {
+        path: names.place(&opening.path),
+        ..opening.clone()
+    });
     Reviewed {
         key: candidate.key.clone(),
         provider_name: candidate.source.provider_name.clone(),
-        path: candidate.resolved.clone(),
+        path: names.place(&candidate.resolved),
         files,
         packages: packages
             .map(|(name, files)| PackageUse { name, files })
             .collect(),
-        openings: graph.openings.clone(),
+        openings: openings.collect(),
         state,
     }
 }
@@ -202,7 +214,7 @@ fn reviewed_config(
         _ => State::New,
     };
     grant.config = Some(grant::digest(&text));
-    Some((path, state))
+    Some((grant::real(&config.cwd).join(PROJECT_FILE), state))
 }
 
 /// The facts of all graphs as if they were one.
@@ -210,6 +222,8 @@ fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
     let mut all = Graph {
         entry: project.to_owned(),
         files: BTreeMap::new(),
+        // Not code: tools may write it.
+        assets: BTreeMap::new(),
         looked_at: BTreeMap::new(),
         links: BTreeMap::new(),
         missing: BTreeMap::new(),

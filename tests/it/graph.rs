@@ -86,6 +86,7 @@ fn imports_of_every_form_are_followed() {
             const later = async () => await import(`./later`);
             const old = require("./old.js");
             const page = new URL("page.html", import.meta.url);
+            const script = new URL("run.sh", import.meta.url);
             "#,
         ),
         ("a.ts", r#"export default 1; import "./deep/index.js""#),
@@ -103,6 +104,7 @@ fn imports_of_every_form_are_followed() {
         ("later.ts", ""),
         ("old.js", ""),
         ("page.html", ""),
+        ("run.sh", ""),
         ("stranger.ts", ""),
     ]);
     let expected = [
@@ -118,7 +120,7 @@ fn imports_of_every_form_are_followed() {
         "legacy.cjs",
         "note.md",
         "old.js",
-        "page.html",
+        "run.sh",
         "side.mjs",
         "t.ts",
     ];
@@ -272,6 +274,14 @@ fn a_link_that_leads_elsewhere_is_noticed() {
         fs::remove_file(&link).expect("our link");
         symlink("../two", &link).expect("a link");
     }));
+}
+
+#[test]
+fn data_that_a_module_names_is_an_asset() {
+    let place = Place::with(&[("t.ts", r#"new URL("./prompt.md", import.meta.url)"#)]);
+    assert_eq!(place.files("t.ts"), ["t.ts"]);
+    assert!(place.notices("t.ts", |place| place.write("prompt.md", "Be kind.")));
+    assert!(place.notices("t.ts", |place| place.write("prompt.md", "Be brief.")));
 }
 
 #[test]

@@ -48,6 +48,11 @@ impl Graph {
             put(path_bytes(path));
             put(digest.as_bytes());
         }
+        put(b"assets");
+        for (path, digest) in &self.assets {
+            put(path_bytes(path));
+            put(digest.as_deref().unwrap_or_default().as_bytes());
+        }
         put(b"places");
         for (path, kind) in &self.looked_at {
             put(path_bytes(path));
@@ -99,18 +104,23 @@ impl Checker {
         {
             return false;
         }
-        let files = &mut self.files;
-        graph.files.iter().all(|(path, was)| {
-            let is = match files.get(path) {
+        let known = &mut self.files;
+        let mut is_still = |path: &Path, was: Option<&String>| {
+            let is = match known.get(path) {
                 Some(is) => is,
-                None => files.entry(path.clone()).or_insert(digest_of_file(path)),
+                None => known.entry(path.to_owned()).or_insert(digest_of_file(path)),
             };
-            is.as_ref() == Some(was)
-        })
+            is.as_ref() == was
+        };
+        let (files, assets) = (&graph.files, &graph.assets);
+        files.iter().all(|(path, was)| is_still(path, Some(was)))
+            && assets
+                .iter()
+                .all(|(path, was)| is_still(path, was.as_ref()))
     }
 }
 
-fn digest_of_file(path: &Path) -> Option<String> {
+pub(super) fn digest_of_file(path: &Path) -> Option<String> {
     // Replaced by a pipe meanwhile, it would block us for ever.
     if Kind::at(path) != Kind::File {
         return None;

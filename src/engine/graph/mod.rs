@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use deno_ast::MediaType;
 use serde::{Deserialize, Serialize};
 use sys_traits::FsRead;
 use url::Url;
@@ -36,6 +35,9 @@ pub struct Graph {
     pub entry: PathBuf,
     /// Every file that was read, with the hash (blake3, hex) of its bytes.
     pub files: BTreeMap<PathBuf, String>,
+    /// Data that the module names beside itself (`new URL("x.md", import.meta.url)`), with its hash
+    /// if it is there. A tool may well write it: it is nothing that runs.
+    pub assets: BTreeMap<PathBuf, Option<String>>,
     /// What lies at every other place that resolution looked at.
     pub looked_at: BTreeMap<PathBuf, Kind>,
     /// Where the links that were followed lead.
@@ -85,6 +87,7 @@ impl Grapher {
             graph: Graph {
                 entry: entry.to_owned(),
                 files: BTreeMap::new(),
+                assets: BTreeMap::new(),
                 looked_at: BTreeMap::new(),
                 links: BTreeMap::new(),
                 missing: BTreeMap::new(),
@@ -167,7 +170,22 @@ impl Walk<'_> {
             }
         }
         for asset in &imports.assets {
-            self.import(asset, &url);
+            match url.join(asset).map(|asset| asset.to_file_path()) {
+                Ok(Ok(file)) if is_data(&file) => {
+                    let hash = facts::digest_of_file(&file);
+                    self.graph.assets.insert(file, hash);
+                }
+                // A worker, or a script for somebody else: code. It was written as a URL or as a
+                // specifier.
+                decoded => {
+                    if let Ok(Ok(file)) = decoded
+                        && let Some(file) = probe(&self.disk, &file)
+                    {
+                        self.enqueue(file);
+                    }
+                    self.import(asset, &url);
+                }
+            }
         }
     }
 
@@ -225,11 +243,20 @@ impl Walk<'_> {
 
 /// False for files that are imported as data, or whose code is no text.
 fn is_code(path: &Path) -> bool {
+    !is_data(path) && !has_extension(path, &["node", "wasm"])
+}
+
+/// True for files that nobody runs.
+fn is_data(path: &Path) -> bool {
     const DATA: &[&str] = &[
-        "json", "jsonc", "json5", "yaml", "yml", "toml", "txt", "md", "html", "css", "sql",
-        "graphql", "csv", "xml", "svg", "node", "wasm",
+        "json", "jsonc", "json5", "jsonl", "yaml", "yml", "toml", "txt", "md", "html", "css",
+        "sql", "graphql", "csv", "xml", "svg", "log", "db", "sqlite", "png", "jpg", "jpeg", "gif",
+        "webp",
     ];
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    !extension.is_some_and(|extension| DATA.contains(&extension))
-        && MediaType::from_path(path) != MediaType::Json
+    has_extension(path, DATA)
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let own = path.extension().and_then(|extension| extension.to_str());
+    own.is_some_and(|own| extensions.contains(&own))
 }

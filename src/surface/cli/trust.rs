@@ -93,7 +93,9 @@ impl Args {
             say(&problem::problem(found, &config.home, ink));
         }
         let project = text::path(&review.project, &config.home);
-        if review.is_empty() && review.gone.is_empty() {
+        if review.is_empty() {
+            // Should tools come back they are new.
+            review.forget()?;
             writeln!(out, "{project} brings no tools: there is nothing to trust")?;
             return Ok(SUCCESS);
         }
