@@ -9,15 +9,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::discover::{self, Candidate, Scan};
+use crate::discover::{self, Scan};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
-use crate::family::Loaded as FamilyLoaded;
 use crate::family::js::{self, RESOLVE};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{Approver, Call, Event, Outcome, Problem, Stopped};
-use crate::trust;
+use crate::trust::{self, Judged};
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
 #[derive(Clone)]
@@ -231,17 +230,22 @@ impl Host {
         } = discover::scan(&self.0.config);
         start.problems.extend(problems);
         start.looked_at.extend(looked_at);
+        let config = self.0.config.clone();
+        let judged = tokio::task::spawn_blocking(move || trust::judge(&config, candidates)).await;
+        let judged = judged.unwrap_or_else(|error| {
+            // Nothing runs that was not judged.
+            let text = format!("the tools could not be looked at: {error}");
+            start.problems.push(Problem::error(text));
+            Judged::default()
+        });
+        start.problems.extend(judged.problems);
         let mut builder = self.builder(start);
         // What may not run must not take a name from what may.
-        let (trusted, untrusted): (Vec<_>, Vec<_>) = candidates
-            .iter()
-            .partition(|candidate| self.may_run(candidate));
-        for candidate in trusted {
+        for candidate in &judged.trusted {
             builder.add(candidate, js::load(&self.0.engine, candidate).await);
         }
-        for candidate in untrusted {
-            let loaded: FamilyLoaded = trust::untrusted(candidate);
-            builder.add(candidate, loaded);
+        for (candidate, doubt) in &judged.doubted {
+            builder.add(candidate, trust::untrusted(candidate, doubt));
         }
         self.without_rival(builder.finish())
     }
@@ -276,10 +280,6 @@ impl Host {
             }))
         });
         made.await.ok().cloned()
-    }
-
-    fn may_run(&self, candidate: &Candidate) -> bool {
-        self.0.config.trust_project || !candidate.needs_trust()
     }
 
     fn builder(&self, existing: Catalog) -> Builder<'_> {

@@ -10,6 +10,8 @@ mod tool;
 
 mod engine;
 #[doc(hidden)]
+pub use engine::graph;
+#[doc(hidden)]
 pub mod process;
 
 mod config;
@@ -29,7 +31,7 @@ mod surface;
 mod telemetry;
 
 pub use config::{
-    Config, Env, Flags, Limits, Permission, PermissionProfile, Roots, parse_duration,
+    Config, Env, FileUse, Flags, Limits, Permission, PermissionProfile, Roots, parse_duration,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
@@ -40,6 +42,9 @@ pub use tool::{
     Decision, Event, Family, Gate, Level, Outcome, Problem, Progress, Rule, Runner, Severity,
     Source, Stance, Stopped, Tier, Tool, Updates,
 };
+
+/// Trusting the projects that tools come from.
+pub use trust::{Change, How, PackageUse, Project, Review, Reviewed, State, Store};
 
 /// What the `haft` program does with its arguments. For the binary only.
 #[doc(hidden)]

@@ -97,13 +97,15 @@ pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
     ))
 }
 
-/// The file that a trusted project brings, if it does. It decides neither its own trust nor
-/// what its tools may do unasked.
-pub(super) fn project(path: &Path, home: &Path) -> Result<Written, Error> {
-    let Some(text) = read(path)? else {
-        return Ok(Written::default());
-    };
-    let file = parse(path, &text)?;
+/// The text of the file that a project brings, if it does. Nothing in it counts yet.
+pub(super) fn project_text(path: &Path) -> Result<Option<String>, Error> {
+    read(path)
+}
+
+/// What the file of a trusted project says. It decides neither its own trust nor what its tools
+/// may do unasked.
+pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, Error> {
+    let file = parse(path, text)?;
     let for_the_user = [
         (
             "trust_project",

@@ -119,7 +119,6 @@ impl Written {
             .built_in_tool_names
             .take()
             .or(lower.built_in_tool_names);
-        self.state_dir = self.state_dir.take().or(lower.state_dir);
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
 
         self.approval_mode = self.approval_mode.or(lower.approval_mode);

@@ -49,6 +49,21 @@ const SPILL_KB: u32 = 50;
 /// A home for accounts that have none; Debian gives them the same. Nothing is found there.
 const NO_HOME: &str = "/nonexistent";
 
+/// Where a project keeps its configuration, below its directory.
+pub(crate) const PROJECT_FILE: &str = ".haft/config.yaml";
+
+/// A project's configuration file before it is used, for whoever decides whether it is.
+pub(crate) struct ProjectFile<'a> {
+    /// Where haft keeps what must survive.
+    pub(crate) state_dir: &'a Path,
+    /// The user's home directory.
+    pub(crate) home: &'a Path,
+    /// The project's directory.
+    pub(crate) project: &'a Path,
+    /// All of the file.
+    pub(crate) text: &'a str,
+}
+
 /// What the program or the embedding host was told directly. `None` and empty: not told.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -89,6 +104,10 @@ pub struct Config {
     pub cache_dir: PathBuf,
     /// Tool files and folders named one by one, as written.
     pub configured_paths: Vec<String>,
+    /// Those of them that the project's own configuration names.
+    pub project_paths: Vec<String>,
+    /// What became of the project's own configuration file.
+    pub project_file: FileUse,
     /// Names that tools cannot take.
     pub built_in_tool_names: Vec<String>,
     /// Run the tools of the project without asking.
@@ -105,6 +124,17 @@ pub struct Config {
     pub limits: Limits,
     /// What tools may touch.
     pub permissions: PermissionProfile,
+}
+
+/// What became of a configuration file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileUse {
+    /// There is none.
+    Absent,
+    /// It is there, and not used because it is not trusted.
+    Ignored,
+    /// What it says counts.
+    Used,
 }
 
 /// Bounds in time and memory.
@@ -136,19 +166,13 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// Reads the process's environment and the configuration files, and decides.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] for what was written wrongly, with the place and a hint.
-    pub fn resolve(flags: Flags) -> Result<Config, Error> {
-        Config::resolve_with(flags, &Env::from_process())
-    }
-
-    /// The same with an environment of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`Config::resolve`].
-    pub fn resolve_with(flags: Flags, env: &Env) -> Result<Config, Error> {
+    /// Decides. The project's own file counts if the user said so, or if `trusts` says so of
+    /// exactly its bytes; whoever may ask the store of grants has [`Config::resolve_with`].
+    pub(crate) fn decide(
+        flags: Flags,
+        env: &Env,
+        trusts: impl FnOnce(&ProjectFile<'_>) -> bool,
+    ) -> Result<Config, Error> {
         let home = env.home.clone().unwrap_or_else(|| NO_HOME.into());
         let cwd = working_directory(&flags, env)?;
         let config_home = base_directory(&env.xdg_config_home, &home, ".config");
@@ -163,24 +187,51 @@ impl Config {
                 .trust_project
                 .or(user_file.trust_project)
                 .unwrap_or(false);
-        let project_file = if trust_project {
-            file::project(&cwd.join(".haft/config.yaml"), &home)?
-        } else {
-            Written::default()
+        // Neither may be moved by the project's file: they say where its grant is.
+        let state_home = base_directory(&env.xdg_state_home, &home, ".local/state");
+        let state_dir = from_env
+            .state_dir
+            .clone()
+            .unwrap_or_else(|| state_home.join("haft"));
+        let project_path = cwd.join(PROJECT_FILE);
+        let project_text = match file::project_text(&project_path) {
+            // What is not used cannot be in the way either.
+            Err(error) if trust_project => return Err(error),
+            Err(_) => Some(None),
+            Ok(text) => text.map(Some),
         };
+        let is_used = |text: &str| {
+            trust_project
+                || trusts(&ProjectFile {
+                    state_dir: &state_dir,
+                    home: &home,
+                    project: &cwd,
+                    text,
+                })
+        };
+        let (from_project, project_file) = match project_text {
+            None => (Written::default(), FileUse::Absent),
+            Some(Some(text)) if is_used(&text) => {
+                let written = file::project(&project_path, &text, &home)?;
+                (written, FileUse::Used)
+            }
+            Some(_) => (Written::default(), FileUse::Ignored),
+        };
+        let project_paths = from_project.tools.clone();
 
         let roots = Roots::locate(env, &home, &cwd, config_home);
         let mut written = Written::from_flags(flags);
-        for lower in [from_env, project_file, user_file, omp::user(&roots)] {
+        for lower in [from_env, from_project, user_file, omp::user(&roots)] {
             written.fill_from(lower);
         }
-        let state_home = base_directory(&env.xdg_state_home, &home, ".local/state");
         let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
         Ok(Config {
             roots,
-            state_dir: written.state_dir.unwrap_or_else(|| state_home.join("haft")),
+            state_dir,
             cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
             configured_paths: written.tools,
+            project_paths,
+            project_file,
             built_in_tool_names: written.built_in_tool_names.unwrap_or_default(),
             trust_project,
             rename: written.rename,

@@ -77,7 +77,11 @@ fn take_one(config: &Config, given: &str, keep: Keep, sweep: &mut Sweep<'_>) {
         _ => {}
     }
     let key = paths::key(&resolved);
-    sweep.named(shown, (resolved, query), key, Level::Project);
+    if keep == Keep::Expanded && config.project_paths.iter().any(|path| path == given) {
+        sweep.named_by_project(shown, (resolved, query), key);
+    } else {
+        sweep.named(shown, (resolved, query), key, Level::Project);
+    }
 }
 
 /// Takes `?query` off the path, unless there really is a file of that name.

@@ -56,13 +56,16 @@ pub struct Candidate {
     pub source: Source,
     /// What follows `?` in a path given by name: asks for a fresh instance of the module.
     pub query: Option<String>,
+    /// The project's own configuration gives its name, not the user.
+    pub named_by_project: bool,
 }
 
 impl Candidate {
     /// Whether the project brings it, so that the user has to trust it first. A path that
     /// the user gave by name is trusted by that, although oh-my-pi calls it `project`.
     pub fn needs_trust(&self) -> bool {
-        self.source.level == Level::Project && self.source.provider != configured::ID
+        self.named_by_project
+            || (self.source.level == Level::Project && self.source.provider != configured::ID)
     }
 }
 

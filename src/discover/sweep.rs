@@ -107,6 +107,20 @@ impl<'a> Sweep<'a> {
         self.named(path, (resolved, None), key, level);
     }
 
+    /// A path that the project's own configuration gives by name.
+    pub(super) fn named_by_project(
+        &mut self,
+        path: PathBuf,
+        seen: (PathBuf, Option<String>),
+        key: String,
+    ) {
+        let known = self.scan.candidates.len();
+        self.named(path, seen, key, Level::Project);
+        if let Some(added) = self.scan.candidates.get_mut(known) {
+            added.named_by_project = true;
+        }
+    }
+
     /// A path given by name.
     pub(super) fn named(
         &mut self,
@@ -144,6 +158,7 @@ impl<'a> Sweep<'a> {
                 path: path.clone(),
             },
             path,
+            named_by_project: false,
         });
         self.seen.insert(seen, self.scan.candidates.len() - 1);
     }

@@ -8,6 +8,7 @@
 mod boot;
 mod extension;
 mod gated;
+pub mod graph;
 mod isolate;
 mod link;
 mod loader;

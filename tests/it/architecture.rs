@@ -15,7 +15,10 @@ const EDGES: &[(&str, &[&str])] = &[
         "family",
         &["config", "discover", "engine", "process", "tool", "error"],
     ),
-    ("trust", &["discover", "family", "config", "tool", "error"]),
+    (
+        "trust",
+        &["discover", "engine", "family", "config", "tool", "error"],
+    ),
     ("registry", &["discover", "family", "tool", "error"]),
     ("execute", &["tool", "error"]),
     (
@@ -38,6 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "render",
             "telemetry",
             "tool",
+            "trust",
         ],
     ),
 ];

@@ -11,6 +11,8 @@
 mod sandbox;
 // Child processes: real ones, each promise of the room by itself.
 mod process;
+// What importing a module can read, found without running it.
+mod graph;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deno_core::serde_json::{self, Value};
 use deno_error::JsErrorBox;
+use sys_traits::{FsMetadata, FsRead};
 
 /// Tried behind a path without an extension, and behind `index` in a directory.
 const EXTENSIONS: &[&str] = &["tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json"];
@@ -16,26 +17,31 @@ const COMPILED: &[(&str, &[&str])] = &[
     ("jsx", &["tsx"]),
 ];
 
+/// What resolution asks of a disk.
+pub(in crate::engine) trait Disk: FsMetadata + FsRead {}
+
+impl<D: FsMetadata + FsRead> Disk for D {}
+
 /// The file that `path` means, if there is one.
-pub(super) fn probe(path: &Path) -> Option<PathBuf> {
-    if path.is_file() {
+pub(in crate::engine) fn probe(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
+    if disk.fs_is_file_no_err(path) {
         return Some(path.to_owned());
     }
-    compiled_from(path)
-        .or_else(|| with_extension(path))
-        .or_else(|| in_directory(path))
+    compiled_from(disk, path)
+        .or_else(|| with_extension(disk, path))
+        .or_else(|| in_directory(disk, path))
 }
 
-fn compiled_from(path: &Path) -> Option<PathBuf> {
+fn compiled_from(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
     let extension = path.extension()?.to_str()?;
     let (_, sources) = COMPILED.iter().find(|(written, _)| *written == extension)?;
     sources
         .iter()
         .map(|source| path.with_extension(source))
-        .find(|candidate| candidate.is_file())
+        .find(|candidate| disk.fs_is_file_no_err(candidate))
 }
 
-fn with_extension(path: &Path) -> Option<PathBuf> {
+fn with_extension(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
     EXTENSIONS
         .iter()
@@ -45,31 +51,33 @@ fn with_extension(path: &Path) -> Option<PathBuf> {
             longer.push(extension);
             path.with_file_name(longer)
         })
-        .find(|candidate| candidate.is_file())
+        .find(|candidate| disk.fs_is_file_no_err(candidate))
 }
 
 /// A directory is imported like a package: its `main`, else its `index`.
-fn in_directory(path: &Path) -> Option<PathBuf> {
-    if !path.is_dir() {
+fn in_directory(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
+    if !disk.fs_is_dir_no_err(path) {
         return None;
     }
-    main_of(path).or_else(|| with_extension(&path.join("index")))
+    main_of(disk, path).or_else(|| with_extension(disk, &path.join("index")))
 }
 
-fn main_of(directory: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(directory.join("package.json")).ok()?;
+fn main_of(disk: &impl Disk, directory: &Path) -> Option<PathBuf> {
+    let text = disk
+        .fs_read_to_string(directory.join("package.json"))
+        .ok()?;
     let manifest: Value = serde_json::from_str(&text).ok()?;
     let main = manifest
         .get("module")
         .or_else(|| manifest.get("main"))?
         .as_str()?;
     let entry = directory.join(main);
-    if entry.is_file() {
+    if disk.fs_is_file_no_err(&entry) {
         return Some(entry);
     }
-    compiled_from(&entry)
-        .or_else(|| with_extension(&entry))
-        .or_else(|| with_extension(&entry.join("index")))
+    compiled_from(disk, &entry)
+        .or_else(|| with_extension(disk, &entry))
+        .or_else(|| with_extension(disk, &entry.join("index")))
 }
 
 /// The text of a file; a byte order mark is dropped, invalid UTF-8 is replaced.
@@ -77,12 +85,17 @@ pub(super) fn read_text(path: &Path) -> Result<String, JsErrorBox> {
     let bytes = std::fs::read(path).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
     })?;
+    Ok(text_of(bytes))
+}
+
+/// The bytes of a file as `read_text` reads them.
+pub(in crate::engine) fn text_of(bytes: Vec<u8>) -> String {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     };
-    Ok(match text.strip_prefix('\u{feff}') {
+    match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),
         None => text,
-    })
+    }
 }

@@ -7,6 +7,7 @@
 mod assets;
 mod commonjs;
 mod files;
+mod find;
 mod globals;
 mod node;
 mod packages;
@@ -16,7 +17,7 @@ mod tsconfig;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use deno_core::url::Url;
@@ -27,7 +28,11 @@ use deno_core::{
 use deno_error::JsErrorBox;
 use futures::FutureExt;
 
-pub(super) use node::{NodeServices, NpmFolders, Sys};
+pub(super) use files::{probe, text_of};
+pub(super) use find::{Finder, Packages};
+pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
+pub(super) use tsconfig::Cache as TsConfigs;
+
 use source::{Form, Prepared};
 
 /// The module loader of one isolate.
@@ -48,48 +53,11 @@ impl Loader {
     }
 
     fn find(&self, specifier: &str, referrer: &str) -> Result<Url, JsErrorBox> {
-        if let Some(url) = absolute_url(specifier)? {
-            return Ok(url);
-        }
-        let referrer_url = Url::parse(referrer).ok();
-        let from = referrer_url
-            .as_ref()
-            .and_then(|url| url.to_file_path().ok());
-        if is_path(specifier) {
-            let base = from.as_deref().and_then(Path::parent);
-            return find_file(specifier, base, &shown(referrer, from.as_deref()));
-        }
-        let Some(from) = from else {
-            return Err(no_package(specifier, referrer));
+        let finder = Finder {
+            tsconfigs: &self.tsconfigs,
+            packages: &*self.node,
         };
-        self.find_bare(
-            specifier,
-            &from,
-            referrer_url.as_ref().expect("`from` is made of it"),
-        )
-    }
-
-    /// tsconfig paths, Node builtins, `node_modules`, packages of ours: in this order.
-    fn find_bare(&self, specifier: &str, from: &Path, referrer: &Url) -> Result<Url, JsErrorBox> {
-        if let Some(path) = self.tsconfigs.map(specifier, from) {
-            return url_of(&path);
-        }
-        if deno_runtime::deno_node::is_builtin_node_module(specifier) {
-            return parse(&format!("node:{specifier}"));
-        }
-        let provided = packages::provided(specifier);
-        if let Some(module) = provided
-            && !packages::installed_above(specifier, from)
-        {
-            return parse(module);
-        }
-        match self.node.resolve_import(specifier, referrer) {
-            Ok(url) => Ok(url),
-            // An installed copy that cannot be imported is worse than ours.
-            Err(_) if let Some(module) = provided => parse(module),
-            Err(error) if packages::installed_above(specifier, from) => Err(error),
-            Err(_) => Err(no_package(specifier, &from.display().to_string())),
-        }
+        finder.find(specifier, referrer)
     }
 
     fn read_module(&self, url: &Url, options: &ModuleLoadOptions) -> ModuleLoadResponse {
@@ -172,66 +140,6 @@ impl ModuleLoader for Loader {
     }
 }
 
-/// A specifier that needs no referrer: a URL with a scheme of ours, Node's or a file's.
-fn absolute_url(specifier: &str) -> Result<Option<Url>, JsErrorBox> {
-    if let Some(rest) = specifier.strip_prefix("bun:") {
-        return Err(JsErrorBox::generic(format!(
-            "Cannot find module 'bun:{rest}': haft provides `bun` and Node's builtins, not Bun's own modules"
-        )));
-    }
-    if specifier == "bun" {
-        return parse("haft:bun").map(Some);
-    }
-    let Some((scheme, _)) = specifier.split_once(':') else {
-        return Ok(None);
-    };
-    match scheme {
-        "file" => {
-            let url = parse(specifier)?;
-            let path = url.to_file_path().map_err(|()| unsupported_scheme(&url))?;
-            let found = files::probe(&path)
-                .ok_or_else(|| no_module(&path.display().to_string(), "haft"))?;
-            let mut found = url_of(&found)?;
-            // A query makes a fresh instance of the module, as in Bun and Node.
-            found.set_query(url.query());
-            Ok(Some(found))
-        }
-        "node" | "haft" | "data" | "blob" => parse(specifier).map(Some),
-        "http" | "https" | "npm" | "jsr" => Err(JsErrorBox::generic(format!(
-            "Cannot import '{specifier}': haft loads modules from files only; install the package beside the tool"
-        ))),
-        _ => Ok(None),
-    }
-}
-
-fn is_path(specifier: &str) -> bool {
-    specifier.starts_with("./")
-        || specifier.starts_with("../")
-        || specifier.starts_with('/')
-        || specifier == "."
-        || specifier == ".."
-}
-
-fn find_file(specifier: &str, base: Option<&Path>, referrer: &str) -> Result<Url, JsErrorBox> {
-    let (path, query) = split_query(specifier);
-    let joined = match base {
-        Some(base) => base.join(path),
-        None => PathBuf::from(path),
-    };
-    let clean = deno_runtime::deno_node::PathClean::clean(&joined);
-    let found = files::probe(&clean).ok_or_else(|| no_module(specifier, referrer))?;
-    let mut url = url_of(&found)?;
-    url.set_query(query);
-    Ok(url)
-}
-
-fn split_query(specifier: &str) -> (&str, Option<&str>) {
-    match specifier.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (specifier, None),
-    }
-}
-
 fn javascript(code: String, url: &Url) -> ModuleSource {
     ModuleSource::new(
         ModuleType::JavaScript,
@@ -247,31 +155,11 @@ fn raw(path: &Path, url: &Url, kind: ModuleType) -> ModuleLoadResponse {
     ModuleLoadResponse::Sync(read)
 }
 
-fn shown(referrer: &str, path: Option<&Path>) -> String {
-    path.map_or_else(|| referrer.to_owned(), |path| path.display().to_string())
-}
-
-fn no_module(specifier: &str, referrer: &str) -> JsErrorBox {
-    JsErrorBox::generic(format!(
-        "Cannot find module '{specifier}' imported from {referrer}"
-    ))
-}
-
-fn no_package(specifier: &str, referrer: &str) -> JsErrorBox {
-    JsErrorBox::generic(format!(
-        "Cannot find package '{specifier}' imported from {referrer}"
-    ))
-}
-
 fn unsupported_scheme(url: &Url) -> JsErrorBox {
     JsErrorBox::generic(format!("Cannot load '{url}': only files can be loaded"))
 }
 
-fn parse(url: &str) -> Result<Url, JsErrorBox> {
-    Url::parse(url).map_err(|error| JsErrorBox::generic(format!("'{url}' is not a URL: {error}")))
-}
-
-pub(super) fn url_of(path: &Path) -> Result<Url, JsErrorBox> {
+pub(in crate::engine) fn url_of(path: &Path) -> Result<Url, JsErrorBox> {
     Url::from_file_path(path)
         .map_err(|()| JsErrorBox::generic(format!("'{}' is not an absolute path", path.display())))
 }

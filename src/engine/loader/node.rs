@@ -22,9 +22,11 @@ use node_resolver::cache::NodeResolutionSys;
 use node_resolver::errors::PackageJsonLoadError;
 use node_resolver::{
     DenoIsBuiltInNodeModuleChecker, NodeResolutionKind, NodeResolver, NodeResolverOptions,
-    PackageJsonResolver, PackageJsonResolverRc, ResolutionMode,
+    NodeResolverSys, NpmPackageFolderResolver, PackageJsonResolver, PackageJsonResolverRc,
+    ResolutionMode,
 };
 
+use super::find::Packages;
 use super::source::{Form, form_of_file, prepare_required};
 use super::tsconfig;
 
@@ -90,26 +92,6 @@ impl NodeServices {
         }
     }
 
-    /// Resolves a bare specifier of an ES module.
-    pub(super) fn resolve_import(
-        &self,
-        specifier: &str,
-        referrer: &Url,
-    ) -> Result<Url, JsErrorBox> {
-        let found = self
-            .resolver
-            .resolve(
-                specifier,
-                referrer,
-                ResolutionMode::Import,
-                NodeResolutionKind::Execution,
-            )
-            .map_err(|error| JsErrorBox::generic(error.to_string()))?;
-        found
-            .into_url()
-            .map_err(|error| JsErrorBox::generic(error.to_string()))
-    }
-
     /// True if the nearest `package.json` says, or by its silence means, CommonJS. A package in
     /// `node_modules` is silent in Node's sense; a tool without any is an ES module.
     pub(super) fn is_commonjs_package(&self, path: &Path) -> bool {
@@ -127,6 +109,26 @@ impl NodeServices {
     pub(super) fn source_map(&self, file_name: &str) -> Option<Vec<u8>> {
         self.required_source_maps.borrow().get(file_name).cloned()
     }
+}
+
+impl Packages for NodeServices {
+    fn resolve_import(&self, specifier: &str, referrer: &Url) -> Result<Url, JsErrorBox> {
+        resolve(&self.resolver, specifier, referrer, ResolutionMode::Import)
+    }
+}
+
+/// Resolves as Node does.
+pub(in crate::engine) fn resolve<F: NpmPackageFolderResolver, S: NodeResolverSys>(
+    resolver: &NodeResolver<NpmChecker, DenoIsBuiltInNodeModuleChecker, F, S>,
+    specifier: &str,
+    referrer: &Url,
+    mode: ResolutionMode,
+) -> Result<Url, JsErrorBox> {
+    resolver
+        .resolve(specifier, referrer, mode, NodeResolutionKind::Execution)
+        .map_err(|error| JsErrorBox::generic(error.to_string()))?
+        .into_url()
+        .map_err(|error| JsErrorBox::generic(error.to_string()))
 }
 
 /// Reads what `require` asks for.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::files::Disk;
+
 mod generated {
     pub use crate::engine::snapshot::HOST_PACKAGES;
 }
@@ -16,11 +18,11 @@ pub(super) fn provided(specifier: &str) -> Option<&'static str> {
 }
 
 /// True if a `node_modules` at or above the importing file holds the package of `specifier`.
-pub(super) fn installed_above(specifier: &str, from: &Path) -> bool {
+pub(super) fn installed_above(disk: &impl Disk, specifier: &str, from: &Path) -> bool {
     let package = package_name(specifier);
     from.ancestors().skip(1).any(|directory| {
         !directory.ends_with("node_modules")
-            && directory.join("node_modules").join(package).is_dir()
+            && disk.fs_is_dir_no_err(directory.join("node_modules").join(package))
     })
 }
 

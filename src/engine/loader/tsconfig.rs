@@ -10,17 +10,19 @@ use std::rc::Rc;
 
 use deno_core::serde_json::Value;
 
-use super::files;
+use super::files::{self, Disk};
+use super::node::Sys;
 
 /// The tsconfig of each directory asked for, read once in an isolate.
 #[derive(Default)]
-pub(super) struct Cache {
+pub(in crate::engine) struct Cache<D = Sys> {
+    pub(super) disk: D,
     by_directory: RefCell<HashMap<PathBuf, Option<Rc<TsConfig>>>>,
 }
 
 /// The options that change what runs.
 #[derive(Clone, Default)]
-pub(super) struct TsConfig {
+pub(in crate::engine) struct TsConfig {
     /// Where `paths` are relative to, and what bare specifiers are looked up in.
     base: PathBuf,
     has_base_url: bool,
@@ -28,12 +30,20 @@ pub(super) struct TsConfig {
     pub(super) legacy_decorators: bool,
     pub(super) decorator_metadata: bool,
     pub(super) jsx_classic: bool,
-    pub(super) jsx_import_source: Option<String>,
+    pub(in crate::engine) jsx_import_source: Option<String>,
 }
 
-impl Cache {
+impl<D: Disk> Cache<D> {
+    /// For the files on `disk`.
+    pub(in crate::engine) fn on(disk: D) -> Self {
+        Cache {
+            disk,
+            by_directory: RefCell::default(),
+        }
+    }
+
     /// The tsconfig that governs the file `from`.
-    pub(super) fn of(&self, from: &Path) -> Option<Rc<TsConfig>> {
+    pub(in crate::engine) fn of(&self, from: &Path) -> Option<Rc<TsConfig>> {
         self.of_directory(from.parent()?)
     }
 
@@ -46,8 +56,8 @@ impl Cache {
             return known.clone();
         }
         let own = directory.join("tsconfig.json");
-        let found = if own.is_file() {
-            read(&own, 0).map(Rc::new)
+        let found = if self.disk.fs_is_file_no_err(&own) {
+            read(&self.disk, &own, 0).map(Rc::new)
         } else {
             directory
                 .parent()
@@ -61,21 +71,21 @@ impl Cache {
 
     /// The file that `paths` or `baseUrl` give for a bare specifier written in `from`.
     pub(super) fn map(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
-        self.of(from)?.map(specifier)
+        self.of(from)?.map(&self.disk, specifier)
     }
 }
 
 impl TsConfig {
-    fn map(&self, specifier: &str) -> Option<PathBuf> {
+    fn map(&self, disk: &impl Disk, specifier: &str) -> Option<PathBuf> {
         let by_pattern = self.paths.iter().find_map(|(pattern, targets)| {
             let filled = matched(pattern, specifier)?;
-            targets
-                .iter()
-                .find_map(|target| files::probe(&self.base.join(target.replacen('*', filled, 1))))
+            targets.iter().find_map(|target| {
+                files::probe(disk, &self.base.join(target.replacen('*', filled, 1)))
+            })
         });
         by_pattern.or_else(|| {
             self.has_base_url
-                .then(|| files::probe(&self.base.join(specifier)))
+                .then(|| files::probe(disk, &self.base.join(specifier)))
                 .flatten()
         })
     }
@@ -92,14 +102,14 @@ fn matched<'a>(pattern: &str, specifier: &'a str) -> Option<&'a str> {
 /// Files extend one another; a circle ends at this depth.
 const MAX_EXTENDS: usize = 16;
 
-fn read(path: &Path, depth: usize) -> Option<TsConfig> {
+fn read(disk: &impl Disk, path: &Path, depth: usize) -> Option<TsConfig> {
     if depth > MAX_EXTENDS {
         return None;
     }
-    let text = files::read_text(path).ok()?;
+    let text = files::text_of(disk.fs_read(path).ok()?.into_owned());
     let json: Value = jsonc_parser::parse_to_serde_value(&text, &Default::default()).ok()?;
     let directory = path.parent()?;
-    let mut config = extended(&json, directory, depth);
+    let mut config = extended(disk, &json, directory, depth);
     let options = json.get("compilerOptions").cloned().unwrap_or_default();
     if let Some(base_url) = options.get("baseUrl").and_then(Value::as_str) {
         config.base = clean(&directory.join(base_url));
@@ -127,7 +137,7 @@ fn read(path: &Path, depth: usize) -> Option<TsConfig> {
 }
 
 /// The configuration that `extends` names, a path or a list of them; later ones win.
-fn extended(json: &Value, directory: &Path, depth: usize) -> TsConfig {
+fn extended(disk: &impl Disk, json: &Value, directory: &Path, depth: usize) -> TsConfig {
     let names = match json.get("extends") {
         Some(Value::String(one)) => vec![one.clone()],
         Some(list) => strings(list),
@@ -139,12 +149,12 @@ fn extended(json: &Value, directory: &Path, depth: usize) -> TsConfig {
         .filter(|name| name.starts_with('.') || name.starts_with('/'))
     {
         let path = clean(&directory.join(name));
-        let path = if path.is_file() {
+        let path = if disk.fs_is_file_no_err(&path) {
             path
         } else {
             path.with_extension("json")
         };
-        if let Some(config) = read(&path, depth + 1) {
+        if let Some(config) = read(disk, &path, depth + 1) {
             result = config;
         }
     }

@@ -85,10 +85,11 @@ fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
     let names: Vec<_> = untrusted.map(|tool| text::first_line(&tool.name)).collect();
     if !names.is_empty() {
         let names = names.join("`, `");
-        notes.push_str(&format!(
-            "\nnot trusted: `{names}`; no code of this project has run\n"
+        notes.push_str(&format!("\nnot trusted, so not run: `{names}`\n"));
+        notes.push_str(&problem::hint_line(
+            "`haft trust` shows what would run, and asks",
+            ink,
         ));
-        notes.push_str(&problem::hint_line("`--trust-project` runs it", ink));
     }
     say(&notes);
     Ok(())

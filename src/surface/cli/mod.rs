@@ -16,11 +16,13 @@ mod list;
 mod rpc;
 mod schema;
 mod show;
+mod trust;
 
 mod exit;
 mod progress;
 mod schema_kind;
 mod session;
+mod trust_page;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -63,6 +65,7 @@ enum Command {
     Schema(With<schema::Args>),
     Call(With<call::Args>),
     Doctor(With<doctor::Args>),
+    Trust(With<trust::Args>),
     Rpc(With<rpc::Args>),
     Completions(completions::Args),
 }
@@ -130,6 +133,7 @@ impl Command {
                 let flags = c.args.over(globals.flags());
                 Session::with(flags, out, async |s| c.args.run(input, s).await).await
             }
+            Command::Trust(c) => c.args.run(globals, out).await,
             Command::Rpc(_) => rpc::run(globals, out).await,
             Command::Completions(args) => args.run(out),
         }
@@ -143,6 +147,7 @@ impl Command {
             Command::Schema(c) => Some(&c.globals),
             Command::Call(c) => Some(&c.globals),
             Command::Doctor(c) => Some(&c.globals),
+            Command::Trust(c) => Some(&c.globals),
             Command::Rpc(c) => Some(&c.globals),
             Command::Completions(_) => None,
         }
@@ -154,6 +159,7 @@ impl Command {
             Command::List(c) => Answer::json_if(c.args.json),
             Command::Show(c) => Answer::json_if(c.args.json),
             Command::Doctor(c) => Answer::json_if(c.args.json),
+            Command::Trust(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
             Command::Schema(_) | Command::Rpc(_) | Command::Completions(_) => Answer::Text,
         }

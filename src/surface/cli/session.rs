@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::exit::{Failure, say};
 use super::flags::Globals;
-use super::progress;
+use super::{progress, trust};
 use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
@@ -37,6 +37,8 @@ pub(super) struct Session<'a> {
     pub(super) signals: Signals,
     /// The user asked twice: nothing is waited for any more.
     pub(super) killed: bool,
+    /// What the host was made of, to make it again once the project is trusted.
+    flags: Flags,
 }
 
 impl<'a> Session<'a> {
@@ -55,7 +57,7 @@ impl<'a> Session<'a> {
         out: &'a mut Out,
         work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
     ) -> Result<u8, Failure> {
-        let config = Config::resolve(flags)?;
+        let config = Config::resolve(flags.clone())?;
         // No tool may read what was meant for haft; a call's own `-` has been read by now.
         drop(stdin::claim()?);
         let mut session = Session {
@@ -64,6 +66,7 @@ impl<'a> Session<'a> {
             err: Ink::for_stderr(),
             signals: Signals::take()?,
             killed: false,
+            flags,
         };
         let ended = work(&mut session).await;
         session.close().await;
@@ -84,6 +87,33 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The tool of that name for a call. If it may be one that the user has not trusted, asks
+    /// where somebody can be asked; otherwise the call itself is refused.
+    pub(super) async fn tool_to_call(&mut self, name: &str) -> Result<Arc<Entry>, Failure> {
+        let catalog = self.catalog().await?;
+        let is_ready = catalog.find(name).is_some_and(|entry| entry.tool.trusted);
+        let is_doubtful = !is_ready && catalog.tools().any(|tool| !tool.trusted);
+        if is_doubtful {
+            let offer = trust::offer(self.flags.clone(), self.err);
+            let is_trusted = tokio::select! {
+                biased;
+                () = self.signals.next() => {
+                    self.killed = true;
+                    let text = "interrupted at the question whether to trust the project";
+                    let kind = ErrorKind::Stopped(Stopped::Cancelled);
+                    return Err(Error::new(kind, text).into());
+                }
+                offered = offer => offered?,
+            };
+            if is_trusted {
+                // Its configuration counts now, too.
+                self.host.shutdown().await;
+                self.host = Host::for_one_call(Config::resolve(self.flags.clone())?);
+            }
+        }
+        self.tool(name).await
+    }
+
     /// The tool of that name, or the error that names the nearest ones.
     pub(super) async fn tool(&mut self, name: &str) -> Result<Arc<Entry>, Failure> {
         let catalog = self.catalog().await?;
@@ -99,7 +129,11 @@ impl<'a> Session<'a> {
             say(&render::problem::problem(problem, self.home(), self.err));
         }
         let nearest = catalog.nearest(name);
-        let hint = if nearest.is_empty() {
+        let has_untrusted = catalog.tools().any(|tool| !tool.trusted);
+        let hint = if nearest.is_empty() && has_untrusted {
+            "the project's own tools are not trusted: `haft trust` shows what would run, and asks"
+                .to_owned()
+        } else if nearest.is_empty() {
             "`haft list` shows every tool, `haft doctor` where haft looked".to_owned()
         } else {
             format!("did you mean `{}`?", nearest.join("`, `"))

@@ -100,7 +100,10 @@ fn facts(tool: &Tool, entry: &Entry, session: &Session<'_>) -> Vec<(&'static str
         facts.push(("hidden", "yes, not offered to a model".into()));
     }
     if !tool.trusted {
-        facts.push(("trusted", "no, `--trust-project` runs it".into()));
+        facts.push((
+            "trusted",
+            "no, `haft trust` shows what would run, and asks".into(),
+        ));
     }
     facts
 }

@@ -1,0 +1,137 @@
+//! The facts of a graph: what they hash to, and whether they still hold.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Graph;
+
+/// What lies at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Nothing, or nothing that we may see.
+    Nothing,
+    /// A file, or a link to one.
+    File,
+    /// A folder, or a link to one.
+    Folder,
+    /// A pipe, a socket, a device: never opened.
+    Other,
+}
+
+impl Kind {
+    pub(super) fn at(path: &Path) -> Kind {
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_file() => Kind::File,
+            Ok(found) if found.is_dir() => Kind::Folder,
+            Ok(_) => Kind::Other,
+            Err(_) => Kind::Nothing,
+        }
+    }
+}
+
+impl Graph {
+    /// One hash of all facts and of `salt`, which names whatever else the result depends on.
+    pub fn content_hash(&self, salt: &str) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        let mut put = |bytes: &[u8]| {
+            // Lengths first: no two lists of facts may look the same.
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        put(salt.as_bytes());
+        put(path_bytes(&self.entry));
+        put(b"files");
+        for (path, digest) in &self.files {
+            put(path_bytes(path));
+            put(digest.as_bytes());
+        }
+        put(b"assets");
+        for (path, digest) in &self.assets {
+            put(path_bytes(path));
+            put(digest.as_deref().unwrap_or_default().as_bytes());
+        }
+        put(b"places");
+        for (path, kind) in &self.looked_at {
+            put(path_bytes(path));
+            put(&[*kind as u8]);
+        }
+        put(b"links");
+        for (path, target) in &self.links {
+            put(path_bytes(path));
+            put(path_bytes(target));
+        }
+        hasher.finalize()
+    }
+}
+
+/// Checks whether graphs still hold, looking at each place once. Nothing is parsed.
+///
+/// It remembers what it saw, so it must not outlive one round of checking.
+#[derive(Default)]
+pub struct Checker {
+    files: HashMap<PathBuf, Option<String>>,
+    places: HashMap<PathBuf, Kind>,
+    links: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+impl Checker {
+    /// True if walking again would give the same graph.
+    pub fn holds(&mut self, graph: &Graph) -> bool {
+        let places = &mut self.places;
+        let mut kind = |path: &Path| match places.get(path) {
+            Some(kind) => *kind,
+            None => *places.entry(path.to_owned()).or_insert(Kind::at(path)),
+        };
+        if graph.looked_at.iter().any(|(path, was)| kind(path) != *was) {
+            return false;
+        }
+        let links = &mut self.links;
+        let mut target = |path: &Path| match links.get(path) {
+            Some(target) => target.clone(),
+            None => {
+                let target = std::fs::canonicalize(path).ok();
+                links.insert(path.to_owned(), target.clone());
+                target
+            }
+        };
+        if graph
+            .links
+            .iter()
+            .any(|(path, was)| target(path).as_ref() != Some(was))
+        {
+            return false;
+        }
+        let known = &mut self.files;
+        let mut is_still = |path: &Path, was: Option<&String>| {
+            let is = match known.get(path) {
+                Some(is) => is,
+                None => known.entry(path.to_owned()).or_insert(digest_of_file(path)),
+            };
+            is.as_ref() == was
+        };
+        let (files, assets) = (&graph.files, &graph.assets);
+        files.iter().all(|(path, was)| is_still(path, Some(was)))
+            && assets
+                .iter()
+                .all(|(path, was)| is_still(path, was.as_ref()))
+    }
+}
+
+pub(super) fn digest_of_file(path: &Path) -> Option<String> {
+    // Replaced by a pipe meanwhile, it would block us for ever.
+    if Kind::at(path) != Kind::File {
+        return None;
+    }
+    std::fs::read(path).ok().map(|bytes| digest(&bytes))
+}
+
+pub(super) fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn path_bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}

@@ -1,0 +1,451 @@
+//! What one file imports, and where it does so in a way that no reading can follow.
+//!
+//! Reads too much rather than too little: an import in a branch that never runs counts, and so
+//! does one that only types need. A name that is declared again (`require` as a parameter) is taken
+//! for the real one.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use deno_ast::swc::ast::{
+    CallExpr, Callee, ExportAll, Expr, ExprOrSpread, Ident, ImportDecl, JSXElement, JSXFragment,
+    Lit, MemberExpr, MemberProp, MetaPropKind, NamedExport, NewExpr, Pat, Prop, Str,
+    TsImportEqualsDecl, TsModuleRef, UnaryExpr, UnaryOp, VarDeclarator,
+};
+use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
+use deno_ast::{
+    MediaType, ParseParams, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned,
+};
+
+use super::nesting;
+use super::open::What;
+use crate::engine::loader::url_of;
+
+/// A file larger than this is not parsed: no author wrote it, and it would stop everything.
+const LARGEST: usize = 16 << 20;
+
+/// Words without which a file can import nothing. Names may be written with escapes.
+const SIGNS: &[&str] = &[
+    "import", "require", "from", "eval", "Function", "Worker", "dlopen", "Builtin", "\\u", "JSX",
+];
+
+/// What one file imports.
+#[derive(Debug, Default)]
+pub(super) struct Imports {
+    /// By `import` and `export … from`.
+    pub(super) imported: BTreeSet<String>,
+    /// By `require`.
+    pub(super) required: BTreeSet<String>,
+    /// By `new URL("…", import.meta.url)` and the like: read perhaps, or run as a worker.
+    pub(super) assets: BTreeSet<String>,
+    /// JSX imports a runtime that is written nowhere.
+    pub(super) has_jsx: bool,
+    /// The lines (1-based; 0 for the file) that make the graph incomplete.
+    pub(super) openings: BTreeSet<(u32, What)>,
+}
+
+impl Imports {
+    pub(super) fn of(path: &Path, text: String) -> Imports {
+        let media = match MediaType::from_path(path) {
+            MediaType::Unknown => MediaType::TypeScript,
+            media => media,
+        };
+        let has_jsx_syntax = matches!(media, MediaType::Tsx | MediaType::Jsx);
+        if !has_jsx_syntax && !SIGNS.iter().any(|sign| text.contains(sign)) {
+            return Imports::default();
+        }
+        let parsed = (text.len() <= LARGEST && !nesting::is_hostile(&text))
+            .then(|| parse(path, text, media))
+            .flatten();
+        let Some(parsed) = parsed else {
+            return Imports {
+                openings: BTreeSet::from([(0, What::Unreadable)]),
+                ..Imports::default()
+            };
+        };
+        let mut reader = Reader {
+            parsed: &parsed,
+            imports: Imports::default(),
+            requires: vec!["require".into()],
+            calls: Vec::new(),
+        };
+        match parsed.program_ref() {
+            ProgramRef::Module(module) => module.visit_with(&mut reader),
+            ProgramRef::Script(script) => script.visit_with(&mut reader),
+        }
+        reader.finish()
+    }
+}
+
+fn parse(path: &Path, text: String, media_type: MediaType) -> Option<ParsedSource> {
+    deno_ast::parse_program(ParseParams {
+        specifier: url_of(path).ok()?,
+        text: Arc::from(text),
+        media_type,
+        capture_tokens: false,
+        scope_analysis: false,
+        maybe_syntax: None,
+    })
+    .ok()
+}
+
+struct Reader<'a> {
+    parsed: &'a ParsedSource,
+    imports: Imports,
+    /// Names that are `require` or made by `createRequire`.
+    requires: Vec<String>,
+    /// Calls of any name with one argument: whether it is a `require` may be known only at the end.
+    calls: Vec<(String, Option<String>, u32)>,
+}
+
+impl Reader<'_> {
+    fn finish(mut self) -> Imports {
+        for (name, argument, line) in std::mem::take(&mut self.calls) {
+            if !self.requires.contains(&name) {
+                continue;
+            }
+            match argument {
+                Some(specifier) => self.require(specifier, line),
+                None => self.open_at(line, What::ComputedRequire),
+            }
+        }
+        self.imports
+    }
+
+    fn import(&mut self, specifier: String, line: u32) {
+        if is_code_in_url(&specifier) {
+            self.open_at(line, What::CodeFromText);
+        }
+        if is_builtin(&specifier, "vm") {
+            self.open_at(line, What::CodeFromText);
+        }
+        self.imports.imported.insert(specifier);
+    }
+
+    fn require(&mut self, specifier: String, line: u32) {
+        if is_builtin(&specifier, "vm") {
+            self.open_at(line, What::CodeFromText);
+        }
+        self.imports.required.insert(specifier);
+    }
+
+    fn line(&self, at: SourcePos) -> u32 {
+        let line = self.parsed.text_info_lazy().line_index(at) + 1;
+        u32::try_from(line).unwrap_or(u32::MAX)
+    }
+
+    fn open_at(&mut self, line: u32, what: What) {
+        self.imports.openings.insert((line, what));
+    }
+
+    fn imports_from(&mut self, source: &Str) {
+        let line = self.line(source.start());
+        self.import(text_of(source), line);
+    }
+
+    /// `createRequire(import.meta.url)`: a `require` like the one of this file.
+    fn is_own_require(expr: &Expr) -> bool {
+        let Expr::Call(call) = unwrapped(expr) else {
+            return false;
+        };
+        let Callee::Expr(callee) = &call.callee else {
+            return false;
+        };
+        last_name(callee).is_some_and(|name| name == "createRequire")
+            && call
+                .args
+                .first()
+                .is_some_and(|base| is_own_place(&base.expr))
+    }
+
+    fn call_of_name(&mut self, name: &str, call: &CallExpr, line: u32) {
+        match name {
+            // Indirect ways to the same are used by nobody who wants to be understood.
+            "eval" | "Function" => self.open_at(line, What::CodeFromText),
+            _ => {
+                let is_foreign = call
+                    .args
+                    .first()
+                    .is_none_or(|base| !is_own_place(&base.expr));
+                if name == "createRequire" && is_foreign {
+                    self.open_at(line, What::ComputedRequire);
+                }
+                let argument = call.args.first().and_then(literal);
+                self.calls.push((name.to_owned(), argument, line));
+            }
+        }
+    }
+
+    fn call_of_member(&mut self, member: &MemberExpr, call: &CallExpr, line: u32) {
+        let Some(name) = member_name(member) else {
+            return;
+        };
+        let argument = call.args.first().and_then(literal);
+        let is_meta =
+            matches!(&*member.obj, Expr::MetaProp(meta) if meta.kind == MetaPropKind::ImportMeta);
+        let of_require = matches!(&*member.obj, Expr::Ident(name) if &*name.sym == "require");
+        match (name.as_str(), argument) {
+            // `module.require`, `import.meta.require`.
+            ("require", Some(specifier)) => self.require(specifier, line),
+            ("require", None) => self.open_at(line, What::ComputedRequire),
+            ("resolve", Some(specifier)) if is_meta || of_require => {
+                self.imports.assets.insert(specifier);
+            }
+            ("getBuiltinModule", Some(specifier)) => self.import(builtin_url(&specifier), line),
+            ("dlopen", _) => self.open_at(line, What::NativeCode),
+            _ => {}
+        }
+    }
+}
+
+impl Visit for Reader<'_> {
+    noop_visit_type!();
+
+    fn visit_import_decl(&mut self, import: &ImportDecl) {
+        if !import.type_only {
+            self.imports_from(&import.src);
+        }
+    }
+
+    fn visit_named_export(&mut self, export: &NamedExport) {
+        if let Some(source) = &export.src
+            && !export.type_only
+        {
+            self.imports_from(source);
+        }
+    }
+
+    fn visit_export_all(&mut self, export: &ExportAll) {
+        if !export.type_only {
+            self.imports_from(&export.src);
+        }
+    }
+
+    fn visit_ts_import_equals_decl(&mut self, import: &TsImportEqualsDecl) {
+        if let TsModuleRef::TsExternalModuleRef(module) = &import.module_ref
+            && !import.is_type_only
+        {
+            let line = self.line(module.expr.start());
+            self.require(text_of(&module.expr), line);
+        }
+    }
+
+    fn visit_jsx_element(&mut self, element: &JSXElement) {
+        self.imports.has_jsx = true;
+        element.visit_children_with(self);
+    }
+
+    fn visit_jsx_fragment(&mut self, fragment: &JSXFragment) {
+        self.imports.has_jsx = true;
+        fragment.visit_children_with(self);
+    }
+
+    fn visit_call_expr(&mut self, call: &CallExpr) {
+        let line = self.line(call.start());
+        match &call.callee {
+            Callee::Import(_) => match call.args.first().and_then(literal) {
+                Some(specifier) => self.import(specifier, line),
+                None => self.open_at(line, What::ComputedImport),
+            },
+            Callee::Expr(callee) => match unwrapped(callee) {
+                Expr::Ident(name) => {
+                    self.call_of_name(&name.sym, call, line);
+                    // Not through `visit_ident`: to call it is no way to hand it around.
+                    call.args.visit_with(self);
+                    return;
+                }
+                Expr::Member(member) => self.call_of_member(member, call, line),
+                // `createRequire(import.meta.url)("x")`.
+                other if Self::is_own_require(other) => match call.args.first().and_then(literal) {
+                    Some(specifier) => self.require(specifier, line),
+                    None => self.open_at(line, What::ComputedRequire),
+                },
+                _ => {}
+            },
+            Callee::Super(_) => {}
+        }
+        call.visit_children_with(self);
+    }
+
+    fn visit_new_expr(&mut self, new: &NewExpr) {
+        let line = self.line(new.start());
+        let args = new.args.as_deref().unwrap_or_default();
+        match last_name(&new.callee).as_deref() {
+            Some("Function") => self.open_at(line, What::CodeFromText),
+            Some("URL") => {
+                if let [path, base] = args
+                    && let Some(path) = literal(path)
+                    && is_own_place(&base.expr)
+                    && let Some(path) = relative(path)
+                {
+                    self.imports.assets.insert(path);
+                }
+            }
+            Some("Worker") => {
+                let is_literal_url = args.first().is_some_and(|arg| is_own_url(&arg.expr));
+                match args.first().and_then(literal).and_then(relative) {
+                    Some(path) => {
+                        self.imports.assets.insert(path);
+                    }
+                    None if is_literal_url => {}
+                    None => self.open_at(line, What::Worker),
+                }
+            }
+            _ => {}
+        }
+        new.visit_children_with(self);
+    }
+
+    fn visit_var_declarator(&mut self, declared: &VarDeclarator) {
+        if let Some(value) = &declared.init
+            && Self::is_own_require(value)
+        {
+            if let Pat::Ident(name) = &declared.name {
+                self.requires.push(name.id.sym.to_string());
+            }
+            return;
+        }
+        declared.visit_children_with(self);
+    }
+
+    fn visit_member_expr(&mut self, member: &MemberExpr) {
+        // `require.main`, `require.cache`: looked at, not handed around.
+        if matches!(&*member.obj, Expr::Ident(name) if &*name.sym == "require") {
+            member.prop.visit_with(self);
+            return;
+        }
+        member.visit_children_with(self);
+    }
+
+    fn visit_unary_expr(&mut self, unary: &UnaryExpr) {
+        if unary.op != UnaryOp::TypeOf {
+            unary.visit_children_with(self);
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &Expr) {
+        if let Expr::Ident(name) = expr {
+            self.handed_around(name);
+        }
+        expr.visit_children_with(self);
+    }
+
+    fn visit_prop(&mut self, prop: &Prop) {
+        if let Prop::Shorthand(name) = prop {
+            self.handed_around(name);
+        }
+        prop.visit_children_with(self);
+    }
+}
+
+impl Reader<'_> {
+    /// A use of a name that is no call: whoever gets it can load anything.
+    fn handed_around(&mut self, name: &Ident) {
+        let what = match &*name.sym {
+            "require" | "createRequire" => What::ComputedRequire,
+            "eval" => What::CodeFromText,
+            _ => return,
+        };
+        let line = self.line(name.start());
+        self.open_at(line, what);
+    }
+}
+
+fn text_of(text: &Str) -> String {
+    text.value.to_string_lossy().into_owned()
+}
+
+/// The text of an argument that is written out.
+fn literal(argument: &ExprOrSpread) -> Option<String> {
+    if argument.spread.is_some() {
+        return None;
+    }
+    match unwrapped(&argument.expr) {
+        Expr::Lit(Lit::Str(text)) => Some(text_of(text)),
+        Expr::Tpl(template) if template.exprs.is_empty() => {
+            let text = template.quasis.first()?.cooked.as_ref()?;
+            Some(text.to_string_lossy().into_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The expression inside of parentheses and type assertions.
+fn unwrapped(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(inner) => unwrapped(&inner.expr),
+        Expr::TsAs(inner) => unwrapped(&inner.expr),
+        Expr::TsNonNull(inner) => unwrapped(&inner.expr),
+        Expr::TsSatisfies(inner) => unwrapped(&inner.expr),
+        Expr::TsConstAssertion(inner) => unwrapped(&inner.expr),
+        Expr::TsTypeAssertion(inner) => unwrapped(&inner.expr),
+        other => other,
+    }
+}
+
+/// `x` of `x` and of `a.b.x`.
+fn last_name(expr: &Expr) -> Option<String> {
+    match unwrapped(expr) {
+        Expr::Ident(name) => Some(name.sym.to_string()),
+        Expr::Member(member) => member_name(member),
+        _ => None,
+    }
+}
+
+fn member_name(member: &MemberExpr) -> Option<String> {
+    match &member.prop {
+        MemberProp::Ident(name) => Some(name.sym.to_string()),
+        MemberProp::Computed(computed) => match unwrapped(&computed.expr) {
+            Expr::Lit(Lit::Str(text)) => Some(text_of(text)),
+            _ => None,
+        },
+        MemberProp::PrivateName(_) => None,
+    }
+}
+
+/// `import.meta.url`, `import.meta.filename`, `import.meta.path`, `__filename`.
+fn is_own_place(expr: &Expr) -> bool {
+    match unwrapped(expr) {
+        Expr::Ident(name) => &*name.sym == "__filename",
+        Expr::Member(member) => {
+            matches!(&*member.obj, Expr::MetaProp(meta) if meta.kind == MetaPropKind::ImportMeta)
+                && member_name(member)
+                    .is_some_and(|name| matches!(name.as_str(), "url" | "filename" | "path"))
+        }
+        _ => false,
+    }
+}
+
+/// `new URL("…", import.meta.url)`.
+fn is_own_url(expr: &Expr) -> bool {
+    let Expr::New(new) = unwrapped(expr) else {
+        return false;
+    };
+    let args = new.args.as_deref().unwrap_or_default();
+    last_name(&new.callee).as_deref() == Some("URL")
+        && matches!(args, [path, base] if literal(path).is_some() && is_own_place(&base.expr))
+}
+
+/// A path as URLs take it, as imports write it; nothing if it is a URL of its own.
+fn relative(path: String) -> Option<String> {
+    if path.starts_with('.') || path.starts_with('/') {
+        return Some(path);
+    }
+    (!path.contains(':')).then(|| format!("./{path}"))
+}
+
+fn is_code_in_url(specifier: &str) -> bool {
+    specifier.starts_with("data:") || specifier.starts_with("blob:")
+}
+
+fn is_builtin(specifier: &str, name: &str) -> bool {
+    specifier.strip_prefix("node:").unwrap_or(specifier) == name
+}
+
+fn builtin_url(name: &str) -> String {
+    match name.starts_with("node:") {
+        true => name.to_owned(),
+        false => format!("node:{name}"),
+    }
+}

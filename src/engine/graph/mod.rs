@@ -1,0 +1,262 @@
+//! Everything that importing a module can read, found without running any of it.
+//!
+//! The graph is a list of facts about the disk: the bytes of files, what lies at the places that
+//! resolution looked at (nothing, most often), where links lead. Walking again gives the same graph
+//! as long as the facts hold, so checking them is all that a cache or a grant has to do. What no
+//! reading can find out (a computed path, code made of text) makes the graph open, and is listed.
+
+mod facts;
+mod imports;
+mod nesting;
+mod open;
+mod packages;
+mod watched;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use sys_traits::FsRead;
+use url::Url;
+
+use super::loader::{Finder, TsConfigs, probe, text_of, url_of};
+pub use facts::{Checker, Kind};
+use imports::Imports;
+pub use open::{Opening, What};
+use packages::Packages;
+use watched::Watched;
+
+/// Everything that importing one module can read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Graph {
+    /// The module it starts from, as it was asked for.
+    pub entry: PathBuf,
+    /// Every file that was read, with the hash (blake3, hex) of its bytes.
+    pub files: BTreeMap<PathBuf, String>,
+    /// Data that the module names beside itself (`new URL("x.md", import.meta.url)`), with its hash
+    /// if it is there. A tool may well write it: it is nothing that runs.
+    pub assets: BTreeMap<PathBuf, Option<String>>,
+    /// What lies at every other place that resolution looked at.
+    pub looked_at: BTreeMap<PathBuf, Kind>,
+    /// Where the links that were followed lead.
+    pub links: BTreeMap<PathBuf, PathBuf>,
+    /// Specifiers that mean nothing now, by the file that has them.
+    pub missing: BTreeMap<PathBuf, BTreeSet<String>>,
+    /// Node's builtins that are imported, without `node:`.
+    pub builtins: BTreeSet<String>,
+    /// What makes the graph incomplete.
+    pub openings: BTreeSet<Opening>,
+}
+
+impl Graph {
+    /// True if the module may load code that is not in the graph.
+    pub fn is_open(&self) -> bool {
+        !self.openings.is_empty()
+    }
+}
+
+/// The graph of the module at `entry`, an absolute path.
+pub fn module_graph(entry: &Path) -> Graph {
+    Grapher::default().graph(entry)
+}
+
+/// Finds the graphs of many modules; what they share is parsed once.
+///
+/// It remembers what files import, so it must not outlive one round of looking.
+#[derive(Default)]
+pub struct Grapher {
+    imports: RefCell<HashMap<(PathBuf, String), Rc<Imports>>>,
+}
+
+impl Grapher {
+    /// The graph of the module at `entry`, an absolute path.
+    pub fn graph(&self, entry: &Path) -> Graph {
+        // The parser goes as deep as the code does, and the code is a stranger's.
+        stacker::grow(nesting::STACK, || self.walk(entry))
+    }
+
+    fn walk(&self, entry: &Path) -> Graph {
+        let disk = Watched::default();
+        let mut walk = Walk {
+            grapher: self,
+            packages: Packages::on(disk.clone()),
+            tsconfigs: TsConfigs::on(disk.clone()),
+            disk,
+            graph: Graph {
+                entry: entry.to_owned(),
+                files: BTreeMap::new(),
+                assets: BTreeMap::new(),
+                looked_at: BTreeMap::new(),
+                links: BTreeMap::new(),
+                missing: BTreeMap::new(),
+                builtins: BTreeSet::new(),
+                openings: BTreeSet::new(),
+            },
+            queue: Vec::new(),
+            queued: BTreeSet::new(),
+        };
+        match probe(&walk.disk, entry) {
+            Some(file) => walk.enqueue(file),
+            None => walk.miss(entry, &entry.display().to_string()),
+        }
+        walk.finish()
+    }
+
+    fn imports(&self, path: &Path, bytes: &[u8]) -> Rc<Imports> {
+        let key = (path.to_owned(), facts::digest(bytes));
+        let mut known = self.imports.borrow_mut();
+        let read = || Rc::new(Imports::of(path, text_of(bytes.to_vec())));
+        known.entry(key).or_insert_with(read).clone()
+    }
+}
+
+/// One walk from an entry to everything below it.
+struct Walk<'a> {
+    grapher: &'a Grapher,
+    disk: Watched,
+    packages: Packages,
+    tsconfigs: TsConfigs<Watched>,
+    graph: Graph,
+    queue: Vec<PathBuf>,
+    queued: BTreeSet<PathBuf>,
+}
+
+impl Walk<'_> {
+    fn finish(mut self) -> Graph {
+        while let Some(path) = self.queue.pop() {
+            self.visit(&path);
+        }
+        self.disk.give(&mut self.graph);
+        self.graph
+    }
+
+    fn visit(&mut self, path: &Path) {
+        let (Ok(bytes), Ok(url)) = (self.disk.fs_read(path), url_of(path)) else {
+            return;
+        };
+        if !is_code(path) {
+            return;
+        }
+        let imports = self.grapher.imports(path, &bytes);
+        for (line, what) in &imports.openings {
+            self.graph.openings.insert(Opening {
+                path: path.to_owned(),
+                line: *line,
+                what: *what,
+            });
+        }
+        // Both decide how the file is compiled, even if it imports nothing.
+        self.packages.closest_manifest(path);
+        let config = self.tsconfigs.of(path);
+        let jsx = imports.has_jsx.then(|| {
+            let source = config.and_then(|config| config.jsx_import_source.clone());
+            format!("{}/jsx-runtime", source.as_deref().unwrap_or("react"))
+        });
+        for specifier in imports.imported.iter().chain(&jsx) {
+            let found = self.import(specifier, &url);
+            if !found {
+                self.miss(path, specifier);
+            }
+        }
+        for specifier in &imports.required {
+            // Tools are written against Bun, whose `require` resolves like `import`; what runs it is
+            // Node's. Whatever one of the two would find is in the graph.
+            let required = self.require(specifier, path, &url);
+            let imported = self.import(specifier, &url);
+            if !required && !imported {
+                self.miss(path, specifier);
+            }
+        }
+        for asset in &imports.assets {
+            match url.join(asset).map(|asset| asset.to_file_path()) {
+                Ok(Ok(file)) if is_data(&file) => {
+                    let hash = facts::digest_of_file(&file);
+                    self.graph.assets.insert(file, hash);
+                }
+                // A worker, or a script for somebody else: code. It was written as a URL or as a
+                // specifier.
+                decoded => {
+                    if let Ok(Ok(file)) = decoded
+                        && let Some(file) = probe(&self.disk, &file)
+                    {
+                        self.enqueue(file);
+                    }
+                    self.import(asset, &url);
+                }
+            }
+        }
+    }
+
+    fn import(&mut self, specifier: &str, referrer: &Url) -> bool {
+        let finder = Finder {
+            tsconfigs: &self.tsconfigs,
+            packages: &self.packages,
+        };
+        match finder.find(specifier, referrer.as_str()) {
+            Ok(url) => self.follow(&url),
+            Err(_) => false,
+        }
+    }
+
+    fn require(&mut self, specifier: &str, path: &Path, referrer: &Url) -> bool {
+        let is_path = specifier.starts_with('.') || specifier.starts_with('/');
+        if is_path {
+            let found = packages::required_file(&self.disk, specifier, path);
+            let is_found = found.is_some();
+            found.into_iter().for_each(|file| self.enqueue(file));
+            return is_found;
+        }
+        match self.packages.resolve_require(specifier, referrer) {
+            Ok(url) => self.follow(&url),
+            Err(_) => false,
+        }
+    }
+
+    fn follow(&mut self, url: &Url) -> bool {
+        match url.scheme() {
+            "node" => {
+                self.graph.builtins.insert(url.path().to_owned());
+            }
+            "file" => match url.to_file_path() {
+                Ok(file) => self.enqueue(file),
+                Err(()) => return false,
+            },
+            // Ours: part of haft, not of the disk.
+            _ => {}
+        }
+        true
+    }
+
+    fn enqueue(&mut self, file: PathBuf) {
+        if self.queued.insert(file.clone()) {
+            self.queue.push(file);
+        }
+    }
+
+    fn miss(&mut self, path: &Path, specifier: &str) {
+        let missing = self.graph.missing.entry(path.to_owned()).or_default();
+        missing.insert(specifier.to_owned());
+    }
+}
+
+/// False for files that are imported as data, or whose code is no text.
+fn is_code(path: &Path) -> bool {
+    !is_data(path) && !has_extension(path, &["node", "wasm"])
+}
+
+/// True for files that nobody runs.
+fn is_data(path: &Path) -> bool {
+    const DATA: &[&str] = &[
+        "json", "jsonc", "json5", "jsonl", "yaml", "yml", "toml", "txt", "md", "html", "css",
+        "sql", "graphql", "csv", "xml", "svg", "log", "db", "sqlite", "png", "jpg", "jpeg", "gif",
+        "webp",
+    ];
+    has_extension(path, DATA)
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let own = path.extension().and_then(|extension| extension.to_str());
+    own.is_some_and(|own| extensions.contains(&own))
+}

@@ -1,0 +1,120 @@
+//! The disk as resolution sees it, with a record of every look.
+//!
+//! Node's resolver asks it instead of the real disk, so that the record is complete by
+//! construction: there is no second list of rules that could fall behind.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use sys_traits::impls::RealSys;
+use sys_traits::{
+    BaseFsCanonicalize, BaseFsMetadata, BaseFsOpen, BaseFsRead, BaseFsReadDir, OpenOptions,
+};
+
+use super::Graph;
+use super::facts::{Kind, digest};
+
+/// The real disk, watched.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched {
+    real: RealSys,
+    seen: Rc<RefCell<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    files: BTreeMap<PathBuf, String>,
+    looked_at: BTreeMap<PathBuf, Kind>,
+    links: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Watched {
+    /// Hands the record over.
+    pub(super) fn give(&self, graph: &mut Graph) {
+        let mut seen = std::mem::take(&mut *self.seen.borrow_mut());
+        // That it is a file is told by its bytes.
+        seen.looked_at
+            .retain(|path, _| !seen.files.contains_key(path));
+        graph.files = seen.files;
+        graph.looked_at = seen.looked_at;
+        graph.links = seen.links;
+    }
+
+    fn look(&self, path: &Path) {
+        let mut seen = self.seen.borrow_mut();
+        if !seen.looked_at.contains_key(path) {
+            seen.looked_at.insert(path.to_owned(), Kind::at(path));
+        }
+    }
+}
+
+impl BaseFsRead for Watched {
+    fn base_fs_read(&self, path: &Path) -> io::Result<Cow<'static, [u8]>> {
+        // A pipe that calls itself a package.json would block us for ever.
+        let read = match Kind::at(path) {
+            Kind::File => self.real.base_fs_read(path),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        };
+        match &read {
+            Ok(bytes) => {
+                let mut seen = self.seen.borrow_mut();
+                seen.files.insert(path.to_owned(), digest(bytes));
+            }
+            Err(_) => self.look(path),
+        }
+        read
+    }
+}
+
+impl BaseFsMetadata for Watched {
+    type Metadata = <RealSys as BaseFsMetadata>::Metadata;
+
+    fn base_fs_metadata(&self, path: &Path) -> io::Result<Self::Metadata> {
+        self.look(path);
+        self.real.base_fs_metadata(path)
+    }
+
+    fn base_fs_symlink_metadata(&self, path: &Path) -> io::Result<Self::Metadata> {
+        self.look(path);
+        self.real.base_fs_symlink_metadata(path)
+    }
+}
+
+impl BaseFsCanonicalize for Watched {
+    fn base_fs_canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        let real = self.real.base_fs_canonicalize(path);
+        match &real {
+            Ok(target) if target != path => {
+                let mut seen = self.seen.borrow_mut();
+                seen.links.insert(path.to_owned(), target.clone());
+            }
+            _ => self.look(path),
+        }
+        real
+    }
+}
+
+impl BaseFsReadDir for Watched {
+    type ReadDirEntry = <RealSys as BaseFsReadDir>::ReadDirEntry;
+
+    fn base_fs_read_dir(
+        &self,
+        path: &Path,
+    ) -> io::Result<Box<dyn Iterator<Item = io::Result<Self::ReadDirEntry>>>> {
+        self.look(path);
+        self.real.base_fs_read_dir(path)
+    }
+}
+
+impl BaseFsOpen for Watched {
+    type File = <RealSys as BaseFsOpen>::File;
+
+    fn base_fs_open(&self, path: &Path, options: &OpenOptions) -> io::Result<Self::File> {
+        self.look(path);
+        self.real.base_fs_open(path, options)
+    }
+}

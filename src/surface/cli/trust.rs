@@ -1,0 +1,253 @@
+//! `haft trust`: shows what a project would run, asks, and remembers the answer.
+//!
+//! Nothing of the project runs here, whatever the answer. The host takes no part: trust is decided
+//! before there is one.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::termios::{QueueSelector, tcflush};
+use serde::Serialize;
+
+use super::exit::{Failure, SUCCESS, say};
+use super::flags::Globals;
+use super::trust_page;
+use crate::config::{Config, Flags};
+use crate::error::{Error, ErrorKind};
+use crate::render::ink::Ink;
+use crate::render::table::{self, Column, Fit};
+use crate::render::{problem, text, units};
+use crate::surface::stdout::Out;
+use crate::trust::{self, Project, Review, Store};
+
+/// Show what a project would run, and decide whether it may
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft trust                  the project in this directory
+  haft trust ~/work/site
+  haft trust --list
+  haft trust --revoke ~/work/site
+
+Trust is bound to content: a change in any file that a tool pulls in asks again. Nothing runs
+while haft shows and asks. For a single run in CI, `--trust-project` needs no question.")]
+pub(super) struct Args {
+    /// The project's directory [default: the working directory]
+    path: Option<PathBuf>,
+
+    /// Show the projects that are trusted
+    #[arg(long, conflicts_with_all = ["path", "revoke", "yes"])]
+    list: bool,
+
+    /// Forget the project
+    #[arg(long, conflicts_with = "yes")]
+    revoke: bool,
+
+    /// Ask nothing: trust what is shown
+    #[arg(long, short)]
+    yes: bool,
+
+    /// With --list: print one JSON array
+    #[arg(long, requires = "list")]
+    pub(super) json: bool,
+}
+
+const COLUMNS: [Column; 3] = [
+    Column {
+        title: "PROJECT",
+        fit: Fit::KeepEnd(16),
+    },
+    Column {
+        title: "TOOLS",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "TRUSTED",
+        fit: Fit::Whole,
+    },
+];
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProjectView<'a> {
+    project: &'a str,
+    tools: usize,
+    trusted_at: u64,
+    exists: bool,
+}
+
+impl Args {
+    pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        let ink = Ink::for_stderr();
+        if self.list {
+            return self.list(&Config::resolve(globals.flags())?, out, ink);
+        }
+        let flags = self.over(globals.flags());
+        if self.revoke {
+            return revoke(flags, out);
+        }
+        let config = Config::resolve(trusting(flags))?;
+        let review = Review::of(&config);
+        if let Some(found) = &review.problem {
+            say(&problem::problem(found, &config.home, ink));
+        }
+        let project = text::path(&review.project, &config.home);
+        if review.is_empty() {
+            // Should tools come back they are new.
+            review.forget()?;
+            writeln!(out, "{project} brings no tools: there is nothing to trust")?;
+            return Ok(SUCCESS);
+        }
+        let page = trust_page::page(&review, &config.home, out.ink());
+        out.write_all(page.as_bytes())?;
+        if review.is_granted() {
+            writeln!(out, "trusted already, and nothing changed")?;
+            return Ok(SUCCESS);
+        }
+        out.flush()?;
+        if !self.yes && !ask(&review).await? {
+            let text = format!("{project} is not trusted; nothing of it has run");
+            return Err(Error::new(ErrorKind::Denied, text).into());
+        }
+        review.grant()?;
+        let tools = units::count(review.tools.len(), "tool");
+        writeln!(out, "trusted: {tools} of {project}")?;
+        Ok(SUCCESS)
+    }
+
+    /// The project to look at is where haft would work.
+    fn over(&self, flags: Flags) -> Flags {
+        let cwd = match (&flags.cwd, &self.path) {
+            (Some(cwd), Some(path)) => Some(cwd.join(path)),
+            (None, Some(path)) => Some(path.clone()),
+            (cwd, None) => cwd.clone(),
+        };
+        Flags { cwd, ..flags }
+    }
+
+    fn list(&self, config: &Config, out: &mut Out, ink: Ink) -> Result<u8, Failure> {
+        let (projects, problems) = Store::at(&config.state_dir, &config.home).projects();
+        for found in &problems {
+            say(&problem::problem(found, &config.home, ink));
+        }
+        if self.json {
+            let views: Vec<_> = projects.iter().map(view).collect();
+            out.json(&views)?;
+        } else if projects.is_empty() {
+            writeln!(out, "no project is trusted")?;
+        } else {
+            let rows: Vec<_> = projects.iter().map(|one| row(one, &config.home)).collect();
+            let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
+            out.write_all(page.as_bytes())?;
+        }
+        Ok(SUCCESS)
+    }
+}
+
+/// What the project's own configuration names counts in a review as it would once trusted.
+fn trusting(flags: Flags) -> Flags {
+    Flags {
+        trust_project: true,
+        ..flags
+    }
+}
+
+/// Shows what the project would run, on standard error, and asks; what is answered `y` is trusted.
+pub(super) async fn offer(flags: Flags, ink: Ink) -> Result<bool, Failure> {
+    if !can_ask() {
+        return Ok(false);
+    }
+    let config = Config::resolve(trusting(flags))?;
+    let review = Review::of(&config);
+    say(&trust_page::page(&review, &config.home, ink));
+    if !ask(&review).await? {
+        return Ok(false);
+    }
+    review.grant()?;
+    Ok(true)
+}
+
+fn can_ask() -> bool {
+    io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
+}
+
+/// The answer comes from the terminal itself: standard input may be a tool's arguments.
+async fn ask(review: &Review) -> Result<bool, Failure> {
+    if !can_ask() {
+        let text = "nobody can be asked whether to trust this project";
+        let hint = "after a look at the list above: `haft trust --yes`";
+        return Err(Error::new(ErrorKind::Untrusted, text)
+            .with_hint(hint)
+            .into());
+    }
+    let mut question = String::new();
+    if review.tools.iter().any(|tool| !tool.openings.is_empty()) {
+        question.push_str(
+            "Where a tool is open it can run code that is not in this list and whose changes \
+             nobody notices.\n",
+        );
+    }
+    question.push_str("Once trusted, this code can do whatever you can do. Trust it? [y/N] ");
+    let answer = tokio::task::spawn_blocking(move || answer(&question)).await;
+    let answer = answer.map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("the question was not answered: {error}"),
+        )
+    })??;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes" | "YES"))
+}
+
+fn answer(question: &str) -> io::Result<String> {
+    let terminal = File::open("/dev/tty")?;
+    // An impatient Enter or `y` from before is no consent.
+    let _ = tcflush(&terminal, QueueSelector::IFlush);
+    say(question);
+    let mut answer = String::new();
+    if BufReader::new(terminal).read_line(&mut answer)? == 0 {
+        say("\n");
+    }
+    Ok(answer)
+}
+
+fn revoke(flags: Flags, out: &mut Out) -> Result<u8, Failure> {
+    // The directory itself may be gone: only its name is needed.
+    let named = flags.cwd.clone();
+    let config = Config::resolve(flags).or_else(|error| match &named {
+        Some(path) if !path.exists() => Config::resolve(Flags::default()),
+        _ => Err(error),
+    })?;
+    let project = match named.filter(|path| !path.exists()) {
+        Some(path) => crate::config::paths::resolve(&config.cwd, &path),
+        None => trust::real(&config.cwd),
+    };
+    let store = Store::at(&config.state_dir, &config.home);
+    let shown = text::path(&project, &config.home);
+    match store.forget(&project)? {
+        true => writeln!(out, "{shown} is not trusted any more")?,
+        false => writeln!(out, "{shown} was not trusted")?,
+    }
+    Ok(SUCCESS)
+}
+
+fn view(project: &Project) -> ProjectView<'_> {
+    ProjectView {
+        project: &project.path,
+        tools: project.tools,
+        trusted_at: project.trusted_at,
+        exists: Path::new(&project.path).is_dir(),
+    }
+}
+
+fn row(project: &Project, home: &Path) -> Vec<String> {
+    let mut path = text::path(Path::new(&project.path), home);
+    if !Path::new(&project.path).is_dir() {
+        path.push_str(" (gone)");
+    }
+    vec![
+        text::first_line(&path),
+        project.tools.to_string(),
+        units::date(project.trusted_at),
+    ]
+}

@@ -1,0 +1,122 @@
+//! What a project would run, as a page for whoever decides.
+//!
+//! Names of files are a stranger's words on the page that asks for trust: no control character
+//! and no line break of theirs may reach it.
+
+use std::path::Path;
+
+use crate::render::ink::Ink;
+use crate::render::{text, units};
+use crate::trust::{Change, How, Review, Reviewed, State};
+
+/// The page, every line ended.
+pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
+    let page = Page {
+        project: &review.project,
+        home,
+        ink,
+    };
+    let mut lines = format!("{}\n", ink.bold(page.path(&review.project, home)));
+    for tool in &review.tools {
+        lines.push_str(&page.tool(tool));
+    }
+    if let Some((path, state)) = &review.config_file {
+        let path = page.file(path);
+        lines.push_str(&format!("\nconfiguration  {}\n", page.state(state)));
+        lines.push_str(&format!("  {path}\n"));
+    }
+    if !review.gone.is_empty() {
+        lines.push_str("\nno longer there\n");
+        for path in &review.gone {
+            lines.push_str(&format!("  {}\n", page.file(Path::new(path))));
+        }
+    }
+    lines.push('\n');
+    lines
+}
+
+struct Page<'a> {
+    project: &'a Path,
+    home: &'a Path,
+    ink: Ink,
+}
+
+impl Page<'_> {
+    fn tool(&self, tool: &Reviewed) -> String {
+        let key = self.ink.bold(one_line(&tool.key));
+        let state = self.state(&tool.state);
+        let provider = one_line(&tool.provider_name);
+        let mut lines = format!("\n{key}  {provider}  {state}\n");
+        let changes: &[Change] = match &tool.state {
+            State::Changed(changes) => changes,
+            State::New | State::Unchanged => &[],
+        };
+        let files = std::iter::once(&tool.path).chain(&tool.files);
+        for path in files {
+            let change = changes
+                .iter()
+                .find(|change| Path::new(&change.path) == path);
+            let how = change.map_or(String::new(), |change| {
+                format!("  ({})", self.ink.warning(change.how.as_str()))
+            });
+            lines.push_str(&format!("  {}{how}\n", self.file(path)));
+        }
+        for gone in changes.iter().filter(|change| change.how == How::Removed) {
+            let path = self.file(Path::new(&gone.path));
+            lines.push_str(&format!("  {path}  ({})\n", self.ink.warning("gone")));
+        }
+        for package in &tool.packages {
+            let files = units::count(package.files, "file");
+            let changed = package_changes(&package.name, changes);
+            lines.push_str(&format!(
+                "  npm: {}, {files}{changed}\n",
+                one_line(&package.name)
+            ));
+        }
+        for opening in &tool.openings {
+            let place = match opening.line {
+                0 => self.file(&opening.path),
+                line => format!("{}:{line}", self.file(&opening.path)),
+            };
+            let open = self.ink.warning("open");
+            lines.push_str(&format!("  {open}: {place} {}\n", opening.what.as_str()));
+        }
+        lines
+    }
+
+    fn state(&self, state: &State) -> String {
+        match state {
+            State::New => self.ink.warning("new").to_string(),
+            State::Unchanged => self.ink.good("unchanged").to_string(),
+            State::Changed(_) => self.ink.warning("changed").to_string(),
+        }
+    }
+
+    /// A file, below the project if it is there.
+    fn file(&self, path: &Path) -> String {
+        match path.strip_prefix(self.project) {
+            Ok(rest) => one_line(&rest.display().to_string()),
+            Err(_) => self.path(path, self.home),
+        }
+    }
+
+    fn path(&self, path: &Path, home: &Path) -> String {
+        one_line(&text::path(path, home))
+    }
+}
+
+fn package_changes(package: &str, changes: &[Change]) -> String {
+    let below = format!("/node_modules/{package}/");
+    let count = changes
+        .iter()
+        .filter(|change| change.how != How::Removed && change.path.contains(&below))
+        .count();
+    match count {
+        0 => String::new(),
+        some => format!("  ({some} changed)"),
+    }
+}
+
+fn one_line(stranger: &str) -> String {
+    text::clean(stranger).replace(['\n', '\t'], "\u{fffd}")
+}

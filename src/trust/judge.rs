@@ -1,0 +1,125 @@
+//! Which of the tools that a project brings may run now.
+
+use super::grant::{self, Change, Grant, How, Names};
+use super::{HINT, Store};
+use crate::config::{Config, FileUse, PROJECT_FILE};
+use crate::discover::Candidate;
+use crate::engine::graph::{Checker, Grapher};
+use crate::tool::Problem;
+
+/// Why a tool may not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// The user was never asked about it, or said no.
+    New,
+    /// It is not what the user trusted.
+    Changed(Vec<Change>),
+}
+
+/// What may run, what may not and why, and what is wrong with the store.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) trusted: Vec<Candidate>,
+    pub(crate) doubted: Vec<(Candidate, Doubt)>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Judges by content. Reads files and parses what changed; runs nothing.
+pub(crate) fn judge(config: &Config, candidates: Vec<Candidate>) -> Judged {
+    let mut judged = Judged::default();
+    let asks = |candidate: &Candidate| candidate.needs_trust() && !config.trust_project;
+    if !candidates.iter().any(asks) && config.project_file != FileUse::Ignored {
+        judged.trusted = candidates;
+        return judged;
+    }
+    let names = Names::of(&config.cwd);
+    let store = Store::at(&config.state_dir, &config.home);
+    let grant = store.read(names.project()).unwrap_or_else(|error| {
+        let problem = store.problem(names.project(), &error);
+        judged.problems.push(problem);
+        None
+    });
+    if config.project_file == FileUse::Ignored {
+        judged
+            .problems
+            .push(ignored_config(config, grant.is_some()));
+    }
+    let court = Court {
+        config_change: config_change(config, grant.as_ref()),
+        is_untouched: is_untouched(grant.as_ref(), &names),
+        names,
+        grant,
+        grapher: Grapher::default(),
+    };
+    for candidate in candidates {
+        match asks(&candidate).then(|| court.doubt(&candidate)).flatten() {
+            None => judged.trusted.push(candidate),
+            Some(doubt) => judged.doubted.push((candidate, doubt)),
+        }
+    }
+    judged
+}
+
+struct Court<'a> {
+    names: Names<'a>,
+    grant: Option<Grant>,
+    /// No file and no place that decided anything is different.
+    is_untouched: bool,
+    /// What a tool may do depends on the configuration that was trusted with it.
+    config_change: Option<Change>,
+    grapher: Grapher,
+}
+
+impl Court<'_> {
+    fn doubt(&self, candidate: &Candidate) -> Option<Doubt> {
+        let Some(grant) = &self.grant else {
+            return Some(Doubt::New);
+        };
+        let entry = self.names.name(&candidate.resolved);
+        let Some(was) = grant.files_of(&entry) else {
+            return Some(Doubt::New);
+        };
+        if self.is_untouched && self.config_change.is_none() {
+            return None;
+        }
+        let is = self.names.files(&self.grapher.graph(&candidate.resolved));
+        let mut changes = grant::changes(&was, &is);
+        let project = format!("{}/", self.names.project().display());
+        for change in &mut changes {
+            if let Some(short) = change.path.strip_prefix(&project) {
+                change.path = short.to_owned();
+            }
+        }
+        changes.extend(self.config_change.clone());
+        (!changes.is_empty()).then_some(Doubt::Changed(changes))
+    }
+}
+
+fn is_untouched(grant: Option<&Grant>, names: &Names<'_>) -> bool {
+    // Through a link other places are looked at than those that were noted.
+    let facts = grant.and_then(|grant| grant.facts.as_ref());
+    names.is_direct() && facts.is_some_and(|facts| Checker::default().holds(facts))
+}
+
+fn config_change(config: &Config, grant: Option<&Grant>) -> Option<Change> {
+    let how = match (config.project_file, grant?.config.is_some()) {
+        (FileUse::Absent, true) => How::Removed,
+        (FileUse::Ignored, true) => How::Modified,
+        (FileUse::Ignored, false) => How::Added,
+        (FileUse::Absent, false) | (FileUse::Used, _) => return None,
+    };
+    Some(Change {
+        path: PROJECT_FILE.to_owned(),
+        how,
+    })
+}
+
+fn ignored_config(config: &Config, is_known: bool) -> Problem {
+    let text = match is_known {
+        true => "the project's configuration is not used: it changed since you trusted it",
+        false => "the project's configuration is not used: the project is not trusted",
+    };
+    Problem::warning(text)
+        .at(config.cwd.join(PROJECT_FILE))
+        .hint(HINT)
+}

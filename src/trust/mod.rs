@@ -1,0 +1,54 @@
+//! Whether the code that a project brings may run: only if the user said so of exactly these bytes.
+//!
+//! A grant lies in the user's state directory, never in the project. It holds the hash of every file
+//! that importing one of the project's tools can read, so that any change asks again. Finding this
+//! out reads and parses files; it runs nothing.
+
+mod store;
+
+mod grant;
+mod review;
+
+mod judge;
+mod refused;
+
+pub(crate) use grant::real;
+pub use grant::{Change, How};
+pub(crate) use judge::{Judged, judge};
+pub(crate) use refused::untrusted;
+pub use review::{PackageUse, Review, Reviewed, State};
+pub use store::{Project, Store};
+
+use crate::config::{Config, Env, Flags, ProjectFile};
+use crate::error::Error;
+
+/// How a user gets to trust a project; ends a hint.
+pub(crate) const HINT: &str = "`haft trust` shows what would run, and asks";
+
+impl Config {
+    /// Reads the process's environment and the configuration files, and decides. The project's
+    /// own file counts only if the user trusts it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what was written wrongly, with the place
+    /// and a hint.
+    pub fn resolve(flags: Flags) -> Result<Config, Error> {
+        Config::resolve_with(flags, &Env::from_process())
+    }
+
+    /// The same with an environment of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn resolve_with(flags: Flags, env: &Env) -> Result<Config, Error> {
+        Config::decide(flags, env, is_granted)
+    }
+}
+
+fn is_granted(file: &ProjectFile<'_>) -> bool {
+    let store = Store::at(file.state_dir, file.home);
+    let project = grant::real(file.project);
+    // A store that cannot be read is told about where tools are judged by it.
+    let grant = store.read(&project).ok().flatten();
+    grant.is_some_and(|grant| grant.allows_config(file.text))
+}

@@ -1,0 +1,86 @@
+//! Stands for a tool of which no line may run: listed by its file's name, never called.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::json;
+
+use super::HINT;
+use super::grant::Change;
+use super::judge::Doubt;
+use crate::discover::Candidate;
+use crate::error::{Error, ErrorKind};
+use crate::family::Loaded;
+use crate::tool::{Call, CallCtx, Outcome, Problem, Runner, Tier, Tool};
+
+/// The most changed files that a sentence names.
+const NAMED: usize = 3;
+
+/// The tool as far as it is known without running it, and why it is not run.
+pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
+    let tool = Tool {
+        name: candidate.key.clone(),
+        label: candidate.key.clone(),
+        description: String::new(),
+        input_schema: json!({}),
+        output_schema: None,
+        approval: Tier::Exec,
+        hidden: false,
+        strict: None,
+        trusted: false,
+        source: candidate.source.clone(),
+    };
+    let (problem, refusal) = match doubt {
+        Doubt::New => (
+            "the project that brings this tool is not trusted, so it was not loaded".to_owned(),
+            "comes from a project that is not trusted".to_owned(),
+        ),
+        Doubt::Changed(changes) => {
+            let changed = format!("changed since you trusted it: {}", listed(changes));
+            (format!("not loaded, because it {changed}"), changed)
+        }
+    };
+    let problem = Problem::warning(problem)
+        .at(&candidate.path)
+        .about(&candidate.key)
+        .hint(HINT);
+    let runner = Untrusted {
+        refusal: format!("`{}` {refusal}", candidate.key),
+    };
+    Loaded {
+        tools: vec![(tool, Arc::new(runner))],
+        problems: vec![problem],
+    }
+}
+
+fn listed(changes: &[Change]) -> String {
+    let named = changes.iter().take(NAMED);
+    let mut names: Vec<String> = named
+        .map(|change| format!("{} ({})", change.path, change.how.as_str()))
+        .collect();
+    if changes.len() > NAMED {
+        names.push(format!("{} more", changes.len() - NAMED));
+    }
+    names.join(", ")
+}
+
+struct Untrusted {
+    refusal: String,
+}
+
+impl Untrusted {
+    fn refuse(&self) -> Error {
+        Error::new(ErrorKind::Untrusted, &self.refusal).with_hint(HINT)
+    }
+}
+
+#[async_trait]
+impl Runner for Untrusted {
+    async fn check(&self, _call: &Call) -> Result<(), Error> {
+        Err(self.refuse())
+    }
+
+    async fn run(&self, _call: Call, _ctx: CallCtx) -> Result<Outcome, Error> {
+        Err(self.refuse())
+    }
+}

@@ -1,0 +1,243 @@
+//! What would run if the user trusted a project: every tool, every file that it pulls in, and what
+//! is different from the last time. This is what is shown, and exactly this is what is granted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::Store;
+use super::grant::{self, Change, Files, Grant, Names, VERSION};
+use crate::config::{Config, PROJECT_FILE, paths};
+use crate::discover::{self, Candidate};
+use crate::engine::graph::{Graph, Grapher, Kind, Opening};
+use crate::error::Error;
+use crate::tool::Problem;
+
+/// What a project brings, looked at without running any of it.
+pub struct Review {
+    /// The project's real path.
+    pub project: PathBuf,
+    /// Its tools, in the order in which they would claim their names.
+    pub tools: Vec<Reviewed>,
+    /// Files that were trusted as tools and are none any more.
+    pub gone: Vec<String>,
+    /// Its configuration file, if it has one.
+    pub config_file: Option<(PathBuf, State)>,
+    /// The store of grants cannot be read.
+    pub problem: Option<Problem>,
+    grant: Grant,
+    store: Store,
+    is_granted: bool,
+}
+
+/// One tool file.
+pub struct Reviewed {
+    /// What the file is known by.
+    pub key: String,
+    /// Who found it.
+    pub provider_name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The files of the project and of the user that it pulls in, itself not among them.
+    pub files: Vec<PathBuf>,
+    /// The packages that it pulls in.
+    pub packages: Vec<PackageUse>,
+    /// Where it may load code that is not among these files.
+    pub openings: BTreeSet<Opening>,
+    /// How it compares to what was trusted.
+    pub state: State,
+}
+
+/// A package in `node_modules`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageUse {
+    /// Its name.
+    pub name: String,
+    /// How many of its files are pulled in.
+    pub files: usize,
+}
+
+/// How something compares to what was trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It was not there when the project was trusted, or the project never was.
+    New,
+    /// It is what was trusted.
+    Unchanged,
+    /// It is different.
+    Changed(Vec<Change>),
+}
+
+impl Review {
+    /// Looks at the project that `config` works in. The configuration should have been made with
+    /// `trust_project`, or tools that the project's own file names are not seen.
+    pub fn of(config: &Config) -> Review {
+        let names = Names::of(&config.cwd);
+        let store = Store::at(&config.state_dir, &config.home);
+        let read = store.read(names.project());
+        let problem = read.as_ref().err();
+        let problem = problem.map(|error| store.problem(names.project(), error));
+        let before = read.ok().flatten();
+
+        let grapher = Grapher::default();
+        let (mut tools, mut graphs) = (Vec::new(), Vec::new());
+        let mut grant = empty(names.project());
+        let scan = discover::scan(config);
+        for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
+            let graph = grapher.graph(&candidate.resolved);
+            let entry = names.name(&candidate.resolved);
+            let files = names.files(&graph);
+            let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
+            tools.push(reviewed(&names, &candidate, &graph, state(was, &files)));
+            grant.tools.insert(entry, files.keys().cloned().collect());
+            grant.files.extend(files);
+            graphs.push(graph);
+        }
+        let config_file = reviewed_config(config, before.as_ref(), &mut grant);
+        grant.facts = names.is_direct().then(|| union(names.project(), graphs));
+        let is_still = |entry: &&String| !grant.tools.contains_key(*entry);
+        let gone = before.iter().flat_map(|grant| grant.tools.keys());
+        Review {
+            project: names.project().to_owned(),
+            gone: gone.filter(is_still).cloned().collect(),
+            is_granted: before.is_some_and(|before| is_same(&before, &grant)),
+            tools,
+            config_file,
+            problem,
+            grant,
+            store,
+        }
+    }
+
+    /// True if the project brings nothing that would run or be read.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.config_file.is_none()
+    }
+
+    /// True if all of it is trusted already.
+    pub fn is_granted(&self) -> bool {
+        self.is_granted
+    }
+
+    /// Forgets what was trusted before.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn forget(&self) -> Result<bool, Error> {
+        self.store.forget(&self.project)
+    }
+
+    /// Trusts what was looked at, byte by byte, in place of what was trusted before.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn grant(&self) -> Result<(), Error> {
+        self.store.write(&self.project, &self.grant)
+    }
+}
+
+fn empty(project: &Path) -> Grant {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Grant {
+        version: VERSION,
+        project: grant::text_of(project),
+        trusted_at: since.map_or(0, |since| since.as_secs()),
+        config: None,
+        tools: BTreeMap::new(),
+        files: BTreeMap::new(),
+        facts: None,
+    }
+}
+
+fn is_same(before: &Grant, now: &Grant) -> bool {
+    (&before.config, &before.tools, &before.files) == (&now.config, &now.tools, &now.files)
+}
+
+fn state(was: Option<Files>, is: &Files) -> State {
+    let Some(was) = was else {
+        return State::New;
+    };
+    match grant::changes(&was, is) {
+        changes if changes.is_empty() => State::Unchanged,
+        changes => State::Changed(changes),
+    }
+}
+
+fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: State) -> Reviewed {
+    let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
+    for path in graph.files.keys() {
+        match package_of(path) {
+            Some(package) => *packages.entry(package).or_default() += 1,
+            None if *path != candidate.resolved => files.push(names.place(path)),
+            None => {}
+        }
+    }
+    let packages = packages.into_iter();
+    let openings = graph.openings.iter().map(|opening| Opening {
+        path: names.place(&opening.path),
+        ..opening.clone()
+    });
+    Reviewed {
+        key: candidate.key.clone(),
+        provider_name: candidate.source.provider_name.clone(),
+        path: names.place(&candidate.resolved),
+        files,
+        packages: packages
+            .map(|(name, files)| PackageUse { name, files })
+            .collect(),
+        openings: openings.collect(),
+        state,
+    }
+}
+
+/// The name of the package that holds the file: what follows the last `node_modules`.
+fn package_of(path: &Path) -> Option<String> {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let at = parts.iter().rposition(|part| part == "node_modules")? + 1;
+    let name = parts.get(at)?;
+    match (name.starts_with('@'), parts.get(at + 1)) {
+        (true, Some(rest)) => Some(format!("{name}/{rest}")),
+        _ => Some(name.to_string()),
+    }
+}
+
+fn reviewed_config(
+    config: &Config,
+    before: Option<&Grant>,
+    grant: &mut Grant,
+) -> Option<(PathBuf, State)> {
+    let path = config.cwd.join(PROJECT_FILE);
+    let text = paths::read_text(&path).ok().flatten()?;
+    let state = match before.map(|grant| (grant.config.is_some(), grant.allows_config(&text))) {
+        Some((_, true)) => State::Unchanged,
+        Some((true, false)) => State::Changed(Vec::new()),
+        _ => State::New,
+    };
+    grant.config = Some(grant::digest(&text));
+    Some((grant::real(&config.cwd).join(PROJECT_FILE), state))
+}
+
+/// The facts of all graphs as if they were one.
+fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
+    let mut all = Graph {
+        entry: project.to_owned(),
+        files: BTreeMap::new(),
+        // Not code: tools may write it.
+        assets: BTreeMap::new(),
+        looked_at: BTreeMap::new(),
+        links: BTreeMap::new(),
+        missing: BTreeMap::new(),
+        builtins: BTreeSet::new(),
+        openings: BTreeSet::new(),
+    };
+    for graph in graphs {
+        all.files.extend(graph.files);
+        all.looked_at.extend(graph.looked_at);
+        all.links.extend(graph.links);
+    }
+    // That a file is one is told by its bytes.
+    let files = &all.files;
+    all.looked_at
+        .retain(|path, kind| *kind != Kind::File || !files.contains_key(path));
+    all
+}

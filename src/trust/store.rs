@@ -1,0 +1,230 @@
+//! Where grants are kept: one file for each project in the user's state directory.
+//!
+//! A store that somebody else could have written is not believed, and neither is one that the
+//! project itself could bring. What cannot be read counts as no grant, and is told.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::grant::{Grant, VERSION, real, text_of};
+use crate::error::{Error, ErrorKind};
+use crate::tool::Problem;
+
+/// The grants of one user.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+    home: PathBuf,
+}
+
+/// A project that is trusted, for lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// Its real path.
+    pub path: String,
+    /// How many tools were trusted.
+    pub tools: usize,
+    /// When, in seconds since 1970.
+    pub trusted_at: u64,
+}
+
+/// Why a grant cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreError {
+    #[error("cannot read it: {0}")]
+    Unreadable(String),
+    #[error("it is no trust file of this version of haft")]
+    Broken,
+    #[error("it belongs to somebody else")]
+    NotOurs,
+    #[error("others than you may write to it")]
+    Open,
+    #[error("it lies inside of the project that it is about")]
+    InProject,
+}
+
+impl Store {
+    /// The store in a state directory.
+    pub fn at(state_dir: &Path, home: &Path) -> Store {
+        Store {
+            folder: state_dir.join("trust"),
+            home: home.to_owned(),
+        }
+    }
+
+    /// The grant of the project with this real path.
+    pub(super) fn read(&self, project: &Path) -> Result<Option<Grant>, StoreError> {
+        let path = self.file_of(project);
+        if !is_there(&path)? {
+            return Ok(None);
+        }
+        let folder = real(&self.folder);
+        if folder.starts_with(project) && !self.home.starts_with(project) {
+            return Err(StoreError::InProject);
+        }
+        check(&fs::metadata(&self.folder).map_err(unreadable)?)?;
+        let grant = read(&path)?;
+        match grant.project == text_of(project) {
+            true => Ok(Some(grant)),
+            false => Err(StoreError::Broken),
+        }
+    }
+
+    /// The problem of a grant that cannot be used.
+    pub(super) fn problem(&self, project: &Path, error: &StoreError) -> Problem {
+        let path = self.file_of(project);
+        let hint = match error {
+            StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
+            StoreError::Open => "`chmod -R go-w` it, after a look at what it says",
+            _ => "`haft trust` writes it anew; remove it if that fails",
+        };
+        Problem::warning(format!("the stored trust is not used: {error}"))
+            .at(path)
+            .hint(hint)
+    }
+
+    /// Stores a grant in place of an earlier one.
+    pub(super) fn write(&self, project: &Path, grant: &Grant) -> Result<(), Error> {
+        let path = self.file_of(project);
+        let failed = |error: io::Error| {
+            let text = format!("cannot store the trust in {}: {error}", path.display());
+            let hint = "XDG_STATE_HOME or HAFT_STATE_DIR name another place; --trust-project \
+                        needs none";
+            Error::new(ErrorKind::Internal, text).with_hint(hint)
+        };
+        if self.folder.starts_with(&self.home) && !self.home.is_dir() {
+            // As root it would even succeed, and be lost with the container.
+            return Err(failed(io::Error::other("there is no home directory")));
+        }
+        self.make_folder().map_err(failed)?;
+        let text = serde_json::to_vec(grant).map_err(|error| failed(error.into()))?;
+        replace(&path, &text).map_err(failed)
+    }
+
+    /// Forgets a project; false if it was not there.
+    ///
+    /// # Errors
+    /// When the file cannot be removed.
+    pub fn forget(&self, project: &Path) -> Result<bool, Error> {
+        let path = self.file_of(project);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if crate::config::paths::is_missing(&error) => Ok(false),
+            Err(error) => {
+                let text = format!("cannot remove {}: {error}", path.display());
+                Err(Error::new(ErrorKind::Internal, text).with_hint("remove it by hand"))
+            }
+        }
+    }
+
+    /// Every project that is trusted, by path, and what is wrong with the rest.
+    pub fn projects(&self) -> (Vec<Project>, Vec<Problem>) {
+        let (mut projects, mut problems) = (Vec::new(), Vec::new());
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if crate::config::paths::is_missing(&error) => return (projects, problems),
+            Err(error) => {
+                let text = format!("the stored trust cannot be listed: {error}");
+                problems.push(Problem::error(text).at(&self.folder));
+                return (projects, problems);
+            }
+        };
+        let paths = entries.flatten().map(|entry| entry.path());
+        for path in paths.filter(|path| path.extension().is_some_and(|end| end == "json")) {
+            match read(&path) {
+                Ok(grant) => projects.push(Project {
+                    path: grant.project.replace('\0', ""),
+                    tools: grant.tools.len(),
+                    trusted_at: grant.trusted_at,
+                }),
+                Err(error) => problems.push(
+                    Problem::warning(format!("this trust is not used: {error}"))
+                        .at(path)
+                        .hint("remove the file"),
+                ),
+            }
+        }
+        projects.sort_by(|a, b| a.path.cmp(&b.path));
+        problems.sort_by(|a, b| a.path.cmp(&b.path));
+        (projects, problems)
+    }
+
+    fn file_of(&self, project: &Path) -> PathBuf {
+        let hash = blake3::hash(project.as_os_str().as_encoded_bytes()).to_hex();
+        self.folder.join(format!("{}.json", &hash[..32]))
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        if let Some(state_dir) = self.folder.parent() {
+            fs::create_dir_all(state_dir)?;
+        }
+        match DirBuilder::new().mode(0o700).create(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_there(path: &Path) -> Result<bool, StoreError> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if crate::config::paths::is_missing(&error) => Ok(false),
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+fn read(path: &Path) -> Result<Grant, StoreError> {
+    let found = fs::metadata(path).map_err(unreadable)?;
+    if !found.is_file() {
+        return Err(StoreError::Unreadable("not a file".into()));
+    }
+    let mut file = File::open(path).map_err(unreadable)?;
+    // Of the file that was opened, whatever the name means by now.
+    check(&file.metadata().map_err(unreadable)?)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    let grant: Grant = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
+    match grant.version == VERSION {
+        true => Ok(grant),
+        false => Err(StoreError::Broken),
+    }
+}
+
+fn check(found: &fs::Metadata) -> Result<(), StoreError> {
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(StoreError::NotOurs);
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(StoreError::Open);
+    }
+    Ok(())
+}
+
+fn unreadable(error: io::Error) -> StoreError {
+    StoreError::Unreadable(error.to_string().to_lowercase())
+}
+
+/// Readers see the old file or the new one, and two writers do not mix.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_nanos());
+    let aside = path.with_extension(format!("{}-{now:x}.new", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&aside)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&aside, path));
+    if written.is_err() {
+        // What could not be written is of no use; that it stays there is not the error to tell.
+        let _ = fs::remove_file(&aside);
+    }
+    written
+}
