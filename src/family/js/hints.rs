@@ -21,7 +21,7 @@ pub(super) fn hint_for(message: &str, path: &Path) -> Option<String> {
         let text = "this looks like an extension; a tool's function returns its tools and registers nothing";
         return Some(text.into());
     }
-    missing_package(message)
+    missing_package(message).or_else(|| missing_export(message))
 }
 
 /// Whether the module wants the interface that extensions get.
@@ -54,4 +54,14 @@ fn missing_package(message: &str) -> Option<String> {
         "haft installs nothing: `npm install {package}` in {} or above it",
         folder.display()
     ))
+}
+
+/// Haft's own copy of an agent's package has what tools use, and gives way to an installed one.
+fn missing_export(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("The requested module '")?;
+    let (package, _) = rest.split_once("' does not provide an export named ")?;
+    let scopes = ["@oh-my-pi/", "@mariozechner/", "@earendil-works/"];
+    scopes.iter().any(|scope| package.starts_with(scope)).then(|| {
+        format!("haft's `{package}` has what most tools use; one that is installed beside the tool comes first")
+    })
 }
