@@ -39,6 +39,9 @@ fn main() {
     ] {
         println!("cargo:rerun-if-changed={path}");
     }
+    // Native modules of tools (`.node`) find Node's C functions in the program itself.
+    deno_runtime::deno_napi::print_linker_flags("haft");
+
     let root = PathBuf::from(env("CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env("OUT_DIR"));
 

@@ -4,9 +4,10 @@
 // `reply`. The plain path (valid arguments, a synchronous or resolved result) allocates as little
 // as it can: it is what a benchmark sees.
 
-import { op_haft_schema_check } from "ext:core/ops";
+import { op_haft_log, op_haft_schema_check } from "ext:core/ops";
 import {
   captured,
+  LogLevel,
   onBehalfOf,
   ReplyKind,
   type RunningCall,
@@ -16,7 +17,7 @@ import {
 import { toolContext } from "ext:haft/15_context.ts";
 import { prepareArguments } from "ext:haft/21_arguments.ts";
 import { normaliseResult, thrownToResult, toJson } from "ext:haft/25_result.ts";
-import { type LoadedTool, modules } from "ext:haft/30_load.ts";
+import { type LoadedTool, modules, stackOf } from "ext:haft/30_load.ts";
 
 /** Calls the tool `toolIndex` of the module `moduleId` with arguments in JSON text. */
 export function invoke(
@@ -93,10 +94,19 @@ export function running(id: number, owner: string): RunningCall {
     owner,
     abort: new AbortController(),
     ended: false,
-    fail: (error) => finish(call, thrownToResult(error)),
+    fail: (error) => {
+      if (!call.ended) logThrown(owner, error);
+      finish(call, thrownToResult(error));
+    },
   };
   runningCalls.set(id, call);
   return call;
+}
+
+// The result says what was thrown; where it was thrown is for the tool's author.
+function logThrown(owner: string, error: unknown): void {
+  const stack = stackOf(error);
+  if (stack !== undefined) op_haft_log(LogLevel.Debug, owner, stack, "");
 }
 
 /** Runs `execute` with prepared arguments, and answers. */

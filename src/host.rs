@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::sync::{Mutex, OnceCell, mpsc};
+use tokio::sync::{Mutex, OnceCell, RwLock, mpsc};
 use tokio::task::JoinHandle;
+use tokio::time;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -32,6 +33,8 @@ struct Inner {
     loaded: Mutex<LoadedSoFar>,
     /// Fires when the host shuts down; every call's token is its child.
     closing: CancellationToken,
+    /// Every running call reads it, so whoever may write knows that none is left.
+    calls: RwLock<()>,
 }
 
 /// The tools so far. Paths may be loaded by name before anybody wants the whole catalog.
@@ -49,6 +52,11 @@ pub struct Loaded {
     /// What is wrong with the rest; the message is the loader's exact text.
     pub problems: Vec<Problem>,
 }
+
+/// Beyond the grace period: for the killing itself, and for the answers to arrive.
+const MARGIN: Duration = Duration::from_millis(500);
+
+const SHUT_DOWN: &str = "the host has been shut down";
 
 /// A call on its way. Dropping it cancels the call.
 pub struct RunningCall {
@@ -83,6 +91,7 @@ impl Host {
             config,
             loaded: Mutex::default(),
             closing: CancellationToken::new(),
+            calls: RwLock::default(),
         };
         Host(Arc::new(inner), None)
     }
@@ -99,8 +108,12 @@ impl Host {
     }
 
     /// All tools. The first use looks for them and loads them; later ones give the same catalog.
+    /// After a shutdown it is what was known then.
     pub async fn catalog(&self) -> Arc<Catalog> {
         let mut loaded = self.0.loaded.lock().await;
+        if self.0.closing.is_cancelled() {
+            return loaded.catalog.clone();
+        }
         if !loaded.is_scanned {
             let existing = Catalog::clone(&loaded.catalog);
             loaded.catalog = Arc::new(self.load_all(existing).await);
@@ -131,6 +144,13 @@ impl Host {
 
     /// Loads modules by name and adds their tools to the catalog. Nothing else is looked for.
     pub async fn load_paths(&self, paths: &[String]) -> Loaded {
+        if self.0.closing.is_cancelled() {
+            let refused = |path: &String| Problem::error(SHUT_DOWN).at(path);
+            return Loaded {
+                entries: Vec::new(),
+                problems: paths.iter().map(refused).collect(),
+            };
+        }
         let mut loaded_so_far = self.0.loaded.lock().await;
         let scan = discover::given(&self.0.config, paths);
         let mut builder = self.builder(Catalog::clone(&loaded_so_far.catalog));
@@ -151,33 +171,24 @@ impl Host {
     /// Starts a call. `timeout` overrides the configured one.
     pub fn call(&self, call: Call, timeout: Option<Duration>) -> RunningCall {
         let (sender, events) = mpsc::unbounded_channel();
-        let cancel = self.0.closing.child_token();
+        let (cancel, token) = (CancellationToken::new(), self.0.closing.child_token());
         let timeout = timeout.or(self.0.config.limits.call_timeout);
-        let (host, token) = (self.clone(), cancel.clone());
+        let (host, asked) = (self.clone(), cancel.clone());
         let task = tokio::spawn(async move {
-            let entry = tokio::select! {
+            let running = host.run(call, timeout, token.clone(), sender);
+            tokio::pin!(running);
+            let ended = tokio::select! {
                 biased;
-                entry = host.entry(&call.tool) => entry,
-                () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
+                ended = &mut running => ended,
+                () = asked.cancelled() => {
+                    token.cancel();
+                    running.await
+                }
             };
-            match entry {
-                Ok(entry) => {
-                    let terms = Terms {
-                        timeout,
-                        cancel: token,
-                        policy: &host.0.config.approval,
-                        approver: host.1.clone(),
-                        spill: &host.0.spill,
-                    };
-                    execute(&entry.tool, &*entry.runner, call, terms, sender).await
-                }
-                Err(error) => {
-                    // Nobody has to listen.
-                    let _ = sender.send(Event::Rejected {
-                        text: error.message().to_owned(),
-                    });
-                    Err(error)
-                }
+            if host.0.closing.is_cancelled() && !asked.is_cancelled() {
+                by_shutdown(ended)
+            } else {
+                ended
             }
         });
         RunningCall {
@@ -185,6 +196,41 @@ impl Host {
             cancel,
             task,
             is_detached: false,
+        }
+    }
+
+    /// Finds the tool and runs it; `token` ends it.
+    async fn run(
+        &self,
+        call: Call,
+        timeout: Option<Duration>,
+        token: CancellationToken,
+        sender: mpsc::UnboundedSender<Event>,
+    ) -> Result<Outcome, Error> {
+        let _running = self.0.calls.read().await;
+        let entry = tokio::select! {
+            biased;
+            entry = self.entry(&call.tool) => entry,
+            () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
+        };
+        match entry {
+            Ok(entry) => {
+                let terms = Terms {
+                    timeout,
+                    cancel: token,
+                    policy: &self.0.config.approval,
+                    approver: self.1.clone(),
+                    spill: &self.0.spill,
+                };
+                execute(&entry.tool, &*entry.runner, call, terms, sender).await
+            }
+            Err(error) => {
+                // Nobody has to listen.
+                let _ = sender.send(Event::Rejected {
+                    text: error.message().to_owned(),
+                });
+                Err(error)
+            }
         }
     }
 
@@ -198,17 +244,36 @@ impl Host {
 
     /// Tells every tool's `onSession`. `event` is the JSON of `{event, branch?, entries?}`.
     pub async fn session_event(&self, event: &RawValue) {
+        if self.0.closing.is_cancelled() {
+            return;
+        }
         self.catalog_for_calls().await;
         self.0.engine.session_event(event.get()).await;
     }
 
-    /// Cancels what runs and ends everything that was started.
+    /// Asks what runs to stop, kills what has not stopped after the grace period, and ends
+    /// everything that was started. For good: nothing can be called afterwards.
     pub async fn shutdown(&self) {
+        self.0.closing.cancel();
+        let grace = self.0.config.limits.grace + MARGIN;
+        // Too late or not, the next step waits for nobody.
+        let _ = time::timeout(grace, self.0.calls.write()).await;
+        self.0.engine.shutdown().await;
+    }
+
+    /// Ends everything at once, without asking.
+    pub async fn kill(&self) {
         self.0.closing.cancel();
         self.0.engine.shutdown().await;
     }
 
     async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
+        if self.0.closing.is_cancelled() {
+            return Err(Error::new(
+                ErrorKind::Stopped(Stopped::HostShutdown),
+                SHUT_DOWN,
+            ));
+        }
         let catalog = self.catalog_for_calls().await;
         if let Some(entry) = catalog.find(name) {
             return Ok(entry.clone());
@@ -320,6 +385,22 @@ impl Drop for RunningCall {
         if !self.is_detached {
             self.cancel.cancel();
         }
+    }
+}
+
+/// What a call came to that was not cancelled for itself.
+fn by_shutdown(mut ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
+    match &mut ended {
+        Ok(outcome) => {
+            let stopped = &mut outcome.stopped;
+            *stopped = stopped.map(|why| why.max(Stopped::HostShutdown));
+            ended
+        }
+        Err(error) if error.kind() == ErrorKind::Stopped(Stopped::Cancelled) => Err(Error::new(
+            ErrorKind::Stopped(Stopped::HostShutdown),
+            error.message(),
+        )),
+        Err(_) => ended,
     }
 }
 

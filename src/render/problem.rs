@@ -16,11 +16,15 @@ pub(crate) fn problem(problem: &Problem, home: &Path, ink: Ink) -> String {
     };
     let mut lines = format!("{word}: {}\n", message(problem));
     if let Some(path) = &problem.path {
-        let place = place(path, problem, home);
+        let place = place(problem.file.as_deref().unwrap_or(path), problem, home);
         lines.push_str(&format!("  {} {place}\n", ink.dim("at")));
     }
     if let Some(frame) = &problem.frame {
         lines.push_str(&text::indent(&text::clean(frame), "  "));
+    }
+    if let (Some(_), Some(path)) = (&problem.file, &problem.path) {
+        let user = text::path(path, home);
+        lines.push_str(&format!("  {} {user}\n", ink.dim("loaded by")));
     }
     if let Some(hint) = &problem.hint {
         lines.push_str(&hint_line(hint, ink));
@@ -45,13 +49,25 @@ pub(crate) fn hint_line(hint: &str, ink: Ink) -> String {
 
 fn message(problem: &Problem) -> String {
     let message = text::clean(&problem.message);
-    let message = message.trim_end();
+    let message = without_place(message.trim_end(), problem);
     match &problem.tool_name {
         // Most messages name the tool themselves.
         Some(name) if !message.contains(name.as_str()) => {
             format!("`{}`: {message}", text::clean(name))
         }
         _ => message.to_owned(),
+    }
+}
+
+/// Texts about syntax end with `(file:line:column)`, for hosts that get nothing else. Here the
+/// place has a line of its own.
+fn without_place<'a>(message: &'a str, problem: &Problem) -> &'a str {
+    let (Some(line), Some(column)) = (problem.line, problem.column) else {
+        return message;
+    };
+    match message.rsplit_once(" (") {
+        Some((text, place)) if place.ends_with(&format!(":{line}:{column})")) => text,
+        _ => message,
     }
 }
 

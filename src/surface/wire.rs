@@ -57,6 +57,8 @@ pub(crate) struct ProblemView<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<Cow<'a, str>>,
 }
 
 /// What a call came to.
@@ -121,6 +123,7 @@ impl<'a> From<&'a Problem> for ProblemView<'a> {
             tool_name: problem.tool_name.as_deref(),
             message: &problem.message,
             hint: problem.hint.as_deref(),
+            file: problem.file.as_deref().map(path),
         }
     }
 }

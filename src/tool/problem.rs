@@ -23,10 +23,12 @@ pub struct Problem {
     pub severity: Severity,
     /// The file or folder it is about.
     pub path: Option<PathBuf>,
-    /// 1-based line in `path`.
+    /// 1-based line in `file`, or in `path`.
     pub line: Option<u32>,
-    /// 1-based column in `path`.
+    /// 1-based column in that line.
     pub column: Option<u32>,
+    /// The file that the line is in, where it is not `path`: a helper that a module imports.
+    pub file: Option<PathBuf>,
     /// The tool it is about, where one is known.
     pub tool_name: Option<String>,
     /// What is wrong, one sentence without a final period.
@@ -59,6 +61,7 @@ impl Problem {
             path: None,
             line: None,
             column: None,
+            file: None,
             tool_name: None,
             message: message.into(),
             hint: None,

@@ -9,6 +9,8 @@
 
 // The sandbox that every test of the program runs in.
 mod sandbox;
+// A terminal for one program, to read from and type on.
+mod pty;
 // Child processes: real ones, each promise of the room by itself.
 mod process;
 // What importing a module can read, found without running it.
@@ -17,5 +19,11 @@ mod graph;
 mod discovery;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.
 mod sessions;
+// The library as an embedding host uses it: from a runtime of its own, from many threads at once.
+mod sdk;
+// `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
+mod rpc;
+// The program at a terminal, and every exit code.
+mod terminal;
 // Rules about the sources themselves: who may use whom, what lies in the root.
 mod architecture;

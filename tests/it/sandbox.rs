@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -48,12 +48,56 @@ impl Sandbox {
         Sandbox { dir, env }
     }
 
+    /// An empty one with a home directory.
+    pub fn with_home() -> Self {
+        let sandbox = Self::empty();
+        fs::create_dir(sandbox.dir.path().join("home")).expect("a directory of ours");
+        sandbox
+    }
+
     /// One with a copy of everything in `folder`; its `home/`, if any, is the home directory.
     pub fn with(folder: &Path) -> Self {
         let sandbox = Self::empty();
         copy(folder, sandbox.dir.path());
         fs::create_dir_all(sandbox.dir.path().join("home")).expect("a directory of ours");
         sandbox
+    }
+
+    /// The directory, which is also the working directory.
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().to_owned()
+    }
+
+    /// Writes a file, and the directories it needs.
+    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(path);
+        let folder = path.parent().expect("a file is in a directory");
+        fs::create_dir_all(folder).expect("a directory of ours");
+        fs::write(&path, text).expect("a directory of ours");
+        path
+    }
+
+    /// Makes a named pipe: whoever opens one end waits until the other is open too.
+    pub fn fifo(&self, path: &str) -> PathBuf {
+        let path = self.dir.path().join(path);
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("`mkfifo` is on every machine").success());
+        path
+    }
+
+    /// A program with the sandbox's environment, to be started in another way than [`Self::sh`].
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.dir.path())
+            .env_clear()
+            .envs(&self.env);
+        command
+    }
+
+    /// haft itself.
+    pub fn haft(&self) -> Command {
+        self.command(env!("CARGO_BIN_EXE_haft"))
     }
 
     /// Runs one line of shell; what it prints names the sandbox `$CASE`.

@@ -22,12 +22,17 @@ pub(super) fn as_module(path: &Path) -> Option<Result<String, JsErrorBox>> {
     Some(module)
 }
 
-type Parse = fn(&str) -> Result<Value, String>;
+type Parse = fn(&str) -> Result<Value, Wrong>;
+
+/// What is wrong with a text, and where: line and column, both 1-based.
+struct Wrong {
+    message: String,
+    place: Option<(usize, usize)>,
+}
 
 fn parsed(path: &Path, parse: Parse) -> Result<String, JsErrorBox> {
     let text = read_text(path)?;
-    let value = parse(&text)
-        .map_err(|error| JsErrorBox::new("SyntaxError", format!("{}: {error}", path.display())))?;
+    let value = parse(&text).map_err(|wrong| syntax_error(path, &wrong))?;
     let mut module = default_export(&value);
     if let Value::Object(members) = &value {
         module.push_str(&named_exports(members));
@@ -35,23 +40,61 @@ fn parsed(path: &Path, parse: Parse) -> Result<String, JsErrorBox> {
     Ok(module)
 }
 
-fn json_with_comments(text: &str) -> Result<Value, String> {
+/// In the form of the errors in code, so that the place is found in the same way.
+fn syntax_error(path: &Path, wrong: &Wrong) -> JsErrorBox {
+    let (path, message) = (path.display(), &wrong.message);
+    let text = match wrong.place {
+        Some((line, column)) => format!("{message} ({path}:{line}:{column})"),
+        None => format!("{message} in {path}"),
+    };
+    JsErrorBox::new("SyntaxError", text)
+}
+
+fn json_with_comments(text: &str) -> Result<Value, Wrong> {
     // Plain JSON first: it is the common case and its errors have exact places.
     serde_json::from_str(text).or_else(|plain| {
         let options = Default::default();
         match jsonc_parser::parse_to_serde_value::<Value>(text, &options) {
             Ok(value) => Ok(value),
-            Err(_) => Err(plain.to_string()),
+            Err(_) => Err(Wrong {
+                place: Some((plain.line(), plain.column().max(1))),
+                message: before(&plain.to_string(), " at line "),
+            }),
         }
     })
 }
 
-fn yaml(text: &str) -> Result<Value, String> {
-    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+fn yaml(text: &str) -> Result<Value, Wrong> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let error = error.without_snippet();
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let place = error.location();
+        let message = error.to_string();
+        Wrong {
+            place: place.map(|at| (number(at.line()), number(at.column()))),
+            message: before(message.lines().next().unwrap_or_default(), " at line "),
+        }
+    })
 }
 
-fn toml(text: &str) -> Result<Value, String> {
-    toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())
+fn toml(text: &str) -> Result<Value, Wrong> {
+    toml::from_str(text).map_err(|error: toml::de::Error| Wrong {
+        place: error.span().map(|span| place_of(text, span.start)),
+        message: error.message().replace('\n', ", "),
+    })
+}
+
+/// The error's text up to the place that it repeats.
+fn before(message: &str, place: &str) -> String {
+    let end = message.rfind(place).unwrap_or(message.len());
+    message[..end].to_owned()
+}
+
+fn place_of(text: &str, offset: usize) -> (usize, usize) {
+    let read = text.get(..offset).unwrap_or(text);
+    let line_start = read.rfind('\n').map_or(0, |at| at + 1);
+    let column = read[line_start..].chars().count() + 1;
+    (read.matches('\n').count() + 1, column)
 }
 
 // `JSON.parse` of a string is faster for V8 than an object literal of any size, and makes

@@ -124,11 +124,24 @@ fn syntax_error(path: &Path, error: &ParseDiagnostic) -> JsErrorBox {
     let place = error.display_position();
     syntax_box(format!(
         "{} ({}:{}:{})",
-        error.message(),
+        readable(&error.message().to_string()),
         path.display(),
         place.line_number,
         place.column_number
     ))
+}
+
+/// The parser shows literals as it keeps them: `'string literal ("y", "y")'` is `'"y"'`.
+fn readable(message: &str) -> String {
+    for kind in ["'string literal (", "'numeric literal ("] {
+        if let Some((start, literal)) = message.split_once(kind)
+            && let Some((literal, end)) = literal.split_once(")'")
+        {
+            let written = literal.rsplit(", ").next().unwrap_or(literal);
+            return format!("{start}'{written}'{end}");
+        }
+    }
+    message.to_owned()
 }
 
 fn syntax_box(message: String) -> JsErrorBox {

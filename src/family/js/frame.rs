@@ -13,9 +13,10 @@ struct Place {
     column: u32,
 }
 
-/// Adds place and code frame to `problem`, from its message or from the stack.
-pub(super) fn locate(mut problem: Problem, stack: Option<&str>) -> Problem {
+/// Adds place and code frame to `problem` of the `module`, from its message or from the stack.
+pub(super) fn locate(mut problem: Problem, module: &Path, stack: Option<&str>) -> Problem {
     let found = place_in_message(&problem.message)
+        .or_else(|| place_of_link(&mut problem.message))
         .or_else(|| place_of_import(&problem.message))
         .or_else(|| stack.and_then(place_in_stack));
     let Some(place) = found else {
@@ -24,6 +25,7 @@ pub(super) fn locate(mut problem: Problem, stack: Option<&str>) -> Problem {
     problem.frame = frame(&place);
     problem.line = Some(place.line);
     problem.column = Some(place.column);
+    problem.file = (place.path != module).then_some(place.path);
     problem
 }
 
@@ -36,6 +38,15 @@ fn place_in_message(message: &str) -> Option<Place> {
         line,
         column,
     })
+}
+
+/// V8 ends its text about an export that is not there with ` at URL:line:column`, which is cut off.
+fn place_of_link(message: &mut String) -> Option<Place> {
+    let (text, url) = message.rsplit_once(" at file://")?;
+    let place = place_at(&format!("file://{url}"))?;
+    let length = text.len();
+    message.truncate(length);
+    Some(place)
 }
 
 /// "Cannot find … 'x' imported from FILE": where FILE writes 'x'.
@@ -57,14 +68,28 @@ fn place_of_import(message: &str) -> Option<Place> {
     })
 }
 
-/// The first frame of the stack that is in a file.
+/// The first frame of the stack that is in a file of the author; failing that, in any file.
 fn place_in_stack(stack: &str) -> Option<Place> {
-    stack.lines().find_map(|text| {
-        let at = text.find("file://")?;
-        let (url, line, column) = split_place(text[at..].trim_end_matches(')'))?;
-        let path = Url::parse(url).ok()?.to_file_path().ok()?;
-        Some(Place { path, line, column })
-    })
+    let places = || {
+        stack.lines().filter_map(|text| {
+            let at = text.find("file://")?;
+            place_at(text[at..].trim_end_matches(')'))
+        })
+    };
+    let is_installed = |place: &Place| {
+        let mut parts = place.path.components();
+        parts.any(|part| part.as_os_str() == "node_modules")
+    };
+    places()
+        .find(|place| !is_installed(place))
+        .or_else(|| places().next())
+}
+
+/// `file:///a/b.ts:3:7`
+fn place_at(text: &str) -> Option<Place> {
+    let (url, line, column) = split_place(text)?;
+    let path = Url::parse(url).ok()?.to_file_path().ok()?;
+    Some(Place { path, line, column })
 }
 
 fn split_place(text: &str) -> Option<(&str, u32, u32)> {
@@ -75,34 +100,49 @@ fn split_place(text: &str) -> Option<(&str, u32, u32)> {
 
 /// How many lines before and after the place are shown.
 const AROUND: u32 = 2;
+/// How many characters of a line are shown, and how many of them before the place.
+const WIDTH: usize = 160;
+const BEFORE: usize = 60;
 
 fn frame(place: &Place) -> Option<String> {
     let text = read(&place.path)?;
+    // Whatever it is, it has no lines to show.
+    if text.contains('\0') {
+        return None;
+    }
     let first = place.line.saturating_sub(AROUND).max(1);
     let last = place.line + AROUND;
     let width = last.to_string().len();
+    let at = place.column.saturating_sub(1) as usize;
+    // Code made by machines has lines without end: all are cut at the same column.
+    let skipped = if at < WIDTH { 0 } else { at - BEFORE };
     let mut lines = Vec::new();
     for (number, line) in (1u32..).zip(text.lines()) {
         if number < first || number > last {
             continue;
         }
         let mark = if number == place.line { '>' } else { ' ' };
-        lines.push(format!("{mark} {number:>width$} | {}", shortened(line)));
+        lines.push(format!("{mark} {number:>width$} | {}", part(line, skipped)));
         if number == place.line {
-            let pad = " ".repeat(place.column.saturating_sub(1) as usize);
+            // A tab is as wide below as above.
+            let above = line.chars().skip(skipped).take(at - skipped);
+            let mut pad: String = above.map(|c| if c == '\t' { c } else { ' ' }).collect();
+            if skipped > 0 {
+                pad.insert(0, ' ');
+            }
             lines.push(format!("  {:>width$} | {pad}^", ""));
         }
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Code made by machines has lines without end.
-fn shortened(line: &str) -> String {
-    const MOST: usize = 160;
-    match line.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    }
+/// The part of `line` that starts at character `from`; dots show where something is missing.
+fn part(line: &str, from: usize) -> String {
+    let mut rest = line.chars().skip(from);
+    let shown: String = rest.by_ref().take(WIDTH).collect();
+    let before = if from > 0 { "…" } else { "" };
+    let after = if rest.next().is_some() { "…" } else { "" };
+    format!("{before}{shown}{after}")
 }
 
 fn read(path: &Path) -> Option<String> {

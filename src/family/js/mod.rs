@@ -3,6 +3,7 @@
 //! Knows what a module's description and errors mean; how a module runs is the engine's.
 
 mod frame;
+mod hints;
 mod log;
 mod programs;
 mod resolve;
@@ -76,7 +77,10 @@ async fn describe(
                 error: json.clone(),
                 stack: None,
             });
-            frame::locate(refused(failure.error), failure.stack.as_deref())
+            let hint = hints::hint_for(&failure.error, path);
+            let mut problem = refused(failure.error);
+            problem.hint = hint;
+            frame::locate(problem, path, failure.stack.as_deref())
         }
         LoadFailure::Engine(text) => refused(format!("Failed to load tool: {text}")),
     })?;

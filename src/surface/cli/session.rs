@@ -150,11 +150,13 @@ impl<'a> Session<'a> {
     }
 
     async fn close(mut self) {
-        let patience = if self.killed { KILL } else { SHUTDOWN };
-        tokio::select! {
-            // Whether it was in time or not, the program ends now.
-            _ = timeout(patience, self.host.shutdown()) => {}
-            () = self.signals.next() => {}
+        if !self.killed {
+            tokio::select! {
+                _ = timeout(SHUTDOWN, self.host.shutdown()) => {}
+                () = self.signals.next() => {}
+            }
         }
+        // Whether it was in time or not, the program ends now.
+        let _ = timeout(KILL, self.host.kill()).await;
     }
 }

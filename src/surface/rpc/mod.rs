@@ -176,7 +176,7 @@ async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer
     .await;
     tasks.abort_all();
     if let Some(host) = service.host_if_any() {
-        let _ = timeout(STOPPING, host.shutdown()).await;
+        let _ = timeout(STOPPING, host.kill()).await;
     }
     if let Some(id) = service.shutdown_id() {
         writer.send(&Response::new(Some(id), Ok(payload::null())));

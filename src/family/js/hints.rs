@@ -1,0 +1,67 @@
+//! What an author can do about a module that does not load.
+//!
+//! The texts of problems are the original program's, because hosts match on them; advice goes
+//! beside them. Only for what is certain: a wrong hint costs more than none.
+
+use std::path::Path;
+
+/// Advice for the problem `message` of the module at `path`.
+pub(super) fn hint_for(message: &str, path: &Path) -> Option<String> {
+    if path.is_dir() {
+        let text =
+            "a directory needs an index.ts or index.js, or a package.json that names its `main`";
+        return Some(text.into());
+    }
+    if message == "Tool must export a default function" {
+        let text =
+            "`export default (pi) => ({ name, description, parameters, execute })` makes a tool";
+        return Some(text.into());
+    }
+    if registers(message) {
+        let text = "this looks like an extension; a tool's function returns its tools and registers nothing";
+        return Some(text.into());
+    }
+    missing_package(message).or_else(|| missing_export(message))
+}
+
+/// Whether the module wants the interface that extensions get.
+fn registers(message: &str) -> bool {
+    let called = message
+        .strip_suffix(" is not a function")
+        .and_then(|call| call.rsplit_once('.'));
+    matches!(
+        called,
+        Some((
+            _,
+            "on" | "registerTool"
+                | "registerCommand"
+                | "registerShortcut"
+                | "registerFlag"
+                | "registerProvider"
+                | "registerMessageRenderer"
+        ))
+    )
+}
+
+fn missing_package(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("Cannot find package '")?;
+    let (specifier, file) = rest.split_once("' imported from ")?;
+    let slashes = if specifier.starts_with('@') { 2 } else { 1 };
+    let parts: Vec<&str> = specifier.split('/').take(slashes).collect();
+    let package = parts.join("/");
+    let folder = Path::new(file).parent()?;
+    Some(format!(
+        "haft installs nothing: `npm install {package}` in {} or above it",
+        folder.display()
+    ))
+}
+
+/// Haft's own copy of an agent's package has what tools use, and gives way to an installed one.
+fn missing_export(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("The requested module '")?;
+    let (package, _) = rest.split_once("' does not provide an export named ")?;
+    let scopes = ["@oh-my-pi/", "@mariozechner/", "@earendil-works/"];
+    scopes.iter().any(|scope| package.starts_with(scope)).then(|| {
+        format!("haft's `{package}` has what most tools use; one that is installed beside the tool comes first")
+    })
+}

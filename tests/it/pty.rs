@@ -1,0 +1,145 @@
+//! A terminal for one program: a pseudo-terminal whose other end the test reads and types on.
+//!
+//! Not a screen: what the program writes is kept as it comes, control sequences and all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::ioctl::{Getter, Setter, ioctl};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+/// Longer than anything takes on a machine under load.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A program at its terminal.
+pub struct Terminal {
+    keyboard: File,
+    child: Child,
+    /// Everything that was written so far.
+    written: String,
+    /// Up to here it has been looked for something.
+    seen: usize,
+}
+
+impl Terminal {
+    /// Starts `command` as the only program of a terminal that is so wide.
+    pub fn start(columns: u16, command: &Command) -> Terminal {
+        let (keyboard, screen) = open(columns);
+        // `setsid --ctty` makes the terminal the program's own, so that Ctrl-C is a signal.
+        let mut owner = Command::new("setsid");
+        owner
+            .arg("--ctty")
+            .arg(command.get_program())
+            .args(command.get_args())
+            .env_clear()
+            .envs(
+                command
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .env("TERM", "xterm-256color")
+            .stdin(screen.try_clone().expect("a terminal can be shared"))
+            .stdout(screen.try_clone().expect("a terminal can be shared"))
+            .stderr(screen);
+        if let Some(folder) = command.get_current_dir() {
+            owner.current_dir(folder);
+        }
+        Terminal {
+            keyboard,
+            child: owner.spawn().expect("`setsid` is on every machine"),
+            written: String::new(),
+            seen: 0,
+        }
+    }
+
+    /// Waits until the program has written `text`, after what was waited for before.
+    pub fn shows(&mut self, text: &str) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(at) = self.written[self.seen..].find(text) {
+                self.seen += at + text.len();
+                return;
+            }
+            assert!(
+                self.read(until),
+                "{text:?} never came after {:?}",
+                self.written
+            );
+        }
+    }
+
+    /// Presses keys.
+    pub fn types(&mut self, keys: &str) {
+        let written = self.keyboard.write_all(keys.as_bytes());
+        written.expect("the terminal is open");
+    }
+
+    /// Waits for the end: all that was written, and the exit code.
+    pub fn end(mut self) -> (String, Option<i32>) {
+        let until = Instant::now() + PATIENCE;
+        while self.read(until) {}
+        let status = self.child.wait().expect("it is our child");
+        (std::mem::take(&mut self.written), status.code())
+    }
+
+    /// Takes what comes next; false when the program has gone.
+    fn read(&mut self, until: Instant) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        let limit = Timespec::try_from(left).expect("it is short");
+        let mut ready = [PollFd::new(&self.keyboard, PollFlags::IN)];
+        let count = poll(&mut ready, Some(&limit)).expect("poll works");
+        assert_eq!(count, 1, "nothing came after {:?}", self.written);
+        let mut bytes = [0; 1 << 12];
+        match self.keyboard.read(&mut bytes) {
+            Ok(0) => false,
+            Ok(length) => {
+                // A cut inside a character costs that one character.
+                self.written
+                    .push_str(&String::from_utf8_lossy(&bytes[..length]));
+                true
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => true,
+            // EIO: nobody has the other end any more.
+            Err(_) => false,
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A test that failed half-way leaves nothing behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Both ends of a new terminal.
+fn open(columns: u16) -> (File, File) {
+    const UNLOCK: u32 = 0x4004_5431; // TIOCSPTLCK
+    const NUMBER: u32 = 0x8004_5430; // TIOCGPTN
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(OFlags::NOCTTY.bits() as i32);
+    let keyboard = options.open("/dev/ptmx").expect("Linux");
+    // SAFETY: both requests take one `int`, which is what the types say.
+    let number: u32 = unsafe {
+        ioctl(&keyboard, Setter::<UNLOCK, i32>::new(0)).expect("it is a terminal");
+        ioctl(&keyboard, Getter::<NUMBER, u32>::new()).expect("it is a terminal")
+    };
+    let screen = options.open(format!("/dev/pts/{number}"));
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&keyboard, size).expect("it is a terminal");
+    (keyboard, screen.expect("it was unlocked"))
+}

@@ -1,0 +1,1 @@
+export default { name: "bare", description: "no factory", parameters: {}, execute() {} };

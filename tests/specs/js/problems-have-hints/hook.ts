@@ -1,0 +1,3 @@
+export default function (agent: any) {
+  agent.on("session_start", () => {});
+}

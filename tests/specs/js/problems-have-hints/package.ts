@@ -1,0 +1,2 @@
+import { parse } from "nobody-has-this/parser";
+export default () => parse("x");

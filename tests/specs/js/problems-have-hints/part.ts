@@ -1,0 +1,2 @@
+import { runWholeAgent } from "@oh-my-pi/pi-coding-agent";
+export default () => runWholeAgent();

@@ -1,0 +1,2 @@
+import data from "./data/bad.json";
+export default () => data;

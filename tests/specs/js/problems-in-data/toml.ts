@@ -1,0 +1,2 @@
+import data from "./data/bad.toml";
+export default () => data;

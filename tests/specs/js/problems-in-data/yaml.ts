@@ -1,0 +1,2 @@
+import data from "./data/bad.yaml";
+export default () => data;

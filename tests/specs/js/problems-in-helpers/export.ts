@@ -1,0 +1,3 @@
+import { here, notThere } from "./lib/fine.ts";
+
+export default () => notThere(here);

@@ -1,0 +1,3 @@
+import { strict } from "strict";
+
+export default () => strict(undefined);

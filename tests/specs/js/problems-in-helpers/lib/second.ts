@@ -1,0 +1,2 @@
+import { first } from "../circle.ts";
+export const second = first + 1;

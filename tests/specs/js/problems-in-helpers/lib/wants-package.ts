@@ -1,0 +1,2 @@
+import wanted from "nobody-has-this";
+export const helper = () => wanted;

@@ -1,0 +1,2 @@
+import { helper } from "./lib/wants-package.ts";
+export default () => helper();

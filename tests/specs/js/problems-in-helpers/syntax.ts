@@ -1,0 +1,3 @@
+import { shape } from "./lib/broken.ts";
+
+export default () => shape();
