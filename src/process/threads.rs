@@ -17,11 +17,17 @@ pub fn kill_children_of_thread(thread_id: i32) {
         .split_whitespace()
         .filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
     for child in children {
-        // Those below first: once the child is gone nothing leads to them.
-        Strays::all_below(child).signal(Signal::KILL);
-        if let Ok(held) = pidfd_open(child, PidfdFlags::empty()) {
-            // One that is gone is what we want.
-            let _ = pidfd_send_signal(held, Signal::KILL);
-        }
+        let Ok(held) = pidfd_open(child, PidfdFlags::empty()) else {
+            continue;
+        };
+        // Stopped first, from the top: who is stopped starts nobody and reports nobody's death.
+        // One that is gone is what we want.
+        let _ = pidfd_send_signal(&held, Signal::STOP);
+        let mut below = Strays::all_below(child);
+        below.signal(Signal::STOP);
+        // Those that were started meanwhile.
+        below.extend(Strays::all_below(child));
+        let _ = pidfd_send_signal(&held, Signal::KILL);
+        below.signal(Signal::KILL);
     }
 }
