@@ -124,7 +124,7 @@ fn syntax_error(path: &Path, error: &ParseDiagnostic) -> JsErrorBox {
     let place = error.display_position();
     syntax_box(format!(
         "{} ({}:{}:{})",
-        readable(&error.message().to_string()),
+        readable(&error.message()),
         path.display(),
         place.line_number,
         place.column_number
