@@ -215,7 +215,6 @@ fn json_is_indented_for_people_and_one_line_for_programs() {
 #[test]
 fn every_way_to_end_has_its_exit_code() {
     let sandbox = sandbox();
-    sandbox.write(".omp/tools/theirs.ts", TOOLS);
     let cases: [(&[&str], i32); 12] = [
         (&["call", "greet", "--arg", "name=Ada"], 0),
         (&["list"], 0),
@@ -234,5 +233,11 @@ fn every_way_to_end_has_its_exit_code() {
         let (written, code) = at_terminal(&sandbox, 80, arguments).end();
         assert_eq!(code, Some(expected), "{arguments:?}: {written}");
     }
-    // 4, a refusal, is where the question is: tests/specs/trust and tests/specs/approval.
+    sandbox.write(".omp/tools/theirs.ts", TOOLS);
+    let mut command = sandbox.haft();
+    let mut terminal = Terminal::start(80, command.args(["call", "theirs"]));
+    terminal.shows("Trust it? [y/N]");
+    terminal.types("n\n");
+    let (written, code) = terminal.end();
+    assert_eq!(code, Some(4), "{written}");
 }
