@@ -26,6 +26,7 @@ export const captured = {
     onFulfilled: (value: T) => void,
     onRejected: (reason: unknown) => void,
   ) => void,
+  AbortController,
   resolve: Promise.resolve.bind(Promise) as <T>(value: T | PromiseLike<T>) => Promise<T>,
 };
 
@@ -43,6 +44,7 @@ export interface RunningCall {
   readonly id: number;
   /** The tool's name, or the module's path while it loads: who a log line is from. */
   readonly owner: string;
+  readonly moduleId: number;
   readonly abort: AbortController | null;
   /** True once the reply was sent; nothing may follow it. */
   ended: boolean;
@@ -50,7 +52,19 @@ export interface RunningCall {
   fail(error: unknown): void;
 }
 
-export const runningCalls = new Map<number, RunningCall>();
+/** A Map that still works when a tool replaced the methods of `Map.prototype`. */
+export class SafeMap<Key, Value> extends Map<Key, Value> {}
+for (const key of Reflect.ownKeys(Map.prototype)) {
+  if (key === "constructor") continue;
+  Object.defineProperty(
+    SafeMap.prototype,
+    key,
+    Object.getOwnPropertyDescriptor(Map.prototype, key) as PropertyDescriptor,
+  );
+}
+Object.setPrototypeOf(SafeMap.prototype, null);
+
+export const runningCalls = new SafeMap<number, RunningCall>();
 
 /** On whose behalf the current code runs, through every await, timer and event. */
 export const currentCall: {

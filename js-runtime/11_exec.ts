@@ -3,7 +3,7 @@
 // Checking and defaults are here; starting and stopping is Rust's. A pre-aborted signal starts
 // nothing, and a timeout or an abort gives `killed: true` with a code that is not zero.
 
-import { op_haft_exec, op_haft_exec_abort } from "ext:core/ops";
+import { op_haft_env_changes, op_haft_exec, op_haft_exec_abort } from "ext:core/ops";
 import { captured, settings } from "ext:haft/00_state.ts";
 
 export interface ExecOptions {
@@ -64,10 +64,17 @@ function makeRequest(command: string, args: readonly unknown[], options: ExecOpt
     args: Array.from(args ?? [], (arg) => `${arg}`),
     cwd: options.cwd ?? settings.cwd,
     timeoutMs: typeof options.timeout === "number" && options.timeout > 0 ? options.timeout : null,
-    env: options.env ? stringEnvironment(options.env) : null,
+    env: environmentOf(options),
     input: typeof input === "string" ? input : null,
     inputBytes: input instanceof Uint8Array ? Array.from(input) : null,
   };
+}
+
+// The program sees what the tools of this isolate changed in `process.env`; the host does not.
+function environmentOf({ env }: ExecOptions): Record<string, string | null> | null {
+  const changes = op_haft_env_changes();
+  if (changes === "") return env ? stringEnvironment(env) : null;
+  return { ...captured.jsonParse(changes), ...(env ? stringEnvironment(env) : {}) };
 }
 
 // `undefined` takes a variable away, as in Node.

@@ -10,11 +10,13 @@ import {
   type RunningCall,
   reply,
   runningCalls,
+  SafeMap,
 } from "ext:haft/00_state.ts";
 import { toolApi } from "ext:haft/10_api.ts";
 import { resolveTool } from "ext:haft/16_pending.ts";
 import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
+import { checkBuiltIns } from "ext:haft/22_intact.ts";
 
 /** A tool as its author made it. */
 export type AuthoredTool = Record<string, any>;
@@ -31,13 +33,14 @@ export interface LoadedTool {
 }
 
 /** The tools of every module of this isolate, by the number that Rust gave the module. */
-export const modules = new Map<number, LoadedTool[]>();
+export const modules = new SafeMap<number, LoadedTool[]>();
 
 /** Imports the module at `url` and answers the request `id` with what it offers. */
 export function loadModule(id: number, moduleId: number, url: string): void {
   const call: RunningCall = {
     id,
     owner: url,
+    moduleId,
     abort: null,
     ended: false,
     fail: (error) => finish(call, ReplyKind.Failed, failure(error)),
@@ -55,6 +58,7 @@ function finish(call: RunningCall, kind: number, text: string): void {
   if (call.ended) return;
   call.ended = true;
   runningCalls.delete(call.id);
+  checkBuiltIns(call.moduleId);
   reply(call.id, kind, text);
 }
 

@@ -16,6 +16,7 @@ import {
 } from "ext:haft/00_state.ts";
 import { toolContext } from "ext:haft/15_context.ts";
 import { prepareArguments } from "ext:haft/21_arguments.ts";
+import { checkBuiltIns } from "ext:haft/22_intact.ts";
 import { normaliseResult, thrownToResult, toJson } from "ext:haft/25_result.ts";
 import { type LoadedTool, modules, stackOf } from "ext:haft/30_load.ts";
 
@@ -29,7 +30,7 @@ export function invoke(
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
-  const call = running(id, tool.name);
+  const call = running(id, tool.name, moduleId);
   try {
     const prepared = prepare(tool, argumentsText);
     if (prepared instanceof Promise) {
@@ -88,15 +89,16 @@ function checkSchema(schemaText: string, valueText: string) {
 }
 
 /** A call of the tool `owner` that runs from now on. */
-export function running(id: number, owner: string): RunningCall {
+export function running(id: number, owner: string, moduleId: number): RunningCall {
   const call: RunningCall = {
     id,
     owner,
-    abort: new AbortController(),
+    moduleId,
+    abort: new captured.AbortController(),
     ended: false,
     fail: (error) => {
       if (!call.ended) logThrown(owner, error);
-      finish(call, thrownToResult(error));
+      finish(call, () => thrownToResult(error));
     },
   };
   runningCalls.set(id, call);
@@ -133,7 +135,7 @@ export function execute(
   } catch (error) {
     return call.fail(error);
   }
-  const done = (value: unknown) => finish(call, normalise(value, tool.name));
+  const done = (value: unknown) => finish(call, () => normalise(value, tool.name));
   if (isThenable(result)) captured.then(captured.resolve(result), done, call.fail);
   else done(result);
 }
@@ -147,11 +149,23 @@ function normalise(value: unknown, toolName: string) {
   }
 }
 
-function finish(call: RunningCall, result: ReturnType<typeof thrownToResult>): void {
+function finish(call: RunningCall, result: () => ReturnType<typeof thrownToResult>): void {
   if (call.ended) return;
+  let text: string;
+  try {
+    text = toJson(result());
+  } catch {
+    // Only a tool that replaced what our own code stands on gets here.
+    text = BROKEN;
+  }
   end(call);
-  reply(call.id, ReplyKind.Done, toJson(result));
+  checkBuiltIns(call.moduleId);
+  reply(call.id, ReplyKind.Done, text);
 }
+
+const BROKEN =
+  '{"content":[{"type":"text","text":"Tool changed built-in functions of JavaScript, ' +
+  'so its result cannot be read."}],"details":{},"isError":true}';
 
 function end(call: RunningCall): void {
   call.ended = true;

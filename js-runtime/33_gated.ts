@@ -4,13 +4,20 @@
 // `forgetCall`. The arguments are checked once, and nothing of the tool but its own `approval` and
 // `formatApprovalDetails` has run when the user is asked.
 
-import { captured, onBehalfOf, ReplyKind, type RunningCall, reply } from "ext:haft/00_state.ts";
+import {
+  captured,
+  onBehalfOf,
+  ReplyKind,
+  type RunningCall,
+  reply,
+  SafeMap,
+} from "ext:haft/00_state.ts";
 import { stanceOn } from "ext:haft/17_approval.ts";
 import { type LoadedTool, messageOf } from "ext:haft/30_load.ts";
 import { execute, findTool, LOST, type Prepared, prepare, running } from "ext:haft/31_call.ts";
 
 /** The calls that wait, by the number of the request that prepared them. */
-const waiting = new Map<number, { tool: LoadedTool; prepared: Prepared }>();
+const waiting = new SafeMap<number, { tool: LoadedTool; moduleId: number; prepared: Prepared }>();
 
 /** Checks the arguments and answers with the tool's stance on this call. */
 export function prepareCall(
@@ -23,8 +30,10 @@ export function prepareCall(
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
   const pause = (prepared: Prepared) => {
     if (!prepared.ok) return reply(id, ReplyKind.Refused, prepared.text);
-    const stance = onBehalfOf(deliberation(id, tool), () => stanceOn(tool.authored, prepared.args));
-    waiting.set(id, { tool, prepared });
+    const stance = onBehalfOf(deliberation(id, tool, moduleId), () =>
+      stanceOn(tool.authored, prepared.args),
+    );
+    waiting.set(id, { tool, moduleId, prepared });
     reply(id, ReplyKind.Done, captured.jsonStringify(stance));
   };
   const broken = (error: unknown) => reply(id, ReplyKind.Refused, messageOf(error));
@@ -42,7 +51,7 @@ export function startPrepared(id: number, preparedId: number, toolCallId: string
   const call = waiting.get(preparedId);
   if (call === undefined) return reply(id, ReplyKind.Failed, LOST);
   waiting.delete(preparedId);
-  execute(running(id, call.tool.name), call.tool, toolCallId, call.prepared);
+  execute(running(id, call.tool.name, call.moduleId), call.tool, toolCallId, call.prepared);
 }
 
 /** Drops a call that may not start. */
@@ -51,6 +60,6 @@ export function forgetPrepared(preparedId: number): void {
 }
 
 // On whose behalf `approval` runs: there is no call yet that could fail, only a name for the log.
-function deliberation(id: number, tool: LoadedTool): RunningCall {
-  return { id, owner: tool.name, abort: null, ended: true, fail() {} };
+function deliberation(id: number, tool: LoadedTool, moduleId: number): RunningCall {
+  return { id, owner: tool.name, moduleId, abort: null, ended: true, fail() {} };
 }

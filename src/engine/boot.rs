@@ -17,6 +17,7 @@ use url::Url;
 use super::extension::{self, IsolateHost};
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Sys};
+use super::memory::Alarm;
 use super::{Access, EngineOptions, snapshot};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
@@ -38,6 +39,12 @@ pub(super) struct Functions {
     pub(super) session: v8::Global<v8::Function>,
 }
 
+/// A page of WebAssembly is 64 kB.
+const WASM_PAGES_PER_MB: u32 = 16;
+
+/// What the WebAssembly standard allows.
+const MOST_WASM_PAGES: u32 = 1 << 16;
+
 /// V8 wants to be set up once, before any isolate.
 static PLATFORM: Once = Once::new();
 
@@ -45,13 +52,25 @@ static PLATFORM: Once = Once::new();
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Boots on the current thread, which the isolate never leaves.
-pub(super) fn boot(options: &EngineOptions, link: Rc<Link>) -> Result<Booted, String> {
+pub(super) fn boot(
+    options: &EngineOptions,
+    link: Rc<Link>,
+    alarm: &Alarm,
+) -> Result<Booted, String> {
     let _alone = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     PLATFORM.call_once(|| {
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        // Per memory, not per isolate: nobody counts them all.
+        v8::V8::set_flags_from_string(&format!(
+            "--wasm-max-mem-pages={}",
+            options
+                .heap_mb
+                .saturating_mul(WASM_PAGES_PER_MB)
+                .min(MOST_WASM_PAGES)
+        ));
         // An unprotected platform lets isolates live on any thread, not only on descendants of
         // the one that set V8 up: an embedder's threads are none of our choosing.
         let platform = v8::new_unprotected_default_platform(0, false).make_shared();
@@ -59,7 +78,7 @@ pub(super) fn boot(options: &EngineOptions, link: Rc<Link>) -> Result<Booted, St
     });
 
     let main = main_url(options)?;
-    let mut worker = make_worker(options, &main)?;
+    let mut worker = make_worker(options, &main, alarm)?;
     {
         let state = worker.js_runtime.op_state();
         state.borrow_mut().put::<Rc<dyn IsolateHost>>(link);
@@ -75,7 +94,7 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
         .map_err(|()| format!("'{}' is not an absolute path", options.cwd.display()))
 }
 
-fn make_worker(options: &EngineOptions, main: &Url) -> Result<MainWorker, String> {
+fn make_worker(options: &EngineOptions, main: &Url, alarm: &Alarm) -> Result<MainWorker, String> {
     let node = Rc::new(NodeServices::new());
     let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
     let permissions = Permissions::from_options(&*parser, &deno_permissions(&options.access))
@@ -111,7 +130,11 @@ fn make_worker(options: &EngineOptions, main: &Url) -> Result<MainWorker, String
             startup_snapshot: Some(snapshot::SNAPSHOT),
             residual_lazy_js_sources: snapshot::RESIDUAL_SCRIPTS,
             residual_lazy_esm_sources: snapshot::RESIDUAL_MODULES,
-            create_params: Some(v8::CreateParams::default().heap_limits(0, heap)),
+            create_params: Some(
+                v8::CreateParams::default()
+                    .heap_limits(0, heap)
+                    .array_buffer_allocator(alarm.buffer_allocator()),
+            ),
             stdio: detached_stdio()?,
             ..Default::default()
         },

@@ -7,48 +7,22 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::isolate::{Answer, Ask, Isolate};
-use super::{Ended, Module, ended};
+use super::isolate::{Answer, Ask, Isolate, Lost};
+use super::{Ended, MOST_ISOLATES, Module, NO_ISOLATE, ended};
 use crate::tool::{CallCtx, Gate, Stance, Tier};
 
 impl Module {
     pub(super) async fn invoke_behind(
         &self,
         gate: &dyn Gate,
-        isolate: &Arc<Isolate>,
         index: u32,
         call_id: &str,
         arguments: &RawValue,
         ctx: &CallCtx,
     ) -> Ended {
-        let mut asked = isolate.ask(
-            |id| Ask::Prepare {
-                id,
-                module: self.id,
-                tool: index,
-                arguments: arguments.get().to_owned(),
-            },
-            None,
-        );
-        let prepared = asked.id;
-        let answer = tokio::select! {
-            biased;
-            answer = &mut asked.answer => answer,
-            // A schema or an `approval` that does not end is stopped like a call that does not.
-            () = ctx.cancel.cancelled() => {
-                let why = ctx.stop_reason();
-                return match self.stop(isolate, asked, why).await {
-                    Ended::Result(..) => {
-                        isolate.send(Ask::Forget { prepared });
-                        Ended::NotStarted(why)
-                    }
-                    other => other,
-                };
-            }
-        };
-        let stance = match answer {
-            Ok(Answer::Done(text)) => read_stance(&text),
-            other => return ended(other, None),
+        let (isolate, prepared, stance) = match self.prepare(index, arguments, ctx).await {
+            Ok(ready) => ready,
+            Err(ended) => return ended,
         };
         let refused = tokio::select! {
             biased;
@@ -59,35 +33,64 @@ impl Module {
             isolate.send(Ask::Forget { prepared });
             return refused;
         }
-        if !isolate.takes_work() {
-            return self.invoke_in_another(index, call_id, arguments, ctx).await;
+        if isolate.takes_work() {
+            let asked = isolate.ask(
+                |id| Ask::Start {
+                    id,
+                    prepared,
+                    call_id: call_id.to_owned(),
+                },
+                Some(ctx.updates.clone()),
+            );
+            if let Some(ended) = self.follow(&isolate, asked, ctx).await {
+                return ended;
+            }
         }
-        let asked = isolate.ask(
-            |id| Ask::Start {
-                id,
-                prepared,
-                call_id: call_id.to_owned(),
-            },
-            Some(ctx.updates.clone()),
-        );
-        self.follow(isolate, asked, ctx).await
+        // The isolate ended while the user thought: the decision holds in the next one too.
+        self.invoke_now(index, call_id, arguments, ctx).await
     }
 
-    /// The isolate ended while the user thought: the decision holds in the next one too.
-    async fn invoke_in_another(
+    /// Has the arguments checked: the isolate that holds them, their number there, and what the
+    /// tool thinks of the call.
+    async fn prepare(
         &self,
         index: u32,
-        call_id: &str,
         arguments: &RawValue,
         ctx: &CallCtx,
-    ) -> Ended {
-        match self.ready_isolate().await {
-            Ok(isolate) => {
-                self.invoke_in(&isolate, index, call_id, arguments, ctx)
-                    .await
+    ) -> Result<(Arc<Isolate>, u32, Stance), Ended> {
+        for _ in 0..MOST_ISOLATES {
+            let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
+            let mut asked = isolate.ask(
+                |id| Ask::Prepare {
+                    id,
+                    module: self.id,
+                    tool: index,
+                    arguments: arguments.get().to_owned(),
+                },
+                None,
+            );
+            let prepared = asked.id;
+            let Some(answer) = self.answer_or_cancel(&isolate, &mut asked, ctx).await else {
+                // A schema or an `approval` that does not end is stopped like a call that does not.
+                let why = ctx.stop_reason();
+                return Err(match self.stop(&isolate, asked, why).await {
+                    Ended::Result(..) => {
+                        isolate.send(Ask::Forget { prepared });
+                        Ended::NotStarted(why)
+                    }
+                    other => other,
+                });
+            };
+            match answer {
+                Ok(Answer::Done(text)) => return Ok((isolate, prepared, read_stance(&text))),
+                other => {
+                    if let Some(ended) = ended(other, None) {
+                        return Err(ended);
+                    }
+                }
             }
-            Err(lost) => Ended::Lost(lost),
         }
+        Err(Ended::Lost(Lost(NO_ISOLATE.into())))
     }
 }
 

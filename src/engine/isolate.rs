@@ -5,49 +5,75 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 
 use deno_core::v8;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::pending::PendingActions;
-use super::{EngineOptions, thread};
+use super::requests::{Doom, Requests, Slot};
+use super::{EngineOptions, Programs, thread, undertaker};
 use crate::tool::Updates;
 
 /// One isolate as the rest of the engine sees it.
 pub(super) struct Isolate {
     shared: Arc<Shared>,
     asks: mpsc::UnboundedSender<Message>,
-    v8: v8::IsolateHandle,
     next_id: AtomicU32,
     modules: Mutex<HashSet<u32>>,
-    gone: watch::Receiver<bool>,
 }
 
-/// What the handle and the thread both see.
+/// What the handle, the thread and the undertaker see.
 pub(super) struct Shared {
     /// Why the isolate must end now. Set before V8 is told, so that the thread believes it.
-    pub(super) doomed: OnceLock<String>,
+    pub(super) doomed: OnceLock<Doom>,
     /// No new work: end when the last call has.
     pub(super) retired: AtomicBool,
     /// What waits to be resolved, here and in other isolates.
     pub(super) pending: Arc<PendingActions>,
     /// The isolate's number there.
     pub(super) home: u64,
+    pub(super) requests: Requests,
+    /// The modules that must be alone; `None` if this isolate belongs to one of them.
+    loners: Option<Arc<Loners>>,
+    programs: Arc<dyn Programs>,
+    life: OnceLock<Life>,
+    /// True when the thread has ended, or is as good as that.
+    gone: watch::Sender<bool>,
+    /// The other end is the thread's: closed when it ends, however it does.
+    ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// What travels to the thread: a request with the way back for its answer, or an order.
+/// The modules that broke the world for others, so that each needs one for itself.
+#[derive(Default)]
+pub(super) struct Loners(Mutex<HashSet<u32>>);
+
+impl Loners {
+    pub(super) fn contain(&self, module: u32) -> bool {
+        self.modules().contains(&module)
+    }
+
+    fn modules(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// What is known once the isolate is ready.
+struct Life {
+    v8: v8::IsolateHandle,
+    thread_id: i32,
+}
+
+const RETIRED: &str = "the isolate was retired";
+
+/// What travels to the thread: a request, whose slot is in [`Requests`], or an order.
 pub(super) enum Message {
-    Ask(Ask, Option<Slot>),
+    Ask(Ask),
     Ping(oneshot::Sender<()>),
-    /// Forget this request: its caller has gone.
-    Abandon(u32),
-}
-
-/// Where the answers to a request go.
-pub(super) struct Slot {
-    pub(super) updates: Option<Updates>,
-    pub(super) answer: oneshot::Sender<Answer>,
 }
 
 /// What an isolate can be asked.
@@ -104,6 +130,10 @@ pub enum Answer {
     Failed(String),
     /// The isolate ended before the request did.
     Lost(Lost),
+    /// The same, and the request is to blame.
+    RanAway(Lost),
+    /// The isolate ended before JavaScript saw the request.
+    NotStarted,
 }
 
 /// Why an isolate ended under a request.
@@ -119,29 +149,109 @@ pub(super) struct Asked {
 /// Tells whether an isolate has answered a ping.
 pub(super) struct Ping(oneshot::Receiver<()>);
 
+impl Shared {
+    /// Ends the isolate whatever it is doing. Everything that runs in it is lost; only the first
+    /// reason counts.
+    pub(super) fn doom(self: &Arc<Self>, doom: Doom) {
+        if self.doomed.set(doom).is_err() {
+            return;
+        }
+        if let Some(life) = self.life.get() {
+            life.v8.terminate_execution();
+        }
+        undertaker::bury(self, &self.programs);
+    }
+
+    /// Sees to it that nobody else meets what `module` did here: what runs may end, but nothing new
+    /// comes. False if nobody else can.
+    pub(super) fn keep_alone(&self, module: u32) -> bool {
+        let Some(loners) = &self.loners else {
+            return false;
+        };
+        loners.modules().insert(module);
+        self.retired.store(true, Ordering::Release);
+        true
+    }
+
+    /// Called on the thread once the isolate is ready.
+    pub(super) fn lives(&self, v8: v8::IsolateHandle, thread_id: i32) {
+        // The thread says so once.
+        let _ = self.life.set(Life { v8, thread_id });
+    }
+
+    /// The number of the isolate's thread; 0 before it is ready.
+    pub(super) fn thread_id(&self) -> i32 {
+        self.life.get().map_or(0, |life| life.thread_id)
+    }
+
+    /// Waits for the end of the thread.
+    pub(super) fn has_ended_within(&self, patience: Duration) -> bool {
+        let ended = self
+            .ended
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Nothing is ever sent: an error that is no timeout means that the thread has ended.
+        ended.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+    }
+
+    /// Waits until the thread has ended or was given up.
+    pub(super) async fn gone(&self) {
+        let mut gone = self.gone.subscribe();
+        // An error means that the sender is dropped, which cannot be: `self` holds it.
+        let _ = gone.wait_for(|gone| *gone).await;
+    }
+
+    /// True when there is nothing left to wait for.
+    pub(super) fn is_gone(&self) -> bool {
+        *self.gone.borrow()
+    }
+
+    /// Answers whoever still waits, now and later.
+    pub(super) fn answer_all(&self) {
+        let retired = || Doom {
+            why: RETIRED.to_owned(),
+            is_out_of_memory: false,
+        };
+        let doom = self.doomed.get().cloned().unwrap_or_else(retired);
+        self.requests.close(&doom);
+        self.pending.home_lost(self.home, &doom.why);
+    }
+
+    /// Lets nobody wait any more, neither for answers nor for the end of the thread.
+    pub(super) fn abandon(&self) {
+        self.answer_all();
+        self.gone.send_replace(true);
+    }
+}
+
 impl Isolate {
     /// Starts a thread with an isolate and waits until it is ready.
     pub(super) async fn start(
         options: &EngineOptions,
         pending: Arc<PendingActions>,
+        loners: Option<Arc<Loners>>,
     ) -> Result<Arc<Isolate>, String> {
         let home = pending.new_home();
+        let (alive, ended) = std::sync::mpsc::channel();
         let shared = Arc::new(Shared {
             doomed: OnceLock::new(),
             retired: AtomicBool::new(false),
             pending,
             home,
+            requests: Requests::default(),
+            loners,
+            programs: options.programs.clone(),
+            life: OnceLock::new(),
+            gone: watch::Sender::new(false),
+            ended: Mutex::new(ended),
         });
         let (asks, inbox) = mpsc::unbounded_channel();
-        let (gone_sender, gone) = watch::channel(false);
-        let v8 = thread::start(options.clone(), shared.clone(), inbox, gone_sender).await?;
+        thread::start(options.clone(), shared.clone(), inbox, alive).await?;
         let isolate = Arc::new(Isolate {
             shared,
             asks,
-            v8,
             next_id: AtomicU32::new(1),
             modules: Mutex::default(),
-            gone,
         });
         isolate.shared.pending.moved_in(home, &isolate);
         Ok(isolate)
@@ -159,25 +269,22 @@ impl Isolate {
         self.shared
             .doomed
             .get()
-            .map_or("the isolate was retired", String::as_str)
+            .map_or(RETIRED, |doom| doom.why.as_str())
     }
 
     /// Sends a request; `make` gets its number.
     pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, updates: Option<Updates>) -> Asked {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        let slot = Slot {
-            updates,
-            answer: sender,
-        };
-        // A closed channel drops the slot, and the receiver says so.
-        let _ = self.asks.send(Message::Ask(make(id), Some(slot)));
+        self.shared.requests.expect(id, Slot::new(updates, sender));
+        // A thread that has ended has answered already.
+        let _ = self.asks.send(Message::Ask(make(id)));
         Asked { id, answer }
     }
 
     /// Sends an order that has no answer.
     pub(super) fn send(&self, ask: Ask) {
-        let _ = self.asks.send(Message::Ask(ask, None));
+        let _ = self.asks.send(Message::Ask(ask));
     }
 
     /// Asks for a sign of life.
@@ -190,24 +297,35 @@ impl Isolate {
     /// Takes no new work; ends when what runs has ended. The request `abandoned` does not count.
     pub(super) fn retire(&self, abandoned: u32) {
         self.shared.retired.store(true, Ordering::Release);
-        let _ = self.asks.send(Message::Abandon(abandoned));
+        self.shared.requests.forget(abandoned);
+        self.wake();
     }
 
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost.
     pub(super) fn terminate(&self, why: &str) {
-        // Only the first reason counts, and it must be there before V8 returns to the thread.
-        let _ = self.shared.doomed.set(why.to_owned());
-        self.v8.terminate_execution();
-        // Wakes a thread that waits for work.
+        self.shared.doom(Doom {
+            why: why.to_owned(),
+            is_out_of_memory: false,
+        });
+        self.wake();
+    }
+
+    /// Ends the isolate if what keeps it busy is left over from calls that have ended.
+    pub(super) fn terminate_if_haunted(&self) {
+        if self.shared.requests.is_blocked_by_nobody() {
+            self.terminate("something that an earlier call left behind never paused");
+        }
+    }
+
+    /// Makes a thread that waits for work look around.
+    fn wake(&self) {
         let (sender, _) = oneshot::channel();
         let _ = self.asks.send(Message::Ping(sender));
     }
 
-    /// Waits until the thread has ended.
-    pub(super) async fn gone(&self) {
-        let mut gone = self.gone.clone();
-        // An error means that the sender is dropped, which is what is waited for.
-        let _ = gone.wait_for(|gone| *gone).await;
+    /// What the engine keeps of an isolate that it has handed out.
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
     }
 
     pub(super) fn has_module(&self, module: u32) -> bool {

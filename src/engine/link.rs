@@ -3,53 +3,44 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::str::FromStr;
 use std::sync::Arc;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
-use super::isolate::{Answer, Lost, Slot};
-use super::pending::PendingActions;
+use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::{Programs, ToolLog};
 use crate::tool::{Progress, Updates};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct Link {
-    slots: RefCell<HashMap<u32, Slot>>,
+    shared: Arc<Shared>,
     loading: RefCell<HashSet<u32>>,
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
     programs: Arc<dyn Programs>,
     log: Arc<dyn ToolLog>,
-    pending: Arc<PendingActions>,
-    /// The isolate's number among those that have pending actions.
-    home: u64,
 }
 
 impl Link {
     pub(super) fn new(
+        shared: Arc<Shared>,
         programs: Arc<dyn Programs>,
         log: Arc<dyn ToolLog>,
-        pending: Arc<PendingActions>,
-        home: u64,
     ) -> Self {
         Link {
-            slots: RefCell::default(),
+            shared,
             loading: RefCell::default(),
             execs: Rc::default(),
             schemas: SchemaChecker::default(),
             programs,
             log,
-            pending,
-            home,
         }
-    }
-
-    /// Registers a request before JavaScript hears of it.
-    pub(super) fn expect(&self, id: u32, slot: Slot) {
-        self.slots.borrow_mut().insert(id, slot);
     }
 
     /// Marks that the request `id` loads a module; see [`IsolateHost::is_loading`].
@@ -57,25 +48,11 @@ impl Link {
         self.loading.borrow_mut().insert(id);
     }
 
-    /// Forgets a request whose caller has gone.
-    pub(super) fn abandon(&self, id: u32) {
-        self.slots.borrow_mut().remove(&id);
-    }
-
-    /// True when nothing is running.
-    pub(super) fn is_idle(&self) -> bool {
-        self.slots.borrow().is_empty()
-    }
-
-    /// Tells everyone who still waits that the isolate has ended.
-    pub(super) fn fail_all(&self, why: &str) {
-        for (_, slot) in self.slots.borrow_mut().drain() {
-            let _ = slot.answer.send(Answer::Lost(Lost(why.to_owned())));
-        }
+    /// Stops the programs that still run.
+    pub(super) fn stop_programs(&self) {
         for (_, running) in self.execs.borrow_mut().drain() {
             running.cancel();
         }
-        self.pending.home_lost(self.home, why);
     }
 
     /// Logs an error that no call can be blamed for.
@@ -96,23 +73,30 @@ fn send_progress(updates: &Updates, text: String) {
 impl IsolateHost for Link {
     fn reply(&self, id: u32, kind: ReplyKind, text: String) {
         if kind == ReplyKind::Update {
-            let slots = self.slots.borrow();
-            if let Some(updates) = slots.get(&id).and_then(|slot| slot.updates.as_ref()) {
-                send_progress(updates, text);
+            if let Some(updates) = self.shared.requests.updates(id) {
+                send_progress(&updates, text);
             }
             return;
         }
-        self.loading.borrow_mut().remove(&id);
-        let Some(slot) = self.slots.borrow_mut().remove(&id) else {
+        if self.shared.doomed.get().is_some() {
+            // What a builtin throws while V8 gives up is not the tool's answer.
             return;
-        };
+        }
+        self.loading.borrow_mut().remove(&id);
         let answer = match kind {
             ReplyKind::Done | ReplyKind::Update => Answer::Done(text),
             ReplyKind::Refused => Answer::Refused(text),
             ReplyKind::Failed => Answer::Failed(text),
         };
-        // The asker may have stopped waiting.
-        let _ = slot.answer.send(answer);
+        self.shared.requests.answer(id, answer);
+    }
+
+    fn built_ins_changed(&self, module: u32, what: &str) {
+        if self.shared.keep_alone(module) {
+            self.report(&format!(
+                "a module changed {what}: from now on it has an isolate for itself"
+            ));
+        }
     }
 
     fn exec(&self, id: u32, request: String) -> ExecFuture {
@@ -142,11 +126,26 @@ impl IsolateHost for Link {
     }
 
     fn push_pending(&self, id: u32, label: &str) -> bool {
-        self.pending.push(self.home, id, label)
+        self.shared.pending.push(self.shared.home, id, label)
     }
 
     fn pending_done(&self, id: u32) {
-        self.pending.done(self.home, id);
+        self.shared.pending.done(self.shared.home, id);
+    }
+
+    fn send_signal(&self, pid: i32, signal: i32) -> i32 {
+        let signal = match signal {
+            0 => None,
+            number => match Signal::try_from(number) {
+                Ok(signal) => Some(signal),
+                Err(error) => return error as i32,
+            },
+        };
+        kill(Pid::from_raw(pid), signal).map_or_else(|error| error as i32, |()| 0)
+    }
+
+    fn signal_number(&self, name: &str) -> Option<i32> {
+        Signal::from_str(name).ok().map(|signal| signal as i32)
     }
 
     fn is_loading(&self) -> bool {

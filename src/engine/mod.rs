@@ -12,11 +12,15 @@ pub mod graph;
 mod isolate;
 mod link;
 mod loader;
+mod memory;
 mod pending;
+mod requests;
 mod schema_check;
 mod snapshot;
 mod thread;
+mod undertaker;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,9 +33,10 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 pub use extension::LogLevel;
-use isolate::Isolate;
 pub use isolate::{Answer, Ask, Lost};
+use isolate::{Asked, Isolate, Loners, Shared};
 use pending::PendingActions;
+use requests::Doom;
 
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped};
@@ -42,9 +47,21 @@ pub struct Engine(Arc<Inner>);
 
 struct Inner {
     options: EngineOptions,
-    current: Mutex<Option<Arc<Isolate>>>,
+    homes: Mutex<Homes>,
+    loners: Arc<Loners>,
+    /// Every isolate that may still be there, retired and doomed ones too.
+    isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
+}
+
+/// Where modules live.
+#[derive(Default)]
+struct Homes {
+    /// The isolate that modules share.
+    shared: Option<Arc<Isolate>>,
+    /// Those of the modules that must be alone.
+    own: HashMap<u32, Arc<Isolate>>,
 }
 
 /// What an engine needs to know and have.
@@ -133,6 +150,8 @@ pub enum Ended {
     NotStarted(Stopped),
     /// It did not end although it was told to, and was left behind or killed.
     Killed(Stopped),
+    /// It broke the isolate in which it ran alone; the text says how.
+    RanAway(Lost),
     /// It could not be run, or its isolate was lost under it.
     Lost(Lost),
 }
@@ -143,7 +162,9 @@ impl Engine {
         Engine(Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.has_later)),
             options,
-            current: Mutex::default(),
+            homes: Mutex::default(),
+            loners: Arc::default(),
+            isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
         }))
     }
@@ -181,9 +202,13 @@ impl Engine {
             id: self.0.next_module.fetch_add(1, Ordering::Relaxed),
             url,
         };
-        let isolate = self.isolate().await?;
-        let described = module.load_into(&isolate).await?;
-        Ok((module, described))
+        for _ in 0..MOST_ISOLATES {
+            let isolate = self.isolate_for(module.id).await?;
+            if let Some(described) = module.load_into(&isolate).await {
+                return described.map(|described| (module, described));
+            }
+        }
+        Err(LoadFailure::Engine(NO_ISOLATE.into()))
     }
 
     /// Whether tools may leave actions pending.
@@ -208,40 +233,72 @@ impl Engine {
 
     /// Delivers the JSON of a session event to every `onSession` of every loaded module.
     pub async fn session_event(&self, event: &str) {
-        let current = self.0.current.lock().await.clone();
-        if let Some(isolate) = current {
-            let ask = isolate.ask(
-                |id| Ask::Session {
-                    id,
-                    event: event.to_owned(),
-                },
-                None,
-            );
-            // An isolate that is lost meanwhile has no listeners left to wait for.
-            let _ = tokio::time::timeout(self.0.options.load_timeout, ask.answer).await;
-        }
+        let homes = self.0.homes.lock().await;
+        let isolates: Vec<_> = homes.shared.iter().chain(homes.own.values()).collect();
+        let asked: Vec<_> = isolates
+            .into_iter()
+            .map(|isolate| {
+                let event = event.to_owned();
+                isolate.ask(|id| Ask::Session { id, event }, None)
+            })
+            .collect();
+        drop(homes);
+        let answers = futures::future::join_all(asked.into_iter().map(|asked| asked.answer));
+        // An isolate that is lost meanwhile has no listeners left to wait for.
+        let _ = tokio::time::timeout(self.0.options.load_timeout, answers).await;
     }
 
-    /// Ends all isolates; running calls fail.
+    /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
+    /// native code is not waited for.
     pub async fn shutdown(&self) {
-        if let Some(isolate) = self.0.current.lock().await.take() {
-            isolate.terminate("the host is shutting down");
+        // Dropping the last handle dooms an isolate that is not doomed yet.
+        drop(std::mem::take(&mut *self.0.homes.lock().await));
+        let isolates = std::mem::take(&mut *self.isolates());
+        for isolate in &isolates {
+            isolate.doom(Doom {
+                why: "the host is shutting down".to_owned(),
+                is_out_of_memory: false,
+            });
+        }
+        for isolate in isolates {
             isolate.gone().await;
         }
     }
 
-    /// The isolate for new work; a fresh one if the last was lost or retired.
-    async fn isolate(&self) -> Result<Arc<Isolate>, LoadFailure> {
-        let mut current = self.0.current.lock().await;
-        if let Some(isolate) = &*current
+    fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
+        self.0
+            .isolates
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The isolate for new work of a module; a fresh one if the last was lost or retired.
+    async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
+        let mut homes = self.0.homes.lock().await;
+        let is_loner = self.0.loners.contain(module);
+        let home = match is_loner {
+            true => homes.own.get(&module),
+            false => homes.shared.as_ref(),
+        };
+        if let Some(isolate) = home
             && isolate.takes_work()
         {
             return Ok(isolate.clone());
         }
-        let isolate = Isolate::start(&self.0.options, self.0.pending.clone())
+        let loners = (!is_loner).then(|| self.0.loners.clone());
+        let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
-        *current = Some(isolate.clone());
+        let mut isolates = self.isolates();
+        isolates.retain(|isolate| !isolate.is_gone());
+        isolates.push(isolate.shared());
+        drop(isolates);
+        match is_loner {
+            true => {
+                homes.own.insert(module, isolate.clone());
+            }
+            false => homes.shared = Some(isolate.clone()),
+        }
         Ok(isolate)
     }
 }
@@ -259,56 +316,78 @@ impl Module {
         if ctx.cancel.is_cancelled() {
             return Ended::NotStarted(ctx.stop_reason());
         }
-        let isolate = match self.ready_isolate().await {
-            Ok(isolate) => isolate,
-            Err(lost) => return Ended::Lost(lost),
-        };
         match &ctx.gate {
             Some(gate) => {
-                self.invoke_behind(&**gate, &isolate, index, call_id, arguments, ctx)
+                self.invoke_behind(&**gate, index, call_id, arguments, ctx)
                     .await
             }
-            None => {
-                self.invoke_in(&isolate, index, call_id, arguments, ctx)
-                    .await
-            }
+            None => self.invoke_now(index, call_id, arguments, ctx).await,
         }
     }
 
-    async fn invoke_in(
+    /// Calls the tool without asking anybody.
+    async fn invoke_now(
         &self,
-        isolate: &Arc<Isolate>,
         index: u32,
         call_id: &str,
         arguments: &RawValue,
         ctx: &CallCtx,
     ) -> Ended {
-        let asked = isolate.ask(
-            |id| Ask::Invoke {
-                id,
-                module: self.id,
-                tool: index,
-                call_id: call_id.to_owned(),
-                arguments: arguments.get().to_owned(),
-            },
-            Some(ctx.updates.clone()),
-        );
-        self.follow(isolate, asked, ctx).await
+        for _ in 0..MOST_ISOLATES {
+            let isolate = match self.ready_isolate().await {
+                Ok(isolate) => isolate,
+                Err(lost) => return Ended::Lost(lost),
+            };
+            let asked = isolate.ask(
+                |id| Ask::Invoke {
+                    id,
+                    module: self.id,
+                    tool: index,
+                    call_id: call_id.to_owned(),
+                    arguments: arguments.get().to_owned(),
+                },
+                Some(ctx.updates.clone()),
+            );
+            if let Some(ended) = self.follow(&isolate, asked, ctx).await {
+                return ended;
+            }
+        }
+        Ended::Lost(Lost(NO_ISOLATE.into()))
     }
 
-    /// Waits for the end of a call that has been asked for, or makes it end.
+    /// Waits for the end of a call that has been asked for, or makes it end; `None` if its isolate
+    /// went before the tool saw the call.
     async fn follow(
         &self,
         isolate: &Arc<Isolate>,
-        mut asked: isolate::Asked,
+        mut asked: Asked,
         ctx: &CallCtx,
-    ) -> Ended {
-        tokio::select! {
-            biased;
-            answer = &mut asked.answer => ended(answer, None),
-            () = ctx.cancel.cancelled() => {
-                let why = ctx.stop_reason();
-                self.stop(isolate, asked, why).await
+    ) -> Option<Ended> {
+        match self.answer_or_cancel(isolate, &mut asked, ctx).await {
+            Some(answer) => ended(answer, None),
+            None => Some(self.stop(isolate, asked, ctx.stop_reason()).await),
+        }
+    }
+
+    /// The answer, or `None` when the call must end.
+    async fn answer_or_cancel(
+        &self,
+        isolate: &Arc<Isolate>,
+        asked: &mut Asked,
+        ctx: &CallCtx,
+    ) -> Option<Answered> {
+        let suspicion = tokio::time::sleep(self.engine.0.options.grace);
+        tokio::pin!(suspicion);
+        let mut is_suspicious = true;
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut asked.answer => return Some(answer),
+                () = ctx.cancel.cancelled() => return None,
+                () = &mut suspicion, if is_suspicious => {
+                    is_suspicious = false;
+                    isolate.terminate_if_haunted();
+                }
             }
         }
     }
@@ -329,7 +408,7 @@ impl Module {
             None,
         );
         match tokio::time::timeout(self.engine.0.options.load_timeout, asked.answer).await {
-            Ok(answer) => ended(answer, None),
+            Ok(answer) => ended(answer, None).unwrap_or_else(not_started),
             Err(_) => {
                 isolate.terminate("a schema did not end checking its arguments");
                 Ended::Lost(Lost("checking the arguments did not end in time".into()))
@@ -361,7 +440,7 @@ impl Module {
 
     /// The stop ladder: ask, wait for the grace period, then end the isolate. One that still answers
     /// is retired, so that other calls in it finish; one that does not is terminated.
-    async fn stop(&self, isolate: &Arc<Isolate>, mut asked: isolate::Asked, why: Stopped) -> Ended {
+    async fn stop(&self, isolate: &Arc<Isolate>, mut asked: Asked, why: Stopped) -> Ended {
         isolate.send(Ask::Cancel {
             id: asked.id,
             reason: abort_reason(why).to_owned(),
@@ -370,7 +449,8 @@ impl Module {
         if let Ok(answer) =
             tokio::time::timeout(self.engine.0.options.grace, &mut asked.answer).await
         {
-            return ended(answer, Some(why));
+            // Whoever wants a call to stop does not want it to start anew.
+            return ended(answer, Some(why)).unwrap_or(Ended::Killed(why));
         }
         if alive.was_answered() {
             isolate.retire(asked.id);
@@ -382,30 +462,38 @@ impl Module {
 
     /// The current isolate with this module in it; for the resolver that of the newest action.
     async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
-        let home = match self.url.as_str() == RESOLVER {
-            true => self.engine.0.pending.newest_home(),
-            false => None,
-        };
-        let isolate = match home {
-            Some(home) => home,
-            None => {
-                let isolate = self.engine.isolate().await;
-                isolate.map_err(|error| Lost(error.text()))?
+        for _ in 0..MOST_ISOLATES {
+            let home = match self.url.as_str() == RESOLVER {
+                true => self.engine.0.pending.newest_home(),
+                false => None,
+            };
+            let isolate = match home {
+                Some(home) => home,
+                None => {
+                    let isolate = self.engine.isolate_for(self.id).await;
+                    isolate.map_err(|error| Lost(error.text()))?
+                }
+            };
+            if isolate.has_module(self.id) {
+                return Ok(isolate);
             }
-        };
-        if !isolate.has_module(self.id) {
-            self.load_into(&isolate).await.map_err(|error| {
-                Lost(format!(
-                    "the module could not be loaded again: {}",
-                    error.text()
-                ))
-            })?;
+            match self.load_into(&isolate).await {
+                None => {}
+                Some(Ok(_)) => return Ok(isolate),
+                Some(Err(error)) => {
+                    return Err(Lost(format!(
+                        "the module could not be loaded again: {}",
+                        error.text()
+                    )));
+                }
+            }
         }
-        Ok(isolate)
+        Err(Lost(NO_ISOLATE.into()))
     }
 
-    async fn load_into(&self, isolate: &Arc<Isolate>) -> Result<String, LoadFailure> {
-        let asked = isolate.ask(
+    /// Loads the module; `None` if the isolate went before it saw that.
+    async fn load_into(&self, isolate: &Arc<Isolate>) -> Option<Result<String, LoadFailure>> {
+        let mut asked = isolate.ask(
             |id| Ask::Load {
                 id,
                 module: self.id,
@@ -413,28 +501,47 @@ impl Module {
             },
             None,
         );
-        let limit = self.engine.0.options.load_timeout;
-        match tokio::time::timeout(limit, asked.answer).await {
-            Ok(Ok(Answer::Done(text))) => {
+        let options = &self.engine.0.options;
+        let suspicion = tokio::time::sleep(options.grace);
+        let limit = tokio::time::sleep(options.load_timeout);
+        tokio::pin!(suspicion, limit);
+        let mut is_suspicious = true;
+        let answer = loop {
+            tokio::select! {
+                biased;
+                answer = &mut asked.answer => break answer,
+                () = &mut limit => return Some(Err(self.load_timed_out(isolate).await)),
+                () = &mut suspicion, if is_suspicious => {
+                    is_suspicious = false;
+                    isolate.terminate_if_haunted();
+                }
+            }
+        };
+        Some(match answer {
+            Ok(Answer::Done(text)) => {
                 isolate.module_loaded(self.id);
                 Ok(text)
             }
-            Ok(Ok(Answer::Refused(text) | Answer::Failed(text))) => Err(LoadFailure::Module(text)),
-            Ok(Ok(Answer::Lost(Lost(why)))) => Err(LoadFailure::Engine(why)),
-            Ok(Err(_)) => Err(LoadFailure::Engine("its isolate ended".into())),
-            Err(_) => {
-                // A factory that waits for ever leaves the isolate usable; one that loops does not.
-                let alive = isolate.ping();
-                tokio::time::sleep(PING_PATIENCE).await;
-                if !alive.was_answered() {
-                    isolate.terminate("a module in the same isolate did not end loading");
-                }
-                Err(LoadFailure::Engine(format!(
-                    "timed out after {} s while it was imported or its factory ran",
-                    limit.as_secs_f64()
-                )))
+            Ok(Answer::Refused(text) | Answer::Failed(text)) => Err(LoadFailure::Module(text)),
+            Ok(Answer::Lost(Lost(why)) | Answer::RanAway(Lost(why))) => {
+                Err(LoadFailure::Engine(why))
             }
+            Ok(Answer::NotStarted) => return None,
+            Err(_) => Err(LoadFailure::Engine("its isolate ended".into())),
+        })
+    }
+
+    /// A factory that waits for ever leaves the isolate usable; one that loops does not.
+    async fn load_timed_out(&self, isolate: &Isolate) -> LoadFailure {
+        let alive = isolate.ping();
+        tokio::time::sleep(PING_PATIENCE).await;
+        if !alive.was_answered() {
+            isolate.terminate("a module in the same isolate did not end loading");
         }
+        LoadFailure::Engine(format!(
+            "timed out after {} s while it was imported or its factory ran",
+            self.engine.0.options.load_timeout.as_secs_f64()
+        ))
     }
 }
 
@@ -444,17 +551,28 @@ const RESOLVER: &str = "haft:resolve";
 /// How long an isolate that is not stuck may take to answer a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);
 
-fn ended(
-    answer: Result<Answer, tokio::sync::oneshot::error::RecvError>,
-    why: Option<Stopped>,
-) -> Ended {
-    match answer {
+/// How often a request that its module has not seen is moved to a fresh isolate.
+const MOST_ISOLATES: usize = 4;
+
+const NO_ISOLATE: &str = "other calls broke one isolate after another";
+
+type Answered = Result<Answer, tokio::sync::oneshot::error::RecvError>;
+
+/// `None` if the tool has not seen the call.
+fn ended(answer: Answered, why: Option<Stopped>) -> Option<Ended> {
+    Some(match answer {
         Ok(Answer::Done(text)) => Ended::Result(text, why),
         Ok(Answer::Refused(text)) => Ended::Refused(text),
         Ok(Answer::Failed(text)) => Ended::Lost(Lost(text)),
         Ok(Answer::Lost(lost)) => Ended::Lost(lost),
-        Err(_) => Ended::Lost(Lost("its isolate ended".into())),
-    }
+        Ok(Answer::RanAway(lost)) => Ended::RanAway(lost),
+        Ok(Answer::NotStarted) => return None,
+        Err(_) => not_started(),
+    })
+}
+
+fn not_started() -> Ended {
+    Ended::Lost(Lost("its isolate ended".into()))
 }
 
 /// The text that `signal.reason` holds; the first is the original program's (spec omp 8).

@@ -3,38 +3,40 @@
 //! One loop: take what was asked, let V8's event loop turn, sleep until either has something. A
 //! doomed isolate leaves the loop as soon as V8 returns, which termination makes it do.
 
-use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use deno_core::{PollEventLoopOptions, v8};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
 use super::EngineOptions;
 use super::boot::{Booted, Functions, boot};
 use super::isolate::{Ask, Message, Shared};
 use super::link::Link;
+use super::memory::Alarm;
 
 /// Deep recursion of tools is V8's to refuse; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
 
-/// Starts the thread; gives V8's handle once the isolate is ready.
+/// Starts the thread; returns once the isolate is ready. `alive` is dropped when the thread ends.
 pub(super) async fn start(
     options: EngineOptions,
     shared: Arc<Shared>,
     inbox: mpsc::UnboundedReceiver<Message>,
-    gone: watch::Sender<bool>,
-) -> Result<v8::IsolateHandle, String> {
+    alive: std::sync::mpsc::Sender<()>,
+) -> Result<(), String> {
     let (ready, booted) = oneshot::channel();
     std::thread::Builder::new()
         .name("haft-isolate".into())
         .stack_size(STACK_SIZE)
         .spawn(move || {
+            let _last_words = LastWords {
+                shared: shared.clone(),
+                _alive: alive,
+            };
             live(&options, &shared, inbox, ready);
-            // Nobody may be listening any more.
-            let _ = gone.send(true);
         })
         .map_err(|error| format!("cannot start a thread for an isolate: {error}"))?;
     booted
@@ -42,11 +44,23 @@ pub(super) async fn start(
         .map_err(|_| "the isolate's thread ended while it started".to_owned())?
 }
 
+/// Answers whoever waits when the thread ends, even if it ends by a panic.
+struct LastWords {
+    shared: Arc<Shared>,
+    _alive: std::sync::mpsc::Sender<()>,
+}
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        self.shared.abandon();
+    }
+}
+
 fn live(
     options: &EngineOptions,
     shared: &Arc<Shared>,
     inbox: mpsc::UnboundedReceiver<Message>,
-    ready: oneshot::Sender<Result<v8::IsolateHandle, String>>,
+    ready: oneshot::Sender<Result<(), String>>,
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -59,25 +73,27 @@ fn live(
         }
     };
     let link = Rc::new(Link::new(
+        shared.clone(),
         options.programs.clone(),
         options.log.clone(),
-        shared.pending.clone(),
-        shared.home,
     ));
+    // Dropped after the worker, which rings it.
+    let alarm = Alarm::new(shared, options.heap_mb);
     runtime.block_on(async {
         let Booted {
             mut worker,
             functions,
-        } = match boot(options, link.clone()) {
+        } = match boot(options, link.clone(), &alarm) {
             Ok(booted) => booted,
             Err(error) => {
                 let _ = ready.send(Err(error));
                 return;
             }
         };
-        guard_heap(worker.js_runtime.v8_isolate(), shared, options.heap_mb);
-        let handle = worker.js_runtime.v8_isolate().thread_safe_handle();
-        let _ = ready.send(Ok(handle));
+        let isolate = worker.js_runtime.v8_isolate();
+        shared.lives(isolate.thread_safe_handle(), current_thread_id());
+        alarm.watch(isolate);
+        let _ = ready.send(Ok(()));
 
         let mut life = Life {
             worker: &mut worker,
@@ -88,13 +104,13 @@ fn live(
         };
         std::future::poll_fn(|cx| life.turn(cx)).await;
 
-        let why = shared
-            .doomed
-            .get()
-            .map_or("the isolate was retired", String::as_str);
-        link.fail_all(why);
+        link.stop_programs();
         options.programs.kill_started_by(current_thread_id());
+        // Before the isolate is taken down: that may take longer than anyone wants to wait.
+        shared.answer_all();
     });
+    // Threads that are stuck in a system call (the opening of a pipe) must not hold this one.
+    runtime.shutdown_background();
 }
 
 struct Life<'a> {
@@ -129,7 +145,7 @@ impl Life<'_> {
             cx.waker().wake_by_ref();
         }
         let is_doomed = self.shared.doomed.get().is_some();
-        let is_done = self.shared.retired.load(Ordering::Acquire) && self.link.is_idle();
+        let is_done = self.shared.retired.load(Ordering::Acquire) && self.shared.requests.is_idle();
         if is_doomed || is_done {
             Poll::Ready(())
         } else {
@@ -142,12 +158,10 @@ impl Life<'_> {
             Message::Ping(sender) => {
                 let _ = sender.send(());
             }
-            Message::Abandon(id) => self.link.abandon(id),
-            Message::Ask(ask, slot) => {
-                if let (Some(id), Some(slot)) = (ask.id(), slot) {
-                    self.link.expect(id, slot);
+            Message::Ask(ask) => {
+                if ask.id().is_none_or(|id| self.shared.requests.take(id)) {
+                    self.perform(&ask);
                 }
-                self.perform(&ask);
             }
         }
     }
@@ -286,35 +300,6 @@ impl Ask {
             Ask::Cancel { .. } | Ask::Forget { .. } => None,
         }
     }
-}
-
-/// What the heap's alarm needs. Lives as long as the process: V8 may ring until the very end.
-struct HeapAlarm {
-    shared: Arc<Shared>,
-    handle: v8::IsolateHandle,
-    limit_mb: u32,
-}
-
-/// Ends the isolate when its heap is full, instead of letting V8 end the process.
-fn guard_heap(isolate: &mut v8::OwnedIsolate, shared: &Arc<Shared>, limit_mb: u32) {
-    let alarm = Box::new(HeapAlarm {
-        shared: shared.clone(),
-        handle: isolate.thread_safe_handle(),
-        limit_mb,
-    });
-    isolate.add_near_heap_limit_callback(heap_is_full, Box::into_raw(alarm).cast());
-}
-
-extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
-    // SAFETY: `data` is the `HeapAlarm` that `guard_heap` leaked for this isolate.
-    let alarm = unsafe { &*data.cast::<HeapAlarm>() };
-    let _ = alarm.shared.doomed.set(format!(
-        "its isolate ran out of memory (the heap limit is {} MB)",
-        alarm.limit_mb
-    ));
-    alarm.handle.terminate_execution();
-    // Room to unwind in; the isolate is discarded right after.
-    current * 2
 }
 
 fn current_thread_id() -> i32 {

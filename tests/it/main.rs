@@ -15,6 +15,8 @@ mod pty;
 mod process;
 // What importing a module can read, found without running it.
 mod graph;
+// The host through the SDK: what needs a clock, or ten thousand calls.
+mod engine;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.

@@ -11,6 +11,9 @@ pub trait IsolateHost {
     /// JavaScript answers the request `id` (or reports on it, for an update).
     fn reply(&self, id: u32, kind: ReplyKind, text: String);
 
+    /// The language's own functions are not what they were; the module `module` ran last.
+    fn built_ins_changed(&self, module: u32, what: &str);
+
     /// Starts a program for `pi.exec`; `request` is JSON, `id` names it for [`Self::abort_exec`].
     fn exec(&self, id: u32, request: String) -> ExecFuture;
 
@@ -29,6 +32,12 @@ pub trait IsolateHost {
 
     /// It waits no more.
     fn pending_done(&self, id: u32);
+
+    /// Sends a signal to a process that is not ours; 0 or the system's error number.
+    fn send_signal(&self, pid: i32, signal: i32) -> i32;
+
+    /// The number of the signal that is called `name`.
+    fn signal_number(&self, name: &str) -> Option<i32>;
 
     /// True while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;

@@ -6,12 +6,14 @@
 //! `IsolateHost` that the isolate put into the op state.
 
 mod host;
+mod ops_env;
 mod ops_exec;
 mod ops_guard;
 mod ops_log;
 mod ops_pending;
 mod ops_reply;
 mod ops_schema;
+mod ops_signal;
 
 use deno_core::OpDecl;
 
@@ -21,6 +23,7 @@ deno_core::extension!(
     haft,
     ops = [
         ops_reply::op_haft_reply,
+        ops_reply::op_haft_built_ins_changed,
         ops_exec::op_haft_exec,
         ops_exec::op_haft_exec_abort,
         ops_schema::op_haft_schema_check,
@@ -32,6 +35,23 @@ deno_core::extension!(
         ops_guard::op_haft_abort,
         ops_guard::op_haft_refuse_worker,
         ops_guard::op_haft_refuse_chdir,
+        ops_guard::op_haft_refuse_identity,
+        ops_guard::op_haft_refuse_inspector,
+        ops_guard::op_haft_refuse_priority,
+        ops_guard::op_haft_umask,
+        ops_guard::op_haft_ignore,
+        ops_signal::op_haft_signal_bind,
+        ops_signal::op_haft_signal_poll,
+        ops_signal::op_haft_signal_unbind,
+        ops_signal::op_haft_kill,
+        ops_signal::op_haft_deno_kill,
+        ops_env::op_haft_set_env,
+        ops_env::op_haft_delete_env,
+        ops_env::op_haft_get_env,
+        ops_env::op_haft_get_env_unchecked,
+        ops_env::op_haft_env,
+        ops_env::op_haft_env_changes,
+        ops_env::op_haft_refuse_env_file,
     ],
     esm_entry_point = "ext:haft/90_main.ts",
     middleware = guard,
@@ -40,12 +60,34 @@ deno_core::extension!(
 /// Replaces the ops with which a tool could end or disturb the host. Everything keeps the name
 /// and place that the snapshot knows; only the implementation differs.
 fn guard(op: OpDecl) -> OpDecl {
-    match op.name {
-        "op_exit" => op.with_implementation_from(&ops_guard::op_haft_exit()),
-        "op_print" => op.with_implementation_from(&ops_guard::op_haft_print()),
-        "op_process_abort" => op.with_implementation_from(&ops_guard::op_haft_abort()),
-        "op_create_worker" => op.with_implementation_from(&ops_guard::op_haft_refuse_worker()),
-        "op_fs_chdir" => op.with_implementation_from(&ops_guard::op_haft_refuse_chdir()),
-        _ => op,
-    }
+    let stand_in = match op.name {
+        "op_exit" => ops_guard::op_haft_exit(),
+        "op_print" => ops_guard::op_haft_print(),
+        "op_process_abort" => ops_guard::op_haft_abort(),
+        "op_create_worker" => ops_guard::op_haft_refuse_worker(),
+        "op_fs_chdir" => ops_guard::op_haft_refuse_chdir(),
+        "op_fs_umask" => ops_guard::op_haft_umask(),
+        "op_node_process_setuid"
+        | "op_node_process_seteuid"
+        | "op_node_process_setgid"
+        | "op_node_process_setegid" => ops_guard::op_haft_refuse_identity(),
+        "op_node_os_set_priority" => ops_guard::op_haft_refuse_priority(),
+        "op_inspector_open" => ops_guard::op_haft_refuse_inspector(),
+        "op_node_process_set_title" | "op_v8_set_heap_snapshot_near_heap_limit" => {
+            ops_guard::op_haft_ignore()
+        }
+        "op_signal_bind" => ops_signal::op_haft_signal_bind(),
+        "op_signal_poll" => ops_signal::op_haft_signal_poll(),
+        "op_signal_unbind" => ops_signal::op_haft_signal_unbind(),
+        "op_node_process_kill" => ops_signal::op_haft_kill(),
+        "op_kill" => ops_signal::op_haft_deno_kill(),
+        "op_set_env" => ops_env::op_haft_set_env(),
+        "op_delete_env" => ops_env::op_haft_delete_env(),
+        "op_get_env" => ops_env::op_haft_get_env(),
+        "op_get_env_no_permission_check" => ops_env::op_haft_get_env_unchecked(),
+        "op_env" => ops_env::op_haft_env(),
+        "op_node_load_env_file" => ops_env::op_haft_refuse_env_file(),
+        _ => return op,
+    };
+    op.with_implementation_from(&stand_in)
 }

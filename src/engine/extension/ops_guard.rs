@@ -53,7 +53,7 @@ pub fn op_haft_print(state: &mut OpState, #[string] msg: &str, is_err: bool) {
 /// In place of `op_create_worker`.
 #[op2(fast)]
 pub fn op_haft_refuse_worker() -> Result<(), JsErrorBox> {
-    Err(JsErrorBox::not_supported())
+    Err(not_for_tools("worker threads are"))
 }
 
 /// In place of `op_fs_chdir`: every tool of the process would move with it.
@@ -63,4 +63,48 @@ pub fn op_haft_refuse_chdir(#[string] directory: &str) -> Result<(), JsErrorBox>
         "process.chdir(\"{directory}\") is not available to tools: the working directory belongs \
          to the host. Pass `cwd` to the program or use absolute paths."
     )))
+}
+
+/// In place of `op_fs_umask`: it is the process's. Asking is fine.
+#[op2]
+pub fn op_haft_umask(mask: Option<u32>) -> Result<u32, JsErrorBox> {
+    if mask.is_some() {
+        return Err(not_for_tools("process.umask(mask) is"));
+    }
+    // The system call can only ask by setting.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let octal = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    Ok(octal
+        .and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok())
+        .unwrap_or(0o022))
+}
+
+/// In place of the ops behind `process.setuid` and its kin.
+#[op2(fast)]
+pub fn op_haft_refuse_identity() -> Result<(), JsErrorBox> {
+    Err(not_for_tools(
+        "changing the user or group of the process is",
+    ))
+}
+
+/// In place of `op_node_os_set_priority`.
+#[op2(fast)]
+pub fn op_haft_refuse_priority() -> Result<(), JsErrorBox> {
+    Err(not_for_tools("os.setPriority is"))
+}
+
+/// In place of `op_inspector_open`, which opens a port through which all isolates can be steered.
+#[op2(fast)]
+pub fn op_haft_refuse_inspector() -> Result<(), JsErrorBox> {
+    Err(not_for_tools("the inspector is"))
+}
+
+/// In place of what only changes how the process looks or what it does when memory runs out.
+#[op2(fast)]
+pub fn op_haft_ignore() {}
+
+fn not_for_tools(what: &str) -> JsErrorBox {
+    JsErrorBox::generic(format!(
+        "{what} not available to tools: a tool shares the process with its host and other tools."
+    ))
 }

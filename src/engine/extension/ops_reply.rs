@@ -13,3 +13,10 @@ pub fn op_haft_reply(state: &mut OpState, id: u32, #[smi] kind: u8, #[string] te
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.reply(id, ReplyKind::from_code(kind), text);
 }
+
+/// The module `module` was the last to run before built-ins were found changed; `what` says which.
+#[op2(fast)]
+pub fn op_haft_built_ins_changed(state: &mut OpState, module: u32, #[string] what: &str) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.built_ins_changed(module, what);
+}

@@ -16,6 +16,7 @@ use node_resolver::analyze::{
 
 use super::files;
 use super::node::NodeServices;
+use super::room::with_room;
 
 /// The ES module that stands for the CommonJS file at `url`, whose JavaScript is `code`.
 pub(super) async fn module_facade(
@@ -56,19 +57,22 @@ impl CjsCodeAnalyzer for Analyzer {
             Some(source) => source,
             None => Cow::Owned(read(specifier)?),
         };
-        let Some(parsed) = parse(specifier, &source) else {
-            // What does not parse is reported when it runs; here it only has no names.
-            return Ok(CjsAnalysis::Cjs(no_names()));
-        };
-        if !parsed.compute_is_script() {
-            return Ok(CjsAnalysis::Esm(source, None));
-        }
-        let found = parsed.analyze_cjs();
-        Ok(CjsAnalysis::Cjs(CjsAnalysisExports {
-            exports: found.exports,
-            reexports: found.reexports,
-            ..no_names()
-        }))
+        let found = with_room(source.len(), || {
+            let Some(parsed) = parse(specifier, &source) else {
+                // What does not parse is reported when it runs; here it only has no names.
+                return Some(no_names());
+            };
+            let found = parsed.compute_is_script().then(|| parsed.analyze_cjs())?;
+            Some(CjsAnalysisExports {
+                exports: found.exports,
+                reexports: found.reexports,
+                ..no_names()
+            })
+        });
+        Ok(match found {
+            Some(exports) => CjsAnalysis::Cjs(exports),
+            None => CjsAnalysis::Esm(source, None),
+        })
     }
 
     async fn analyze_cjs_member_props<'a>(

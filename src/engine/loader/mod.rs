@@ -11,6 +11,7 @@ mod find;
 mod globals;
 mod node;
 mod packages;
+mod room;
 mod source;
 mod tsconfig;
 

@@ -15,7 +15,7 @@ use deno_error::JsErrorBox;
 
 use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
-use super::{files, globals};
+use super::{files, globals, room};
 
 /// A file ready for V8.
 pub(super) struct Prepared {
@@ -38,18 +38,19 @@ pub(super) fn prepare(
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
-    let text = files::read_text(path)?;
-    let parsed = parse(url, path, text)?;
-    let form = form_of(path, &parsed, node);
-    let config = tsconfigs.of(path);
-    let transformed = transform(parsed, config.as_deref(), form, path)?;
-    Ok(match form {
-        Form::Module => finish_module(transformed, url),
-        Form::CommonJs => Prepared {
-            code: transformed.code,
-            source_map: transformed.source_map,
-            form,
-        },
+    room::with_source(path, |text| {
+        let parsed = parse(url, path, text)?;
+        let form = form_of(path, &parsed, node);
+        let config = tsconfigs.of(path);
+        let transformed = transform(parsed, config.as_deref(), form, path)?;
+        Ok(match form {
+            Form::Module => finish_module(transformed, url),
+            Form::CommonJs => Prepared {
+                code: transformed.code,
+                source_map: transformed.source_map,
+                form,
+            },
+        })
     })
 }
 
@@ -59,22 +60,22 @@ pub(super) fn prepare_required(
     tsconfigs: &tsconfig::Cache,
 ) -> Result<Prepared, JsErrorBox> {
     let url = super::url_of(path)?;
-    let text = files::read_text(path)?;
-    let media = MediaType::from_path(path);
-    if !needs_transform(media) {
+    if !needs_transform(MediaType::from_path(path)) {
         return Ok(Prepared {
-            code: text,
+            code: files::read_text(path)?,
             source_map: None,
             form: Form::CommonJs,
         });
     }
-    let parsed = parse(&url, path, text)?;
-    let config = tsconfigs.of(path);
-    let transformed = transform(parsed, config.as_deref(), Form::CommonJs, path)?;
-    Ok(Prepared {
-        code: transformed.code,
-        source_map: transformed.source_map,
-        form: Form::CommonJs,
+    room::with_source(path, |text| {
+        let parsed = parse(&url, path, text)?;
+        let config = tsconfigs.of(path);
+        let transformed = transform(parsed, config.as_deref(), Form::CommonJs, path)?;
+        Ok(Prepared {
+            code: transformed.code,
+            source_map: transformed.source_map,
+            form: Form::CommonJs,
+        })
     })
 }
 
@@ -85,10 +86,11 @@ pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
         MediaType::Mjs | MediaType::Mts => Form::Module,
         MediaType::Cjs | MediaType::Cts | MediaType::Json => Form::CommonJs,
         _ => {
-            let parsed = files::read_text(path)
-                .ok()
-                .and_then(|text| parse(&super::url_of(path).ok()?, path, text).ok());
-            parsed.map_or(Form::CommonJs, |parsed| form_of(path, &parsed, node))
+            let found = room::with_source(path, |text| {
+                let parsed = parse(&super::url_of(path)?, path, text)?;
+                Ok(form_of(path, &parsed, node))
+            });
+            found.unwrap_or(Form::CommonJs)
         }
     }
 }

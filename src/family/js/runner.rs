@@ -41,22 +41,27 @@ impl JsRunner {
     }
 
     fn killed(&self, why: Stopped, duration: Duration) -> Outcome {
-        let after = duration.as_secs_f64();
         let reason = match why {
             Stopped::Deadline => "its time was up",
             Stopped::Cancelled => "it was cancelled",
             Stopped::Discarded => "it ran away",
             Stopped::HostShutdown => "the host is shutting down",
         };
-        let mut outcome = Outcome::failure(
-            format!(
-                "Tool `{}` was killed after {after:.1} s: {reason}, and it did not end by itself",
-                self.name
-            ),
+        self.stopped(
+            why,
+            &format!("{reason}, and it did not end by itself"),
             duration,
-        );
-        outcome.stopped = Some(why);
-        outcome
+        )
+    }
+
+    fn stopped(&self, why: Stopped, text: &str, duration: Duration) -> Outcome {
+        let after = duration.as_secs_f64();
+        let name = &self.name;
+        let text = format!("Tool `{name}` was killed after {after:.1} s: {text}");
+        Outcome {
+            stopped: Some(why),
+            ..Outcome::failure(text, duration)
+        }
     }
 }
 
@@ -66,7 +71,7 @@ impl Runner for JsRunner {
         match self.module.check(self.index, &call.arguments).await {
             Ended::Result(..) => Ok(()),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
-            Ended::Lost(lost) => Err(self.lost(lost)),
+            Ended::Lost(lost) | Ended::RanAway(lost) => Err(self.lost(lost)),
             Ended::Denied(error) => Err(error),
             Ended::NotStarted(why) | Ended::Killed(why) => Err(Error::new(
                 ErrorKind::Stopped(why),
@@ -97,11 +102,12 @@ impl Runner for JsRunner {
             .await;
         let duration = started.elapsed().saturating_sub(ctx.waited());
         match ended {
-            Ended::Result(text, stopped) => read_result(&text, duration, stopped),
+            Ended::Result(text, stopped) => Ok(read_result(&text, duration, stopped)),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
             Ended::Denied(error) => Err(error),
             Ended::NotStarted(why) => Ok(not_started(why)),
             Ended::Killed(why) => Ok(self.killed(why, duration)),
+            Ended::RanAway(Lost(how)) => Ok(self.stopped(Stopped::Discarded, &how, duration)),
             Ended::Lost(lost) => Err(self.lost(lost)),
         }
     }
@@ -130,23 +136,30 @@ struct Written {
     useless: bool,
 }
 
-fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Result<Outcome, Error> {
-    let written: Written = serde_json::from_str(text).map_err(|error| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("the runtime wrote a result that cannot be read: {error}"),
-        )
-    })?;
+fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outcome {
+    let written: Written = match serde_json::from_str(text) {
+        Ok(written) => written,
+        // The runtime writes JSON whatever a tool returns; what is left is that it nests too deeply.
+        Err(error) => {
+            return Outcome {
+                stopped,
+                ..Outcome::failure(
+                    format!("Tool returned an invalid result: it cannot be read: {error}"),
+                    duration,
+                )
+            };
+        }
+    };
     let details = match written.details {
         Value::Null => Value::Object(Map::new()),
         details => details,
     };
-    Ok(Outcome {
+    Outcome {
         content: written.content,
         details,
         is_error: written.is_error,
         useless: written.useless,
         duration,
         stopped,
-    })
+    }
 }

@@ -1,0 +1,158 @@
+//! `process.env` and `Deno.env`: a copy for each isolate, as a Node worker has.
+//!
+//! The process's own variables are the host's and everybody's: a tool that writes `PATH` must not
+//! move the programs of others, and writing them beside another thread that reads is undefined
+//! behaviour. What the tools of an isolate change, they and their children see; nobody else does.
+
+use std::collections::{BTreeMap, HashMap};
+
+use deno_core::OpState;
+use deno_core::op2;
+use deno_error::JsErrorBox;
+use deno_runtime::deno_permissions::{PermissionCheckError, PermissionState, PermissionsContainer};
+
+/// What the tools of this isolate changed; `None` for a variable that they took away.
+#[derive(Default)]
+struct Changes(BTreeMap<String, Option<String>>);
+
+fn changes(state: &mut OpState) -> &mut Changes {
+    if !state.has::<Changes>() {
+        state.put(Changes::default());
+    }
+    state.borrow_mut()
+}
+
+/// In place of `op_set_env`.
+#[op2(fast, stack_trace)]
+pub fn op_haft_set_env(
+    state: &mut OpState,
+    #[string] key: &str,
+    #[string] value: &str,
+) -> Result<(), JsErrorBox> {
+    if is_ignored(state, key)? {
+        return Ok(());
+    }
+    check_name(key)?;
+    if value.contains('\0') {
+        return Err(JsErrorBox::type_error(format!(
+            "the value of the environment variable {key} contains a NUL"
+        )));
+    }
+    changes(state)
+        .0
+        .insert(key.to_owned(), Some(value.to_owned()));
+    Ok(())
+}
+
+/// In place of `op_delete_env`.
+#[op2(fast, stack_trace)]
+pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<(), JsErrorBox> {
+    if is_ignored(state, key)? {
+        return Ok(());
+    }
+    check_name(key)?;
+    changes(state).0.insert(key.to_owned(), None);
+    Ok(())
+}
+
+/// In place of `op_get_env`.
+#[op2(stack_trace)]
+#[string]
+pub fn op_haft_get_env(
+    state: &mut OpState,
+    #[string] key: &str,
+) -> Result<Option<String>, JsErrorBox> {
+    if is_ignored(state, key)? {
+        return Ok(None);
+    }
+    check_name(key)?;
+    Ok(value(state, key))
+}
+
+/// In place of `op_get_env_no_permission_check`, which Node's own modules use.
+#[op2]
+#[string]
+pub fn op_haft_get_env_unchecked(state: &mut OpState, #[string] key: &str) -> Option<String> {
+    value(state, key)
+}
+
+/// In place of `op_env`: everything that may be seen.
+#[op2(stack_trace)]
+#[serde]
+pub fn op_haft_env(state: &mut OpState) -> Result<HashMap<String, String>, JsErrorBox> {
+    let mut all: HashMap<String, String> = std::env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(key, _)| check_name(key).is_ok())
+        .collect();
+    for (key, value) in &changes(state).0 {
+        match value {
+            Some(value) => all.insert(key.clone(), value.clone()),
+            None => all.remove(key),
+        };
+    }
+    let permissions = state.borrow::<PermissionsContainer>();
+    match permissions.check_env_all() {
+        Ok(()) => return Ok(all),
+        Err(PermissionCheckError::PermissionDenied(denied)) if is_partial(denied.state) => {}
+        Err(error) => return Err(JsErrorBox::from_err(error)),
+    }
+    all.retain(|key, _| permissions.query_env(Some(key)) == PermissionState::Granted);
+    Ok(all)
+}
+
+/// In place of `op_node_load_env_file`, which writes to the process.
+#[op2(fast)]
+pub fn op_haft_refuse_env_file() -> Result<(), JsErrorBox> {
+    Err(JsErrorBox::generic(
+        "process.loadEnvFile() is not available to tools: read the file and set process.env",
+    ))
+}
+
+/// The changes as the JSON text of an object, for `pi.exec`; empty when there are none.
+#[op2]
+#[string]
+pub fn op_haft_env_changes(state: &mut OpState) -> String {
+    let changes = &changes(state).0;
+    if changes.is_empty() {
+        return String::new();
+    }
+    deno_core::serde_json::to_string(changes).unwrap_or_default()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tools ask for the process's variables, not haft for its own"
+)]
+fn value(state: &mut OpState, key: &str) -> Option<String> {
+    match changes(state).0.get(key) {
+        Some(changed) => changed.clone(),
+        None => std::env::var(key).ok(),
+    }
+}
+
+fn check_name(key: &str) -> Result<(), JsErrorBox> {
+    if key.is_empty() || key.contains(['=', '\0']) {
+        return Err(JsErrorBox::type_error(format!(
+            "'{key}' cannot be the name of an environment variable"
+        )));
+    }
+    Ok(())
+}
+
+/// True for a variable that the permissions say is to look as if it were not there.
+fn is_ignored(state: &mut OpState, key: &str) -> Result<bool, JsErrorBox> {
+    match state.borrow::<PermissionsContainer>().check_env(key) {
+        Ok(()) => Ok(false),
+        Err(PermissionCheckError::PermissionDenied(denied))
+            if denied.state == PermissionState::Ignored =>
+        {
+            Ok(true)
+        }
+        Err(error) => Err(JsErrorBox::from_err(error)),
+    }
+}
+
+fn is_partial(state: PermissionState) -> bool {
+    use PermissionState::{DeniedPartial, GrantedPartial, Ignored};
+    matches!(state, GrantedPartial | DeniedPartial | Ignored)
+}

@@ -1,0 +1,163 @@
+//! The bounds on what an isolate may keep in memory, and what happens at them.
+//!
+//! V8 counts its heap and rings before it is full; left alone it would end the process. Buffers are
+//! outside of the heap: their allocator counts them and says no, which JavaScript sees as a
+//! RangeError. What neither sees (WebAssembly memory, buffers that grow) is looked at after each
+//! large garbage collection, which V8 starts on account of it.
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use deno_core::v8;
+
+use super::isolate::Shared;
+use super::requests::Doom;
+
+/// What one allocation of V8 can need at most: the longest two-byte string, the longest array. V8
+/// ends the process when a single allocation does not fit, even if the isolate is on its way out.
+const ROOM_TO_END_IN: usize = 3 << 30;
+
+/// An isolate's alarm. Must outlive the isolate, which may ring until its very end.
+pub(super) struct Alarm {
+    shared: Arc<Shared>,
+    buffers: Arc<Buffers>,
+    limit_mb: u32,
+}
+
+impl Alarm {
+    pub(super) fn new(shared: &Arc<Shared>, limit_mb: u32) -> Box<Alarm> {
+        Box::new(Alarm {
+            shared: shared.clone(),
+            buffers: Arc::new(Buffers {
+                used: AtomicUsize::new(0),
+                limit: (limit_mb as usize) << 20,
+                has_refused: AtomicBool::new(false),
+            }),
+            limit_mb,
+        })
+    }
+
+    /// An allocator for `ArrayBuffer` and `SharedArrayBuffer` that gives at most the limit.
+    pub(super) fn buffer_allocator(&self) -> v8::UniqueRef<v8::Allocator> {
+        // SAFETY: the handle is an `Arc` that `drop_buffers` takes back, and the functions agree
+        // with each other on the layout of what they give and take.
+        unsafe { v8::new_rust_allocator(Arc::into_raw(self.buffers.clone()), &ALLOCATOR) }
+    }
+
+    /// Makes V8 ring. `self` must live as long as the isolate does.
+    pub(super) fn watch(&self, isolate: &mut v8::OwnedIsolate) {
+        let data = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
+        isolate.add_near_heap_limit_callback(heap_is_full, data);
+        isolate.add_gc_epilogue_callback(heap_was_swept, data, v8::GCType::kGCTypeMarkSweepCompact);
+    }
+
+    fn ring(&self, what: &str) {
+        self.shared.doom(Doom {
+            why: format!(
+                "it ran out of memory (the limit of {what} is {} MB)",
+                self.limit_mb
+            ),
+            is_out_of_memory: true,
+        });
+    }
+}
+
+extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
+    // SAFETY: `data` is the `Alarm` that outlives the isolate; it is only read.
+    let alarm = unsafe { &*data.cast::<Alarm>() };
+    // V8 rings for buffers, too, when their allocator says no even after a collection.
+    let is_for_buffers = alarm.buffers.has_refused.load(Ordering::Relaxed);
+    alarm.ring(if is_for_buffers {
+        "its buffers"
+    } else {
+        "its heap"
+    });
+    // Nothing of it is used unless the allocation that rang needs it.
+    current + ROOM_TO_END_IN
+}
+
+unsafe extern "C" fn heap_was_swept(
+    isolate: v8::UnsafeRawIsolatePtr,
+    _kind: v8::GCType,
+    _flags: v8::GCCallbackFlags,
+    data: *mut c_void,
+) {
+    // SAFETY: `data` is the `Alarm` that outlives the isolate; it is only read.
+    let alarm = unsafe { &*data.cast::<Alarm>() };
+    // SAFETY: V8 gives the isolate that it has just swept, on that isolate's thread.
+    let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
+    let outside = isolate.get_heap_statistics().external_memory();
+    // Twice: buffers alone are held below once by their allocator.
+    if outside > alarm.buffers.limit.saturating_mul(2) {
+        alarm.ring("its buffers");
+    }
+}
+
+/// Counts the bytes in an isolate's buffers.
+struct Buffers {
+    used: AtomicUsize,
+    limit: usize,
+    /// Said no since it last said yes.
+    has_refused: AtomicBool,
+}
+
+static ALLOCATOR: v8::RustAllocatorVtable<Buffers> = v8::RustAllocatorVtable {
+    allocate: allocate_zeroed,
+    allocate_uninitialized: allocate,
+    free,
+    drop: drop_buffers,
+};
+
+/// What `malloc` would give; V8 puts numbers of up to 16 bytes there.
+const ALIGNMENT: usize = 16;
+
+impl Buffers {
+    fn take(&self, size: usize, get: unsafe fn(Layout) -> *mut u8) -> *mut c_void {
+        if size == 0 {
+            return NonNull::<u128>::dangling().as_ptr().cast();
+        }
+        let Ok(layout) = Layout::from_size_align(size, ALIGNMENT) else {
+            return std::ptr::null_mut();
+        };
+        let before = self.used.fetch_add(size, Ordering::Relaxed);
+        if before.saturating_add(size) <= self.limit {
+            // SAFETY: the size is not zero.
+            let bytes = unsafe { get(layout) };
+            if !bytes.is_null() {
+                self.has_refused.store(false, Ordering::Relaxed);
+                return bytes.cast();
+            }
+        }
+        self.used.fetch_sub(size, Ordering::Relaxed);
+        self.has_refused.store(true, Ordering::Relaxed);
+        std::ptr::null_mut()
+    }
+}
+
+unsafe extern "C" fn allocate_zeroed(buffers: &Buffers, size: usize) -> *mut c_void {
+    buffers.take(size, alloc_zeroed)
+}
+
+unsafe extern "C" fn allocate(buffers: &Buffers, size: usize) -> *mut c_void {
+    buffers.take(size, alloc)
+}
+
+unsafe extern "C" fn free(buffers: &Buffers, bytes: *mut c_void, size: usize) {
+    let Ok(layout) = Layout::from_size_align(size, ALIGNMENT) else {
+        return;
+    };
+    if size == 0 || bytes.is_null() {
+        return;
+    }
+    // SAFETY: V8 gives back what `take` gave it, with the same size.
+    unsafe { dealloc(bytes.cast(), layout) };
+    buffers.used.fetch_sub(size, Ordering::Relaxed);
+}
+
+unsafe extern "C" fn drop_buffers(buffers: *const Buffers) {
+    // SAFETY: the pointer is the one that `buffer_allocator` made of an `Arc`.
+    drop(unsafe { Arc::from_raw(buffers) });
+}

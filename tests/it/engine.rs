@@ -1,0 +1,187 @@
+//! Promises of the host that need a clock or ten thousand calls: through the SDK, in this process.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haft::{Call, Config, Env, ErrorKind, Flags, Host, Outcome, Stopped};
+use serde_json::value::RawValue;
+use tempfile::TempDir;
+
+/// Short, so that the suite is; long enough for a busy machine to notice a cancelled promise.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// What a loaded machine may add to a promise of 50 ms.
+const MARGIN: Duration = Duration::from_millis(400);
+
+/// A host with one module that has these tools: names and the bodies of `execute`.
+struct Room {
+    host: Host,
+    _dir: TempDir,
+}
+
+impl Room {
+    fn with(tools: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("the temporary directory can be written");
+        let functions: String = tools
+            .iter()
+            .map(|(name, body)| format!("  {name}: async ({{ n }}, signal) => {{ {body} }},\n"))
+            .collect();
+        let module = format!(
+            "import fs from 'node:fs';\n\
+             const text = (value) => ({{ content: [{{ type: 'text', text: String(value) }}] }});\n\
+             const tools = {{\n{functions}}};\n\
+             export default (pi) => Object.entries(tools).map(([name, execute]) => ({{\n\
+               name, label: name, description: name,\n\
+               parameters: pi.zod.object({{ n: pi.zod.number().optional() }}),\n\
+               execute: (_id, params, _update, _ctx, signal) => execute(params, signal),\n\
+             }}));\n"
+        );
+        std::fs::write(dir.path().join("tools.js"), module).expect("a directory of ours");
+        Room {
+            host: Host::new(config(dir.path())),
+            _dir: dir,
+        }
+    }
+
+    async fn call(&self, tool: &str, n: u32, timeout: Option<Duration>) -> Outcome {
+        let call = call(tool, n);
+        let outcome = self.host.call(call, timeout).outcome().await;
+        outcome.expect("the tool could be run")
+    }
+}
+
+fn config(dir: &Path) -> Config {
+    let env = Env {
+        current_dir: Some(dir.to_owned()),
+        home: Some(dir.join("home")),
+        ..Env::default()
+    };
+    let flags = Flags {
+        tools: vec![dir.join("tools.js").display().to_string()],
+        ..Flags::default()
+    };
+    let mut config = Config::resolve_with(flags, &env).expect("this is a fine configuration");
+    config.limits.grace = GRACE;
+    config
+}
+
+fn call(tool: &str, n: u32) -> Call {
+    Call {
+        id: format!("{tool}-{n}"),
+        tool: tool.to_owned(),
+        arguments: RawValue::from_string(format!("{{\"n\":{n}}}")).expect("JSON"),
+    }
+}
+
+/// Issue 3: grace + 50 ms. The figure is printed with `--nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endless_loop_ends_soon_after_its_grace() {
+    let room = Room::with(&[
+        ("loops", "for (;;);"),
+        ("good", "return text('still here')"),
+    ]);
+    room.host.catalog().await;
+    let timeout = Duration::from_millis(100);
+    let started = Instant::now();
+    let outcome = room.call("loops", 0, Some(timeout)).await;
+    let over = started.elapsed().saturating_sub(timeout + GRACE);
+    println!("an endless loop ended {over:?} after its grace");
+    assert_eq!(outcome.stopped, Some(Stopped::Deadline));
+    assert!(outcome.duration >= timeout + GRACE);
+    assert!(over < MARGIN, "{over:?}");
+    assert_eq!(room.call("good", 0, None).await.text(), "still here");
+    room.host.shutdown().await;
+}
+
+/// Ten thousand at once: every one gets its own answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_calls_at_once() {
+    let room = Room::with(&[(
+        "echo",
+        "await new Promise((done) => setTimeout(done, n % 7)); return text(n)",
+    )]);
+    let running: Vec<_> = (0..10_000)
+        .map(|n| room.host.call(call("echo", n), None))
+        .collect();
+    for (n, running) in running.into_iter().enumerate() {
+        let outcome = running.outcome().await.expect("the tool could be run");
+        assert_eq!(outcome.text(), n.to_string());
+    }
+    room.host.shutdown().await;
+}
+
+/// Waiting for a loop costs the neighbours their calls, and each is told so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_neighbours_of_a_loop_are_told() {
+    let room = Room::with(&[
+        ("loops", "for (;;);"),
+        ("waits", "await new Promise(() => {})"),
+        ("good", "return text('still here')"),
+    ]);
+    room.call("good", 0, None).await;
+    let mut neighbours = Vec::new();
+    for n in 0..1000 {
+        let mut running = room.host.call(call("waits", n), None);
+        // Its start: from here on JavaScript has seen it.
+        running.next_event().await.expect("it starts");
+        neighbours.push(running);
+    }
+    room.call("loops", 0, Some(Duration::from_millis(100)))
+        .await;
+    for neighbour in neighbours {
+        let error = neighbour.outcome().await.expect_err("its isolate is gone");
+        assert_eq!(error.kind(), ErrorKind::IsolateLost);
+        assert!(
+            error.message().contains("ignored its cancellation"),
+            "{error}"
+        );
+    }
+    assert_eq!(room.call("good", 0, None).await.text(), "still here");
+    room.host.shutdown().await;
+}
+
+/// A thread that a system call does not give back holds neither the call nor the end of the host.
+#[tokio::test(flavor = "multi_thread")]
+async fn shutdown_does_not_wait_for_a_stuck_thread() {
+    let dir = tempfile::tempdir().expect("the temporary directory can be written");
+    let pipe = dir.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("`mkfifo` is on every machine").success());
+    // Nobody writes to the pipe, so opening it does not return.
+    let body = format!("fs.readFileSync({:?})", pipe.display().to_string());
+    let room = Room::with(&[("stuck", &body)]);
+    let outcome = room
+        .call("stuck", 0, Some(Duration::from_millis(100)))
+        .await;
+    assert_eq!(outcome.stopped, Some(Stopped::Deadline));
+    let started = Instant::now();
+    room.host.shutdown().await;
+    assert!(started.elapsed() < Duration::from_secs(2));
+    // Lets the thread go.
+    std::fs::write(&pipe, "").expect("the thread reads");
+}
+
+/// What a call left behind and never pauses has nobody to blame: it goes, and calls without any
+/// time limit are answered from a fresh isolate.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_ended_call_left_behind_holds_nobody() {
+    let dir = tempfile::tempdir().expect("the temporary directory can be written");
+    let looping = dir.path().join("looping");
+    let body = format!(
+        "setTimeout(() => {{ fs.writeFileSync({:?}, ''); for (;;); }}, 0); return text('left')",
+        looping.display().to_string()
+    );
+    let room = Room::with(&[("leaves", &body), ("good", "return text('still here')")]);
+    assert_eq!(room.call("leaves", 0, None).await.text(), "left");
+    while !looping.exists() {
+        tokio::task::yield_now().await;
+    }
+    let running: Vec<_> = (0..100)
+        .map(|n| room.host.call(call("good", n), None))
+        .collect();
+    for running in running {
+        let outcome = running.outcome().await.expect("the tool could be run");
+        assert_eq!(outcome.text(), "still here");
+    }
+    room.host.shutdown().await;
+}

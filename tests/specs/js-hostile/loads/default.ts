@@ -1,0 +1,5 @@
+export default {
+  get __esModule() {
+    for (;;);
+  },
+};

@@ -1,0 +1,5 @@
+export default (pi) => ({
+  get name() {
+    for (;;);
+  },
+});

@@ -1,0 +1,27 @@
+// Tools by name, each wrong in its own way.
+import { readFileSync } from "node:fs";
+
+const text = (value: unknown) => ({ content: [{ type: "text", text: String(value) }] });
+
+const tools: Record<string, () => unknown> = {
+  heap: () => { const all = []; for (;;) all.push({ text: `number ${all.length}` }); },
+  texts: () => { const all = []; for (;;) all.push(Buffer.from("x".repeat(40_000_000)).toString("latin1")); },
+  oneText: () => text(Object.keys({ ["\u1234".repeat(400_000_000)]: 1 })[0].length),
+  map: () => { const all = new Map(); for (;;) all.set(all.size, {}); },
+  clones: () => { const all = []; const one = new Array(100_000).fill(1); for (;;) all.push(structuredClone(one)); },
+  buffers: () => { const all = []; for (;;) all.push(new Uint8Array(10_000_000).fill(1)); },
+  oneBuffer: () => text(new ArrayBuffer(4_000_000_000).byteLength),
+  shared: () => { const all = []; for (;;) all.push(new Uint8Array(new SharedArrayBuffer(10_000_000)).fill(1)); },
+  growing: () => { const all = []; for (;;) { const one = new ArrayBuffer(8, { maxByteLength: 200_000_000 }); one.resize(200_000_000); all.push(one); } },
+  wasm: () => { const one = new WebAssembly.Memory({ initial: 1 }); for (;;) { one.grow(100); new Uint8Array(one.buffer).fill(1); } },
+  memory: () => { const kilobytes = Number(/VmRSS:\s*(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]); return text(kilobytes < 400_000 ? "little" : `${kilobytes} kB`); },
+};
+
+export default (pi) =>
+  Object.entries(tools).map(([name, execute]) => ({
+    name,
+    label: name,
+    description: name,
+    parameters: pi.zod.object({}),
+    execute,
+  }));

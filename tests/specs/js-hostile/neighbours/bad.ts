@@ -1,0 +1,18 @@
+// Tools by name, each wrong in its own way.
+
+const text = (value: unknown) => ({ content: [{ type: "text", text: String(value) }] });
+
+const tools: Record<string, (signal: AbortSignal, pi) => unknown> = {
+  loop: () => { for (;;); },
+  bomb: () => { const all = []; for (;;) all.push(new Uint8Array(10_000_000).fill(1)); },
+  never: () => new Promise(() => {}),
+};
+
+export default (pi) =>
+  Object.entries(tools).map(([name, execute]) => ({
+    name,
+    label: name,
+    description: name,
+    parameters: pi.zod.object({}),
+    execute: (_id, _params, _onUpdate, _ctx, signal) => execute(signal, pi),
+  }));
