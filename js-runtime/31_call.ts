@@ -31,16 +31,12 @@ export function invoke(
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
   const call = running(id, tool.name, moduleId);
-  try {
-    const prepared = prepare(tool, argumentsText);
-    if (prepared instanceof Promise) {
-      captured.then(prepared, (done) => execute(call, tool, toolCallId, done), call.fail);
-    } else {
-      execute(call, tool, toolCallId, prepared);
-    }
-  } catch (error) {
-    call.fail(error);
-  }
+  whenPrepared(
+    tool,
+    argumentsText,
+    (prepared) => execute(call, tool, toolCallId, prepared),
+    call.fail,
+  );
 }
 
 /** Checks arguments without running anything: answers `Done` or `Refused`. */
@@ -55,13 +51,7 @@ export function checkArguments(
   const answer = (prepared: Prepared) =>
     prepared.ok ? reply(id, ReplyKind.Done, "true") : reply(id, ReplyKind.Refused, prepared.text);
   const broken = (error: unknown) => reply(id, ReplyKind.Failed, String(error));
-  try {
-    const prepared = prepare(tool, argumentsText);
-    if (prepared instanceof Promise) captured.then(prepared, answer, broken);
-    else answer(prepared);
-  } catch (error) {
-    broken(error);
-  }
+  whenPrepared(tool, argumentsText, answer, broken);
 }
 
 /** Asks a running call to end. */
@@ -78,8 +68,20 @@ export function findTool(moduleId: number, toolIndex: number): LoadedTool | unde
   return modules.get(moduleId)?.[toolIndex];
 }
 
-export function prepare(tool: LoadedTool, argumentsText: string): Prepared | Promise<Prepared> {
-  return prepareArguments(tool, argumentsText, checkSchema);
+/** Checks the arguments and goes on with what came of it, at once unless a schema is asynchronous. */
+export function whenPrepared(
+  tool: LoadedTool,
+  argumentsText: string,
+  next: (prepared: Prepared) => void,
+  broken: (error: unknown) => void,
+): void {
+  try {
+    const prepared = prepareArguments(tool, argumentsText, checkSchema);
+    if (prepared instanceof Promise) captured.then(prepared, next, broken);
+    else next(prepared);
+  } catch (error) {
+    broken(error);
+  }
 }
 
 // The op answers with an empty text when all is well, which is nearly always.

@@ -14,7 +14,7 @@ import {
 } from "ext:haft/00_state.ts";
 import { stanceOn } from "ext:haft/17_approval.ts";
 import { type LoadedTool, messageOf } from "ext:haft/30_load.ts";
-import { execute, findTool, LOST, type Prepared, prepare, running } from "ext:haft/31_call.ts";
+import { execute, findTool, LOST, type Prepared, running, whenPrepared } from "ext:haft/31_call.ts";
 
 /** The calls that wait, by the number of the request that prepared them. */
 const waiting = new SafeMap<number, { tool: LoadedTool; moduleId: number; prepared: Prepared }>();
@@ -37,13 +37,7 @@ export function prepareCall(
     reply(id, ReplyKind.Done, captured.jsonStringify(stance));
   };
   const broken = (error: unknown) => reply(id, ReplyKind.Refused, messageOf(error));
-  try {
-    const prepared = prepare(tool, argumentsText);
-    if (prepared instanceof Promise) captured.then(prepared, pause, broken);
-    else pause(prepared);
-  } catch (error) {
-    broken(error);
-  }
+  whenPrepared(tool, argumentsText, pause, broken);
 }
 
 /** Starts the call that the request `preparedId` prepared; its answers go to the request `id`. */
