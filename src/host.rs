@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
 use crate::family::js::{self, RESOLVE};
+use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{Approver, Call, Event, Outcome, Problem, Stopped};
 use crate::trust::{self, Judged};
@@ -158,8 +159,8 @@ impl Host {
             entries: Vec::new(),
             problems: scan.problems,
         };
-        for candidate in &scan.candidates {
-            let loaded = js::load(&self.0.engine, candidate).await;
+        let loaded = family::load(&self.means(), &scan.candidates).await;
+        for (candidate, loaded) in scan.candidates.iter().zip(loaded) {
             let (entries, problems) = builder.add(candidate, loaded);
             result.entries.extend(entries);
             result.problems.extend(problems);
@@ -306,8 +307,9 @@ impl Host {
         start.problems.extend(judged.problems);
         let mut builder = self.builder(start);
         // What may not run must not take a name from what may.
-        for candidate in &judged.trusted {
-            builder.add(candidate, js::load(&self.0.engine, candidate).await);
+        let loaded = family::load(&self.means(), &judged.trusted).await;
+        for (candidate, loaded) in judged.trusted.iter().zip(loaded) {
+            builder.add(candidate, loaded);
         }
         for (candidate, doubt) in &judged.doubted {
             builder.add(candidate, trust::untrusted(candidate, doubt));
@@ -345,6 +347,13 @@ impl Host {
             }))
         });
         made.await.ok().cloned()
+    }
+
+    fn means(&self) -> Means<'_> {
+        Means {
+            config: &self.0.config,
+            engine: &self.0.engine,
+        }
     }
 
     fn builder(&self, existing: Catalog) -> Builder<'_> {

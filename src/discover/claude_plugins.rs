@@ -9,10 +9,12 @@ use super::ground::Ground;
 use super::sweep::Sweep;
 use super::{Provider, package};
 use crate::config::Config;
+use crate::tool::Family;
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "claude-plugins",
     name: "Claude Code Marketplace",
+    family: Family::Js,
     places,
     find,
 };

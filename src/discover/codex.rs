@@ -9,11 +9,12 @@ use super::folder::take_flat;
 use super::ground::Ground;
 use super::sweep::Sweep;
 use crate::config::Config;
-use crate::tool::Level;
+use crate::tool::{Family, Level};
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "codex",
     name: "OpenAI Codex",
+    family: Family::Js,
     places,
     find,
 };

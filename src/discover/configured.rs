@@ -11,13 +11,14 @@ use super::ground::Ground;
 use super::sweep::Sweep;
 use super::{Provider, Verdict};
 use crate::config::{Config, paths};
-use crate::tool::{Level, Problem};
+use crate::tool::{Family, Level, Problem};
 
 pub(super) const ID: &str = "config";
 
 pub(super) const PROVIDER: Provider = Provider {
     id: ID,
     name: "Config",
+    family: Family::Js,
     places,
     find,
 };

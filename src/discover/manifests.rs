@@ -13,11 +13,12 @@ use super::plugins::{Plugin, texts};
 use super::sweep::Sweep;
 use super::{Provider, Verdict};
 use crate::config::{Config, paths};
-use crate::tool::Problem;
+use crate::tool::{Family, Problem};
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "plugin",
     name: "Plugin",
+    family: Family::Js,
     places,
     find,
 };

@@ -28,7 +28,7 @@ mod omp_plugins;
 use std::path::PathBuf;
 
 use crate::config::Config;
-use crate::tool::{Level, Problem, Source};
+use crate::tool::{Family, Level, Problem, Source};
 use ground::Ground;
 use sweep::Sweep;
 
@@ -115,6 +115,8 @@ pub(crate) struct Provider {
     pub id: &'static str,
     /// Its name for people.
     pub name: &'static str,
+    /// What its files are written for.
+    pub family: Family,
     /// The places it stands for, to name them when it is switched off.
     places: fn(&Config) -> Vec<PathBuf>,
     find: fn(&Ground<'_>, &mut Sweep<'_>),

@@ -10,11 +10,12 @@ use super::folder::{Folder, SubFolders};
 use super::ground::Ground;
 use super::sweep::Sweep;
 use crate::config::Config;
-use crate::tool::Level;
+use crate::tool::{Family, Level};
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "native",
     name: "OMP",
+    family: Family::Js,
     places,
     find,
 };

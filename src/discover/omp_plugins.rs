@@ -12,11 +12,12 @@ use super::ground::Ground;
 use super::sweep::Sweep;
 use super::{Provider, Verdict, package};
 use crate::config::Config;
-use crate::tool::Level;
+use crate::tool::{Family, Level};
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "omp-plugins",
     name: "OMP Extension Packages",
+    family: Family::Js,
     places,
     find,
 };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Candidate, LookedAt, Provider, Scan, Verdict, native};
 use crate::config::{Config, paths};
-use crate::tool::{Family, Level, Problem, Source};
+use crate::tool::{Level, Problem, Source};
 
 pub(super) struct Sweep<'a> {
     config: &'a Config,
@@ -151,7 +151,7 @@ impl<'a> Sweep<'a> {
             query: seen.1.clone(),
             key,
             source: Source {
-                family: Family::Js,
+                family: self.provider.family,
                 provider: self.provider.id.to_owned(),
                 provider_name: self.provider.name.to_owned(),
                 level,

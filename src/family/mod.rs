@@ -1,10 +1,18 @@
 //! What a source of tools is and how it runs: one folder per system. Siblings are strangers.
+//!
+//! [`load`] is the only door: every family is given its own candidates at once, so that it can
+//! decide about them together (one of them overrides another, all are asked side by side).
 
 pub(crate) mod js;
 
 use std::sync::Arc;
 
-use crate::tool::{Problem, Runner, Tool};
+use futures::join;
+
+use crate::config::Config;
+use crate::discover::Candidate;
+use crate::engine::Engine;
+use crate::tool::{Family, Problem, Runner, Tool};
 
 /// What a family made of one candidate: the tools that can be called, and what is wrong with the
 /// rest.
@@ -12,4 +20,48 @@ use crate::tool::{Problem, Runner, Tool};
 pub(crate) struct Loaded {
     pub(crate) tools: Vec<(Tool, Arc<dyn Runner>)>,
     pub(crate) problems: Vec<Problem>,
+}
+
+/// What families work with.
+pub(crate) struct Means<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) engine: &'a Engine,
+}
+
+/// Loads candidates that may run; what came of each stands at the candidate's own place. The
+/// families work side by side.
+pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loaded> {
+    let js = Share::of(candidates, Family::Js);
+    let (from_js,) = join!(js::load_all(means, &js.candidates));
+    let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
+    for (share, loaded) in [(js, from_js)] {
+        share.put_back(loaded, &mut all);
+    }
+    all
+}
+
+/// The candidates of one family, with their places among all.
+struct Share<'a> {
+    candidates: Vec<&'a Candidate>,
+    places: Vec<usize>,
+}
+
+impl<'a> Share<'a> {
+    fn of(candidates: &'a [Candidate], family: Family) -> Share<'a> {
+        let mine = candidates.iter().enumerate();
+        let mine = mine.filter(|(_, candidate)| candidate.source.family == family);
+        let (places, candidates) = mine.unzip();
+        Share { candidates, places }
+    }
+
+    fn put_back(&self, loaded: Vec<Loaded>, all: &mut [Loaded]) {
+        debug_assert_eq!(
+            loaded.len(),
+            self.places.len(),
+            "one result for each candidate"
+        );
+        for (place, loaded) in self.places.iter().zip(loaded) {
+            all[*place] = loaded;
+        }
+    }
 }

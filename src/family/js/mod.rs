@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Loaded;
+use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{Access, Engine, EngineOptions, LoadFailure, Module};
@@ -39,9 +39,18 @@ pub(crate) fn engine(config: &Config, has_later: bool) -> Engine {
     })
 }
 
+/// Loads modules, one after another: what the first one does to the globals the second one sees.
+pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+    let mut all = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        all.push(load(means.engine, candidate).await);
+    }
+    all
+}
+
 /// Loads one module. Whatever is wrong with it is a problem with the original's text, the place and
 /// the author's lines.
-pub(crate) async fn load(engine: &Engine, candidate: &Candidate) -> Loaded {
+async fn load(engine: &Engine, candidate: &Candidate) -> Loaded {
     match describe(engine, candidate).await {
         Ok((module, description)) => take_tools(module, description, candidate),
         Err(problem) => Loaded {
