@@ -289,21 +289,19 @@ impl Host {
     }
 
     async fn load_all(&self, mut start: Catalog) -> Catalog {
-        let Scan {
-            candidates,
-            problems,
-            looked_at,
-        } = discover::scan(&self.0.config);
-        start.problems.extend(problems);
-        start.looked_at.extend(looked_at);
         let config = self.0.config.clone();
-        let judged = tokio::task::spawn_blocking(move || trust::judge(&config, candidates)).await;
-        let judged = judged.unwrap_or_else(|error| {
+        let judged = tokio::task::spawn_blocking(move || {
+            let mut scan = discover::scan(&config);
+            (trust::judge(&config, &mut scan), scan)
+        });
+        let (judged, scan) = judged.await.unwrap_or_else(|error| {
             // Nothing runs that was not judged.
             let text = format!("the tools could not be looked at: {error}");
             start.problems.push(Problem::error(text));
-            Judged::default()
+            (Judged::default(), Scan::default())
         });
+        start.problems.extend(scan.problems);
+        start.looked_at.extend(scan.looked_at);
         start.problems.extend(judged.problems);
         let mut builder = self.builder(start);
         // What may not run must not take a name from what may.
@@ -312,7 +310,7 @@ impl Host {
             builder.add(candidate, loaded);
         }
         for (candidate, doubt) in &judged.doubted {
-            builder.add(candidate, trust::untrusted(candidate, doubt));
+            builder.add_if_free(candidate, trust::untrusted(candidate, doubt));
         }
         self.without_rival(builder.finish())
     }

@@ -153,6 +153,14 @@ impl<'a> Builder<'a> {
         (entries, problems)
     }
 
+    /// Adds what only stands for a tool: where its name is taken, that is no conflict.
+    pub(crate) fn add_if_free(&mut self, candidate: &Candidate, mut loaded: Loaded) {
+        loaded
+            .tools
+            .retain(|(tool, _)| !self.taken.contains_key(&tool.name));
+        self.add(candidate, loaded);
+    }
+
     pub(crate) fn finish(self) -> Catalog {
         self.catalog
     }

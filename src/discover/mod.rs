@@ -4,6 +4,7 @@
 //! a tool is its family's business. The hard part is fidelity: order, keys, shadowing and
 //! `.gitignore` follow oh-my-pi to the letter, but nothing happens silently.
 
+mod spare;
 mod sweep;
 
 mod folder;
@@ -30,6 +31,7 @@ use std::path::PathBuf;
 use crate::config::Config;
 use crate::tool::{Family, Level, Problem, Source};
 use ground::Ground;
+use spare::Spare;
 use sweep::Sweep;
 
 /// Everything that was found, and everything that was looked at.
@@ -41,6 +43,8 @@ pub struct Scan {
     pub problems: Vec<Problem>,
     /// Every file and folder that was looked at, with what became of it.
     pub looked_at: Vec<LookedAt>,
+    /// Files whose keys were taken.
+    spares: Vec<Spare>,
 }
 
 /// A file, or a folder given by name, that should hold tools.

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use super::spare::Spare;
 use super::{Candidate, LookedAt, Provider, Scan, Verdict, native};
 use crate::config::{Config, paths};
 use crate::tool::{Level, Problem, Source};
@@ -26,8 +27,7 @@ pub(super) struct Sweep<'a> {
 /// A shadowed file, reported at the end: a manifest may name it yet.
 struct Shadow {
     looked_at: usize,
-    resolved: PathBuf,
-    problem: Problem,
+    spare: Spare,
 }
 
 impl<'a> Sweep<'a> {
@@ -89,7 +89,7 @@ impl<'a> Sweep<'a> {
             return self.note(path, Verdict::Duplicate { of });
         }
         if let Some(first) = self.keys.get(key) {
-            let shadow = self.shadow(*first, &path, seen.0, key, level);
+            let shadow = self.shadow(*first, path.clone(), seen, key, level);
             let by = self.scan.candidates[*first].path.clone();
             self.shadows.push(shadow);
             return self.note(path, Verdict::Shadowed { by });
@@ -146,9 +146,21 @@ impl<'a> Sweep<'a> {
         level: Level,
     ) {
         self.note(path.clone(), Verdict::Candidate);
-        self.scan.candidates.push(Candidate {
-            resolved: seen.0.clone(),
-            query: seen.1.clone(),
+        let candidate = self.candidate(path, seen.clone(), key, level);
+        self.scan.candidates.push(candidate);
+        self.seen.insert(seen, self.scan.candidates.len() - 1);
+    }
+
+    fn candidate(
+        &self,
+        path: PathBuf,
+        (resolved, query): (PathBuf, Option<String>),
+        key: String,
+        level: Level,
+    ) -> Candidate {
+        Candidate {
+            resolved,
+            query,
             key,
             source: Source {
                 family: self.provider.family,
@@ -159,15 +171,14 @@ impl<'a> Sweep<'a> {
             },
             path,
             named_by_project: false,
-        });
-        self.seen.insert(seen, self.scan.candidates.len() - 1);
+        }
     }
 
     fn shadow(
         &self,
         first: usize,
-        path: &Path,
-        resolved: PathBuf,
+        path: PathBuf,
+        seen: (PathBuf, Option<String>),
         key: &str,
         level: Level,
     ) -> Shadow {
@@ -187,22 +198,27 @@ impl<'a> Sweep<'a> {
         };
         let hint = format!(
             "rename one of the two files, or load this one as well with --tool {}",
-            quoted(path)
+            quoted(&path)
         );
         Shadow {
             looked_at: self.scan.looked_at.len(),
-            resolved,
-            problem: problem.at(path).hint(hint),
+            spare: Spare {
+                problem: problem.at(&path).hint(hint),
+                of: by.path.clone(),
+                candidate: self.candidate(path, seen, key.to_owned(), level),
+            },
         }
     }
 
     pub(super) fn finish(mut self) -> Scan {
         let mut superseded = HashSet::new();
         for shadow in self.shadows {
-            if self.seen.contains_key(&(shadow.resolved, None)) {
+            let resolved = shadow.spare.candidate.resolved.clone();
+            if self.seen.contains_key(&(resolved, None)) {
                 superseded.insert(shadow.looked_at);
             } else {
-                self.scan.problems.push(shadow.problem);
+                self.scan.problems.push(shadow.spare.problem.clone());
+                self.scan.spares.push(shadow.spare);
             }
         }
         if !superseded.is_empty() {

@@ -3,7 +3,7 @@
 use super::grant::{self, Change, Grant, How, Names};
 use super::{HINT, Store};
 use crate::config::{Config, FileUse, PROJECT_FILE};
-use crate::discover::Candidate;
+use crate::discover::{Candidate, Scan};
 use crate::engine::graph::{Checker, Grapher};
 use crate::tool::Problem;
 
@@ -24,8 +24,20 @@ pub(crate) struct Judged {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Judges by content. Reads files and parses what changed; runs nothing.
-pub(crate) fn judge(config: &Config, candidates: Vec<Candidate>) -> Judged {
+/// Judges by content, and brings back what a file that may not run has shadowed. Reads files and
+/// parses what changed; runs nothing.
+pub(crate) fn judge(config: &Config, scan: &mut Scan) -> Judged {
+    loop {
+        let judged = judge_once(config, scan.candidates.clone());
+        let refused = judged.doubted.iter();
+        let refused: Vec<_> = refused.map(|(it, _)| it.path.clone()).collect();
+        if !scan.bring_back(&refused) {
+            return judged;
+        }
+    }
+}
+
+fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
     let mut judged = Judged::default();
     let asks = |candidate: &Candidate| candidate.needs_trust() && !config.trust_project;
     if !candidates.iter().any(asks) && config.project_file != FileUse::Ignored {

@@ -1,0 +1,52 @@
+//! Files whose key was taken: they come back where the file that took it may not run.
+//!
+//! A project's file replaces the user's of the same key, that is how oh-my-pi is customised. But
+//! cloning a repository must not take a tool away from its user before they trusted anything.
+
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, Scan, Verdict};
+use crate::tool::Problem;
+
+/// A shadowed file.
+#[derive(Clone, Debug)]
+pub(super) struct Spare {
+    pub(super) candidate: Candidate,
+    /// The file that took its key.
+    pub(super) of: PathBuf,
+    /// What says so, for as long as it is true.
+    pub(super) problem: Problem,
+}
+
+impl Scan {
+    /// Puts the next file of the same key behind each of these candidates, which may not run.
+    /// Tells whether there was one.
+    pub(crate) fn bring_back(&mut self, may_not_run: &[PathBuf]) -> bool {
+        let mut is_changed = false;
+        for refused in may_not_run {
+            let next = self.spares.iter().position(|spare| spare.of == *refused);
+            let place = self.candidates.iter().position(|it| it.path == *refused);
+            let (Some(next), Some(place)) = (next, place) else {
+                continue;
+            };
+            let spare = self.spares.remove(next);
+            self.problems.retain(|problem| *problem != spare.problem);
+            self.set_verdict(&spare.candidate.path);
+            // Whoever else waited for the key waits for this file now.
+            for other in self.spares.iter_mut().filter(|it| it.of == *refused) {
+                other.of = spare.candidate.path.clone();
+            }
+            self.candidates.insert(place + 1, spare.candidate);
+            is_changed = true;
+        }
+        is_changed
+    }
+
+    fn set_verdict(&mut self, path: &Path) {
+        for looked_at in &mut self.looked_at {
+            if looked_at.path == *path && matches!(looked_at.verdict, Verdict::Shadowed { .. }) {
+                looked_at.verdict = Verdict::Candidate;
+            }
+        }
+    }
+}
