@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::discover::{self, Scan};
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
 use crate::family::js::{self, RESOLVE};
@@ -101,6 +101,11 @@ impl Host {
     /// wants somebody asked. Without one such calls are refused.
     pub fn asking(&self, approver: Arc<dyn Approver>) -> Host {
         Host(self.0.clone(), Some(approver))
+    }
+
+    /// What runs the modules, with its version.
+    pub fn engine_version() -> String {
+        engine::version()
     }
 
     /// What the host goes by.

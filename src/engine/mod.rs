@@ -19,6 +19,7 @@ mod schema_check;
 mod snapshot;
 mod thread;
 mod undertaker;
+mod version;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Loners, Shared};
 use pending::PendingActions;
 use requests::Doom;
+pub use version::version;
 
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped};

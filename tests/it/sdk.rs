@@ -4,11 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft::{
-    Call, Config, Env, Error, ErrorKind, Event, Flags, Host, Outcome, RunningCall, Stopped,
+    ApprovalMode, ApprovalRequest, Approver, Call, Config, Decision, Env, Error, ErrorKind, Event,
+    Flags, Host, Outcome, RunningCall, Stopped, Tier,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -446,4 +447,66 @@ fn one_tool(name: &str) -> String {
         "export default () => ({{ name: '{name}', description: 'one', parameters: {{ type: 'object' }}, \
          execute: async () => ({{ content: [{{ type: 'text', text: '{name}' }}] }}) }});"
     )
+}
+
+/// A user who gives the same answer every time, and remembers what they were asked.
+struct User {
+    answer: Decision,
+    asked: Mutex<Vec<ApprovalRequest>>,
+}
+
+#[async_trait::async_trait]
+impl Approver for User {
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        self.asked.lock().expect("nobody panicked").push(request);
+        self.answer
+    }
+}
+
+#[tokio::test]
+async fn an_embedding_host_asks_its_own_user() {
+    // omp 10; the arguments are checked before anybody is asked.
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    let mut config = config(&sandbox.path(), &["tools.ts"]);
+    config.approval.mode = ApprovalMode::AlwaysAsk;
+    let host = Host::new(config);
+    let user = |answer| {
+        Arc::new(User {
+            answer,
+            asked: Mutex::default(),
+        })
+    };
+    let echo = |host: &Host, arguments| host.call(call("echo", arguments), None).outcome();
+
+    let yes = user(Decision::Approved);
+    let asking = host.asking(yes.clone());
+    let outcome = echo(&asking, json!({"text": "hi"})).await.expect("it runs");
+    assert_eq!(outcome.text(), "hi");
+    let refused = echo(&asking, json!({"text": 1})).await;
+    assert_eq!(
+        refused.expect_err("bad arguments").kind(),
+        ErrorKind::BadArguments
+    );
+    let asked = yes.asked.lock().expect("nobody panicked");
+    let [request] = asked.as_slice() else {
+        panic!("asked once, not {asked:?}");
+    };
+    assert_eq!((request.tool.as_str(), request.tier), ("echo", Tier::Exec));
+    assert_eq!(request.arguments.get(), r#"{"text":"hi"}"#);
+
+    let asking = host.asking(user(Decision::Denied));
+    let denied = echo(&asking, json!({"text": "hi"})).await;
+    let denied = denied.expect_err("the user said no");
+    assert_eq!(denied.kind(), ErrorKind::Denied);
+    assert_eq!(denied.message(), "Tool call denied by user: echo");
+
+    let nobody = echo(&host, json!({"text": "hi"})).await;
+    let nobody = nobody.expect_err("there is nobody");
+    assert!(
+        nobody
+            .message()
+            .starts_with(r#"Tool "echo" requires approval but no interactive UI available."#),
+        "{nobody}"
+    );
 }

@@ -12,6 +12,7 @@ use super::exit::{FAILURE, Failure, SUCCESS};
 use super::session::Session;
 use crate::config::Config;
 use crate::discover::{LookedAt, Verdict};
+use crate::host::Host;
 use crate::registry::Catalog;
 use crate::render::ink::Ink;
 use crate::render::{problem, text, units};
@@ -41,6 +42,7 @@ struct Report<'a> {
     problems: Vec<ProblemView<'a>>,
     files: Vec<FileView<'a>>,
     version: &'static str,
+    engine: String,
     platform: String,
     cwd: Cow<'a, str>,
     config_file: String,
@@ -80,6 +82,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         problems: catalog.problems.iter().map(ProblemView::from).collect(),
         files: catalog.looked_at.iter().map(file_view).collect(),
         version: env!("CARGO_PKG_VERSION"),
+        engine: Host::engine_version(),
         platform: platform(),
         cwd: wire::path(&config.cwd),
         config_file: wire::path(&config_file(config)).into_owned(),
@@ -114,6 +117,7 @@ fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
     page.push_str(&files(&catalog.looked_at, &config.home, ink));
     let places = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("engine", Host::engine_version()),
         ("platform", platform()),
         ("cwd", text::path(&config.cwd, &config.home)),
         ("config", text::path(&config_file(config), &config.home)),
