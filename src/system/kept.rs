@@ -1,0 +1,45 @@
+//! What is kept of an output of any length: its beginning and its end.
+//!
+//! A build that fails says what it did first and why it failed last; what is between is counted.
+
+use std::collections::VecDeque;
+
+use super::text::{self, LONGEST};
+
+const HALF: usize = LONGEST / 2;
+
+#[derive(Default)]
+pub struct Kept {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    left_out: usize,
+}
+
+impl Kept {
+    pub fn push(&mut self, bytes: &[u8]) {
+        let (head, rest) = bytes.split_at(bytes.len().min(HALF - self.head.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend(rest);
+        let too_many = self.tail.len().saturating_sub(HALF);
+        self.tail.drain(..too_many);
+        self.left_out += too_many;
+    }
+
+    pub fn into_text(self) -> String {
+        let (mut head, tail) = (self.head, Vec::from(self.tail));
+        if self.left_out == 0 {
+            head.extend(tail);
+            return text::lossy(head);
+        }
+        let end = text::boundary(&head, head.len() - 1);
+        let start = (0..3).find(|at| tail[*at] & 0xC0 != 0x80).unwrap_or(0);
+        let left_out = self.left_out + (head.len() - end) + start;
+        head.truncate(end);
+        let tail = tail[start..].to_vec();
+        format!(
+            "{}\n[{left_out} bytes are left out here]\n{}",
+            text::lossy(head),
+            text::lossy(tail)
+        )
+    }
+}
