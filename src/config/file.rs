@@ -22,6 +22,7 @@ use crate::tool::{ApprovalMode, Rule};
 struct File {
     tools: Option<Vec<String>>,
     trust_project: Option<bool>,
+    system_tools: Option<bool>,
     rename: Option<BTreeMap<String, String>>,
     disabled_extensions: Option<Vec<String>>,
     disabled_providers: Option<Vec<String>>,
@@ -112,6 +113,11 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
             file.trust_project.is_some(),
             "--trust-project",
         ),
+        (
+            "system_tools",
+            file.system_tools.is_some(),
+            "--system-tools",
+        ),
         ("approval", file.approval.is_some(), "--approval-mode"),
     ];
     for (key, is_there, flag) in for_the_user {
@@ -141,6 +147,7 @@ fn written(file: File, base: &Path, home: &Path) -> Written {
             .map(|tool| anchored(tool, base, home))
             .collect(),
         trust_project: file.trust_project,
+        system_tools: file.system_tools,
         rename: file.rename.unwrap_or_default(),
         disabled_extensions: file.disabled_extensions.unwrap_or_default(),
         disabled_providers: file.disabled_providers.unwrap_or_default(),

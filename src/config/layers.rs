@@ -20,6 +20,7 @@ pub(super) struct Written {
     pub config: Option<PathBuf>,
     pub tools: Vec<String>,
     pub trust_project: Option<bool>,
+    pub system_tools: Option<bool>,
     pub built_in_tool_names: Option<Vec<String>>,
     pub rename: BTreeMap<String, String>,
     pub disabled_extensions: Vec<String>,
@@ -58,6 +59,7 @@ impl Written {
     pub(super) fn from_flags(flags: Flags) -> Written {
         Written {
             tools: flags.tools,
+            system_tools: flags.system_tools.then_some(true),
             built_in_tool_names: flags.built_in_tool_names,
             approval_mode: flags.approval_mode,
             limits: WrittenLimits {
@@ -91,6 +93,7 @@ impl Written {
             config: text("CONFIG").map(PathBuf::from),
             tools: list("TOOLS", ':'),
             trust_project: parsed("TRUST_PROJECT", text("TRUST_PROJECT"), yes_or_no)?,
+            system_tools: parsed("SYSTEM_TOOLS", text("SYSTEM_TOOLS"), yes_or_no)?,
             disabled_extensions: list("DISABLED_EXTENSIONS", ','),
             disabled_providers: list("DISABLED_PROVIDERS", ','),
             state_dir: absolute("STATE_DIR"),
@@ -119,6 +122,7 @@ impl Written {
             .built_in_tool_names
             .take()
             .or(lower.built_in_tool_names);
+        self.system_tools = self.system_tools.or(lower.system_tools);
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
 
         self.approval_mode = self.approval_mode.or(lower.approval_mode);

@@ -73,6 +73,8 @@ pub struct Flags {
     pub tools: Vec<String>,
     /// Run the tools of the project without asking.
     pub trust_project: bool,
+    /// Offer the system tools too: `bash`, `file_write` and their kind.
+    pub system_tools: bool,
     /// A configuration file instead of the user's.
     pub config: Option<PathBuf>,
     /// The longest that a call may take.
@@ -112,6 +114,8 @@ pub struct Config {
     pub built_in_tool_names: Vec<String>,
     /// Run the tools of the project without asking.
     pub trust_project: bool,
+    /// Offer the system tools too. Off unless asked for: they write files and run commands.
+    pub system_tools: bool,
     /// A tool's path or source → the name it gets.
     pub rename: BTreeMap<String, String>,
     /// `tool:<key>` of files that are not to be loaded.
@@ -234,6 +238,7 @@ impl Config {
             project_file,
             built_in_tool_names: written.built_in_tool_names.unwrap_or_default(),
             trust_project,
+            system_tools: written.system_tools.unwrap_or(false),
             rename: written.rename,
             disabled_extensions: written.disabled_extensions,
             disabled_providers: written.disabled_providers,

@@ -163,7 +163,7 @@ fn environment() -> Vec<CString> {
 
 /// Reads until there is nothing more for now. False when there never will be.
 fn read_what_is_there(output: &mut impl Read, kept: &mut Kept) -> io::Result<bool> {
-    let mut buffer = [0; 64 << 10];
+    let mut buffer = [0; 16 << 10];
     match output.read(&mut buffer) {
         Ok(0) => Ok(false),
         Ok(length) => {

@@ -153,7 +153,7 @@ impl Sink for Matches<'_> {
             String::from_utf8_lossy(&line[..end])
         );
         if end < line.len() {
-            shown += &format!(" [{} more bytes]", line.len() - end);
+            shown.push_str(&format!(" [{} more bytes]", line.len() - end));
         }
         self.found.push(&shown);
         Ok(true)

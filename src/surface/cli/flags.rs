@@ -27,6 +27,10 @@ pub(super) struct Globals {
     #[arg(long, help_heading = HEADING)]
     trust_project: bool,
 
+    /// Offer the system tools too: bash, file_read, file_write, file_edit, glob, grep
+    #[arg(long, help_heading = HEADING)]
+    system_tools: bool,
+
     /// Read this configuration file instead of the user's
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     config: Option<PathBuf>,
@@ -47,6 +51,7 @@ impl Globals {
             cwd: later.cwd.or(self.cwd),
             tools: [self.tools, later.tools].concat(),
             trust_project: self.trust_project || later.trust_project,
+            system_tools: self.system_tools || later.system_tools,
             config: later.config.or(self.config),
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
@@ -64,6 +69,7 @@ impl Globals {
             cwd: self.cwd.clone(),
             tools: self.tools.clone(),
             trust_project: self.trust_project,
+            system_tools: self.system_tools,
             config: self.config.clone(),
             ..Flags::default()
         }
