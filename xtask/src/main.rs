@@ -13,8 +13,10 @@ mod check;
 mod command;
 mod demo;
 mod error;
+mod install;
 mod machine;
 mod prerequisites;
+mod system_tools;
 mod test;
 mod v8;
 mod workspace;
@@ -40,6 +42,8 @@ enum Chore {
     Check(check::Check),
     V8(v8::V8),
     Bench(bench::Bench),
+    Install(install::Install),
+    SystemTools(system_tools::SystemTools),
 }
 
 fn main() -> ExitCode {
@@ -59,5 +63,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Check(check) => check.run(),
         Chore::V8(v8) => v8.run(),
         Chore::Bench(bench) => bench.run(),
+        Chore::Install(install) => install.run(),
+        Chore::SystemTools(tools) => tools.run(),
     }
 }

@@ -13,6 +13,7 @@ mod call_pairs;
 mod completions;
 mod doctor;
 mod list;
+mod manual;
 mod rpc;
 mod schema;
 mod show;
@@ -68,6 +69,8 @@ enum Command {
     Trust(With<trust::Args>),
     Rpc(With<rpc::Args>),
     Completions(completions::Args),
+    #[command(hide = true)]
+    Manual(manual::Args),
 }
 
 // A command's own arguments, and the global ones after its name. clap's own global
@@ -136,6 +139,7 @@ impl Command {
             Command::Trust(c) => c.args.run(globals, out).await,
             Command::Rpc(_) => rpc::run(globals, out).await,
             Command::Completions(args) => args.run(out),
+            Command::Manual(args) => args.run(out),
         }
     }
 
@@ -149,7 +153,7 @@ impl Command {
             Command::Doctor(c) => Some(&c.globals),
             Command::Trust(c) => Some(&c.globals),
             Command::Rpc(c) => Some(&c.globals),
-            Command::Completions(_) => None,
+            Command::Completions(_) | Command::Manual(_) => None,
         }
     }
 
@@ -161,7 +165,10 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
-            Command::Schema(_) | Command::Rpc(_) | Command::Completions(_) => Answer::Text,
+            Command::Schema(_)
+            | Command::Rpc(_)
+            | Command::Completions(_)
+            | Command::Manual(_) => Answer::Text,
         }
     }
 }

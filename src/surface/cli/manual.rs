@@ -1,0 +1,38 @@
+//! `haft manual DIR`: the manual pages, for whoever packages haft.
+//!
+//! Hidden: a person asks for `--help`. The pages are made from the same definitions, so they cannot
+//! say anything else.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+
+use super::Cli;
+use super::exit::{Failure, SUCCESS};
+use crate::config::paths;
+use crate::error::{Error, ErrorKind};
+use crate::surface::stdout::Out;
+
+/// Write the manual pages into a directory: haft.1, and one for each command
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft manual ~/.local/share/man/man1")]
+pub(super) struct Args {
+    /// The directory, which must exist
+    directory: PathBuf,
+}
+
+impl Args {
+    pub(super) fn run(&self, out: &mut Out) -> Result<u8, Failure> {
+        clap_mangen::generate_to(Cli::command(), &self.directory).map_err(|error| {
+            let directory = self.directory.display();
+            let text = format!("{directory}: no manual pages: {}", paths::plain(&error));
+            Error::new(ErrorKind::Usage, text)
+                .with_hint("name a directory that exists and can be written")
+        })?;
+        writeln!(out, "{}", self.directory.display())?;
+        Ok(SUCCESS)
+    }
+}

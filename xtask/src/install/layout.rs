@@ -1,0 +1,56 @@
+//! What goes where below a prefix, as the file hierarchy of Unix systems has it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+pub struct Layout {
+    bin: PathBuf,
+    libexec: PathBuf,
+    share: PathBuf,
+}
+
+const BASH: &str = "bash-completion/completions";
+const ZSH: &str = "zsh/site-functions";
+const FISH: &str = "fish/vendor_completions.d";
+const MANUAL: &str = "man/man1";
+
+impl Layout {
+    pub fn below(prefix: &Path) -> Self {
+        Layout {
+            bin: prefix.join("bin"),
+            // Where `bin/haft` looks for its system tools.
+            libexec: prefix.join("libexec/haft"),
+            share: prefix.join("share"),
+        }
+    }
+
+    /// Every folder that something goes into.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let shared = [BASH, ZSH, FISH, MANUAL].map(|folder| self.share.join(folder));
+        [self.bin.clone(), self.libexec.clone()]
+            .into_iter()
+            .chain(shared)
+            .collect()
+    }
+
+    pub fn program(&self) -> PathBuf {
+        self.bin.join("haft")
+    }
+
+    pub fn system_tool(&self, name: &str) -> PathBuf {
+        self.libexec.join(name)
+    }
+
+    /// For each shell the file that it looks for.
+    pub fn completions(&self) -> [(&'static str, PathBuf); 3] {
+        [
+            ("bash", self.share.join(BASH).join("haft")),
+            ("zsh", self.share.join(ZSH).join("_haft")),
+            ("fish", self.share.join(FISH).join("haft.fish")),
+        ]
+    }
+
+    pub fn manual_page(&self, name: &OsStr) -> PathBuf {
+        self.share.join(MANUAL).join(name)
+    }
+}

@@ -1,0 +1,81 @@
+//! Puts one file where it belongs, whole: whoever opens it meanwhile gets the old one or the new one.
+//!
+//! The new file is made beside the old one and then takes its name, so that a program that runs is
+//! never "busy" either.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{During, Error, Result};
+
+/// The permissions of programs.
+pub const PROGRAM: u32 = 0o755;
+
+/// The permissions of everything else.
+pub const DATA: u32 = 0o644;
+
+/// Makes the folders, and finds out whether files can be made in them.
+pub fn folders(prefix: &Path, folders: &[PathBuf]) -> Result<()> {
+    for folder in folders {
+        fs::create_dir_all(folder)
+            .and_then(|()| tempfile::tempfile_in(folder).map(drop))
+            .map_err(|error| refused(prefix, folder, error))?;
+    }
+    Ok(())
+}
+
+fn refused(prefix: &Path, folder: &Path, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "choose a prefix of your own such as ~/.local, or build first and install as root: \
+             `cargo build --release && sudo cargo xtask install --prefix … --from target/release`"
+        }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            "a file is in the way: move it, or choose another prefix"
+        }
+        _ => "choose another prefix",
+    };
+    Error::Missing {
+        what: format!(
+            "nothing can be installed below `{}`: `{}`: {error}",
+            prefix.display(),
+            folder.display()
+        ),
+        hint: hint.into(),
+    }
+}
+
+pub fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
+    put(to, |new| {
+        fs::copy(from, new)?;
+        fs::set_permissions(new, Permissions::from_mode(mode))
+    })
+}
+
+pub fn text(text: &str, to: &Path) -> Result<()> {
+    put(to, |new| {
+        fs::write(new, text)?;
+        fs::set_permissions(new, Permissions::from_mode(DATA))
+    })
+}
+
+/// The same file under a second name; a copy where the file system has no such thing.
+pub fn same(first: &Path, to: &Path) -> Result<()> {
+    put(to, |new| {
+        fs::hard_link(first, new).or_else(|_| fs::copy(first, new).map(drop))
+    })
+}
+
+fn put(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+    let folder = to.parent().expect("a file is in a folder");
+    let doing = || format!("install `{}`", to.display());
+    // A folder of our own in there: the file in it has no other's name, and goes with it on failure.
+    let beside = tempfile::Builder::new()
+        .prefix(".haft-install-")
+        .tempdir_in(folder)
+        .during(doing)?;
+    let new = beside.path().join("new");
+    make(&new).and_then(|()| fs::rename(&new, to)).during(doing)
+}

@@ -1,0 +1,66 @@
+//! `cargo xtask system-tools`: the system tools where a development build of haft looks for them.
+//!
+//! They are links by name to the one program beside haft, so the next `cargo build` renews all of
+//! them. Only the program itself knows which tools it is.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use crate::error::{During, Result};
+use crate::{command, prerequisites, workspace};
+
+/// The program that all system tools are.
+pub const PROGRAM: &str = "haft-system-tools";
+
+/// Build haft and put its system tools beside it, into target/debug/libexec/haft.
+#[derive(Args)]
+pub struct SystemTools {
+    /// Do so for the release build
+    #[arg(long)]
+    release: bool,
+}
+
+impl SystemTools {
+    pub fn run(self) -> Result<()> {
+        prerequisites::for_a_build()?;
+        let root = workspace::root();
+        let mut cargo = command::cargo(&root);
+        cargo.args(["build", "--package", "haft", "--bins"]);
+        if self.release {
+            cargo.arg("--release");
+        }
+        command::run(&mut cargo)?;
+        let profile = if self.release { "release" } else { "debug" };
+        for link in lay_out(&workspace::target_dir(&root)?.join(profile))? {
+            println!("{}", link.display());
+        }
+        Ok(())
+    }
+}
+
+/// The file names of the tools that this program is.
+pub fn names(program: &Path) -> Result<Vec<String>> {
+    let names = command::output(Command::new(program).arg("--names"))?;
+    Ok(names.lines().map(str::to_owned).collect())
+}
+
+fn lay_out(built: &Path) -> Result<Vec<PathBuf>> {
+    let folder = built.join("libexec/haft");
+    fs::create_dir_all(&folder).during(|| format!("make `{}`", folder.display()))?;
+    let mut links = Vec::new();
+    for name in names(&built.join(PROGRAM))? {
+        let link = folder.join(name);
+        let target = Path::new("../..").join(PROGRAM);
+        match symlink(&target, &link) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made.during(|| format!("make the link `{}`", link.display()))?,
+        }
+        links.push(link);
+    }
+    Ok(links)
+}
