@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::kept::Kept;
 use super::params::{Params, Wrong};
-use super::stop::Stop;
+use super::stop::{Stop, plain};
 use super::tool::{Tool, answer_of};
 
 /// How long the end of an output is waited for when the command has ended: what runs in `>(…)` may
@@ -63,7 +63,10 @@ fn run(params: &Params) -> Result<Value, Stop> {
     })?;
     let (output, exit_code) = match finish(&command) {
         Ok(Ended { output, status }) => (output, exit_code(status)),
-        Err(error) => (format!("bash could not be run: {error}"), NOT_STARTED),
+        Err(error) => (
+            format!("bash could not be run: {}", plain(&error)),
+            NOT_STARTED,
+        ),
     };
     let output = output.strip_suffix('\n').unwrap_or(&output);
     Ok(json!({"output": output, "exit_code": exit_code}))

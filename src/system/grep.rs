@@ -89,8 +89,11 @@ fn run(params: &Params) -> Result<Value, Stop> {
 }
 
 fn matcher(pattern: &str) -> Result<RegexMatcher, Failure> {
-    // With it `$` matches before CRLF too.
-    let built = RegexMatcherBuilder::new().crlf(true).build(pattern);
+    let built = RegexMatcherBuilder::new()
+        // Many lines are searched at once, and each is to have its `^` and `$`, before CRLF too.
+        .multi_line(true)
+        .crlf(true)
+        .build(pattern);
     built.map_err(|error| {
         let message = format!("Invalid pattern: {error}");
         Failure::new("INVALID_PATTERN", message)

@@ -33,7 +33,7 @@ pub fn replace(path: &str, content: &[u8]) -> Result<(), Failure> {
         }
         Ok(found) => Some(found),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(Failure::opening(path, &error)),
+        Err(error) => return Err(failed(path, &error)),
     };
     let written = match &old {
         None => swap(&target, None, content),
@@ -47,19 +47,20 @@ pub fn replace(path: &str, content: &[u8]) -> Result<(), Failure> {
             })
         }
     };
-    written.map_err(|error| failed(path, &target, &error))
+    written.map_err(|error| failed(path, &error))
 }
 
-fn failed(path: &str, target: &Path, error: &io::Error) -> Failure {
+fn failed(path: &str, error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             Failure::new("NO_SPACE", format!("No space left on device: {path}"))
         }
-        ErrorKind::NotFound if target.parent().is_some_and(|folder| !folder.is_dir()) => {
+        // A file that is not there is made; its folder is not.
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
             let message = format!("Cannot open file: {path} (its directory does not exist)");
             Failure::new("OPEN_FAILED", message)
         }
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem | ErrorKind::NotADirectory => {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             Failure::opening(path, error)
         }
         _ => Failure::new(

@@ -25,6 +25,8 @@ mod sessions;
 mod sdk;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
+// The system tools where a session is not enough: signals, memory, other users.
+mod system_tools;
 // The program at a terminal, and every exit code.
 mod terminal;
 // Rules about the sources themselves: who may use whom, what lies in the root.
