@@ -1543,6 +1543,35 @@ fn configured(text: &str) -> World {
     world
 }
 
+/// ikigai 50: they write files and run commands, so they are the user's decision and nobody else's.
+#[test]
+fn system_tools_are_off_unless_the_user_wants_them() {
+    assert!(!World::new().config().system_tools);
+    assert!(configured("system_tools: true\n").config().system_tools);
+
+    let mut world = configured("system_tools: true\n");
+    world.env.haft.insert("SYSTEM_TOOLS".into(), "no".into());
+    assert!(!world.config().system_tools);
+    world.flags.system_tools = true;
+    assert!(world.config().system_tools);
+
+    let mut world = World::new();
+    world.write("p/.haft/config.yaml", "system_tools: true\n");
+    assert!(!world.config().system_tools);
+    world.flags.trust_project = true;
+    let refusal = world.refusal();
+    assert!(
+        refusal
+            .message()
+            .contains("`system_tools` cannot stand in a project's file")
+    );
+    assert!(
+        refusal
+            .hint()
+            .is_some_and(|hint| hint.contains("--system-tools"))
+    );
+}
+
 #[test]
 fn defaults_are_complete() {
     let config = World::new().config();
@@ -1751,6 +1780,7 @@ fn wrong_variables_are_named() {
         ("GRACE", "soon"),
         ("HEAP_MB", "lots"),
         ("TRUST_PROJECT", "maybe"),
+        ("SYSTEM_TOOLS", "some"),
     ] {
         let mut world = World::new();
         world.env.haft.insert(name.into(), value.into());
