@@ -110,7 +110,9 @@ fn finish(command: &CString) -> io::Result<Ended> {
         }
         if has_output && watched == 3 {
             is_open = read_what_is_there(&mut output, &mut kept)?;
-        } else if has_ended {
+        }
+        // Not only when the pipe is empty: something in the background may fill it for ever.
+        if has_ended {
             break;
         }
     }
