@@ -165,10 +165,9 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
-            Command::Schema(_)
-            | Command::Rpc(_)
-            | Command::Completions(_)
-            | Command::Manual(_) => Answer::Text,
+            Command::Schema(_) | Command::Rpc(_) | Command::Completions(_) | Command::Manual(_) => {
+                Answer::Text
+            }
         }
     }
 }
