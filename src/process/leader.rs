@@ -15,12 +15,18 @@ use crate::process::strays::Strays;
 
 pub(super) struct Leader {
     pid: Pid,
+    /// Once its tree is to go with it, even if it ends first: who was outside of its group then.
+    doomed: Option<Strays>,
     reaped: bool,
 }
 
 impl Leader {
     pub(super) fn new(pid: Pid) -> Self {
-        Self { pid, reaped: false }
+        Self {
+            pid,
+            doomed: None,
+            reaped: false,
+        }
     }
 
     pub(super) fn pid(&self) -> Pid {
@@ -33,12 +39,32 @@ impl Leader {
     }
 
     /// Sends a signal to everything that is still in its group.
-    pub(super) fn signal(&self, signal: Signal) {
+    fn signal(&self, signal: Signal) {
         // If something else in this program reaped it, the number is no longer ours.
         if !self.reaped && self.peek() != Err(Errno::CHILD) {
             // The only failures left are "nobody there" and "changed its user": both final.
             let _ = kill_process_group(self.pid, signal);
         }
+    }
+
+    /// Asks its tree to end. From here on nothing of it may be left, whoever drops this and when.
+    pub(super) fn ask_tree(&mut self) {
+        let strays = Strays::of(self.pid);
+        // A stopped process (SIGSTOP, SIGTTIN) hears of TERM only when it goes on.
+        for signal in [Signal::TERM, Signal::CONT] {
+            strays.signal(signal);
+            self.signal(signal);
+        }
+        self.doomed = Some(strays);
+    }
+
+    /// Kills everything that came of it and can be found, whether it has ended or not.
+    pub(super) fn kill_tree(&mut self) {
+        self.signal(Signal::STOP);
+        let mut strays = self.doomed.take().unwrap_or_default();
+        strays.freeze(|| Strays::of(self.pid));
+        strays.signal(Signal::KILL);
+        self.signal(Signal::KILL);
     }
 
     /// How it ended; `None` while it runs, and if something else reaped it.
@@ -59,9 +85,8 @@ impl Drop for Leader {
         if self.reaped {
             return;
         }
-        if !self.has_ended() {
-            Strays::below(self.pid).signal(Signal::KILL);
-            self.signal(Signal::KILL);
+        if self.doomed.is_some() || !self.has_ended() {
+            self.kill_tree();
         }
         if self.reap().is_none() && !self.reaped {
             let pid = self.pid;

@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -126,9 +126,15 @@ impl Running {
         // Not all may come to their end in time: a grandchild can hold them. That is the point.
         let _ = timeout(DRAIN, self.until_quiet()).await;
         if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
-            self.leader.signal(Signal::KILL);
+            self.leader.kill_tree();
         }
         self.conclude(cause).await
+    }
+
+    /// The pipes that someone still holds, by the numbers that the system shows for them.
+    pub(super) fn open_pipes(&self) -> Vec<u64> {
+        let inodes = [&self.stdout, &self.stderr].map(Output::inode);
+        inodes.into_iter().flatten().collect()
     }
 
     /// Serves the child until it has ended; its outputs may still be open.

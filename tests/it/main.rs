@@ -13,6 +13,8 @@ mod sandbox;
 mod pty;
 // Child processes: real ones, each promise of the room by itself.
 mod process;
+// What a stop ends beyond the program's own group, and what it must not end.
+mod process_trees;
 // What importing a module can read, found without running it.
 mod graph;
 // The host through the SDK: what needs a clock, or ten thousand calls.
