@@ -11,12 +11,15 @@ use rustix::process::{
 };
 
 use crate::process::finished::Exit;
+use crate::process::holders;
 use crate::process::strays::Strays;
 
 pub(super) struct Leader {
     pid: Pid,
-    /// Once its tree is to go with it, even if it ends first: who was outside of its group then.
+    /// If its tree is to go with it, even if it ends first: who is known to be outside of its group.
     doomed: Option<Strays>,
+    /// The numbers of the pipes that its tree writes to.
+    pipes: Vec<u64>,
     reaped: bool,
 }
 
@@ -25,12 +28,23 @@ impl Leader {
         Self {
             pid,
             doomed: None,
+            pipes: Vec::new(),
             reaped: false,
         }
     }
 
     pub(super) fn pid(&self) -> Pid {
         self.pid
+    }
+
+    /// The numbers of the pipes that its tree writes to.
+    pub(super) fn writes_to(&mut self, pipes: Vec<u64>) {
+        self.pipes = pipes;
+    }
+
+    /// From here on nothing of its tree may be left, whoever drops this and when.
+    pub(super) fn doom(&mut self) {
+        self.doomed.get_or_insert_default();
     }
 
     /// Whether it has ended; it is not reaped by this.
@@ -47,7 +61,7 @@ impl Leader {
         }
     }
 
-    /// Asks its tree to end. From here on nothing of it may be left, whoever drops this and when.
+    /// Asks its tree to end, and dooms it.
     pub(super) fn ask_tree(&mut self) {
         let strays = Strays::of(self.pid);
         // A stopped process (SIGSTOP, SIGTTIN) hears of TERM only when it goes on.
@@ -65,6 +79,12 @@ impl Leader {
         strays.freeze(|| Strays::of(self.pid));
         strays.signal(Signal::KILL);
         self.signal(Signal::KILL);
+    }
+
+    /// Kills who holds its outputs, after [`Self::kill_tree`]. That asks every process of the
+    /// machine, so it is for when someone does.
+    pub(super) fn kill_holders(&self) {
+        holders::kill(self.pid, &self.pipes);
     }
 
     /// How it ended; `None` while it runs, and if something else reaped it.
@@ -87,6 +107,7 @@ impl Drop for Leader {
         }
         if self.doomed.is_some() || !self.has_ended() {
             self.kill_tree();
+            self.kill_holders();
         }
         if self.reap().is_none() && !self.reaped {
             let pid = self.pid;

@@ -74,11 +74,21 @@ impl Running {
         };
 
         let (ends, ours) = streams(spawn.stdin).map_err(system)?;
-        let leader = launch(order, ends).await?;
+        let mut leader = launch(order, ends).await?;
+        if spawn.leftovers == Leftovers::Kill {
+            leader.doom();
+        }
         // The rest is done while the child gets going. A failure drops the leader: that ends it.
         let ended = watch(leader.pid()).map_err(system)?;
         let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;
         let stderr = Output::new(Stream::Stderr, spawn.stderr, ours.stderr).map_err(system)?;
+        leader.writes_to(
+            [&stdout, &stderr]
+                .map(Output::inode)
+                .into_iter()
+                .flatten()
+                .collect(),
+        );
         let feed = ours.stdin.map(|(pipe, bytes)| Feed::new(pipe, bytes));
         let feed = feed.transpose().map_err(system)?;
         Ok(Self {
@@ -126,15 +136,9 @@ impl Running {
         // Not all may come to their end in time: a grandchild can hold them. That is the point.
         let _ = timeout(DRAIN, self.until_quiet()).await;
         if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
-            self.leader.kill_tree();
+            stop::kill(&mut self).await;
         }
         self.conclude(cause).await
-    }
-
-    /// The pipes that someone still holds, by the numbers that the system shows for them.
-    pub(super) fn open_pipes(&self) -> Vec<u64> {
-        let inodes = [&self.stdout, &self.stderr].map(Output::inode);
-        inodes.into_iter().flatten().collect()
     }
 
     /// Serves the child until it has ended; its outputs may still be open.

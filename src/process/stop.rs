@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::process::holders;
 use crate::process::running::Running;
 
 /// How long KILL may take. Only a process that hangs in the kernel needs longer.
@@ -24,6 +23,11 @@ pub(super) async fn stop(running: &mut Running, grace: Duration) {
         // Running out of the grace is what the next step is for.
         let _ = timeout(grace, running.until_quiet()).await;
     }
+    kill(running).await;
+}
+
+/// Kills what is left of the tree.
+pub(super) async fn kill(running: &mut Running) {
     running.leader.kill_tree();
     if timeout(KILL_TAKES, running.until_exit()).await.is_err() {
         tracing::warn!(
@@ -32,6 +36,6 @@ pub(super) async fn stop(running: &mut Running, grace: Duration) {
         );
     }
     if timeout(PIPES_TAKE, running.until_quiet()).await.is_err() {
-        holders::kill(running.leader.pid(), &running.open_pipes());
+        running.leader.kill_holders();
     }
 }
