@@ -10,6 +10,7 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
 
+use crate::process::Leftovers;
 use crate::process::finished::Exit;
 use crate::process::holders;
 use crate::process::strays::Strays;
@@ -18,33 +19,23 @@ pub(super) struct Leader {
     pid: Pid,
     /// If its tree is to go with it, even if it ends first: who is known to be outside of its group.
     doomed: Option<Strays>,
-    /// The numbers of the pipes that its tree writes to.
     pipes: Vec<u64>,
     reaped: bool,
 }
 
 impl Leader {
-    pub(super) fn new(pid: Pid) -> Self {
+    /// `pipes` are the numbers of the pipes that its tree writes to.
+    pub(super) fn new(pid: Pid, leftovers: Leftovers, pipes: Vec<u64>) -> Self {
         Self {
             pid,
-            doomed: None,
-            pipes: Vec::new(),
+            doomed: (leftovers == Leftovers::Kill).then(Strays::default),
+            pipes,
             reaped: false,
         }
     }
 
     pub(super) fn pid(&self) -> Pid {
         self.pid
-    }
-
-    /// The numbers of the pipes that its tree writes to.
-    pub(super) fn writes_to(&mut self, pipes: Vec<u64>) {
-        self.pipes = pipes;
-    }
-
-    /// From here on nothing of its tree may be left, whoever drops this and when.
-    pub(super) fn doom(&mut self) {
-        self.doomed.get_or_insert_default();
     }
 
     /// Whether it has ended; it is not reaped by this.
@@ -61,9 +52,9 @@ impl Leader {
         }
     }
 
-    /// Asks its tree to end, and dooms it.
+    /// Asks its tree to end. From here on nothing of it may be left, whoever drops this and when.
     pub(super) fn ask_tree(&mut self) {
-        let strays = Strays::of(self.pid);
+        let strays = Strays::of(self.pid, &Strays::default());
         // A stopped process (SIGSTOP, SIGTTIN) hears of TERM only when it goes on.
         for signal in [Signal::TERM, Signal::CONT] {
             strays.signal(signal);
@@ -76,9 +67,10 @@ impl Leader {
     pub(super) fn kill_tree(&mut self) {
         self.signal(Signal::STOP);
         let mut strays = self.doomed.take().unwrap_or_default();
-        strays.freeze(|| Strays::of(self.pid));
+        strays.freeze(|known| Strays::of(self.pid, known));
         strays.signal(Signal::KILL);
         self.signal(Signal::KILL);
+        self.doomed = Some(strays);
     }
 
     /// Kills who holds its outputs, after [`Self::kill_tree`]. That asks every process of the

@@ -38,11 +38,6 @@ impl Output {
         self.pipe.is_some()
     }
 
-    /// The pipe's number, which both of its ends have; `None` once it is closed.
-    pub(super) fn inode(&self) -> Option<u64> {
-        Some(rustix::fs::fstat(self.pipe.as_ref()?).ok()?.st_ino)
-    }
-
     /// Waits until there is something to take, and then for a place in the sink. A sink that
     /// nobody reads any more is as good as none.
     pub(super) async fn ready<'sink>(

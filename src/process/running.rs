@@ -74,21 +74,11 @@ impl Running {
         };
 
         let (ends, ours) = streams(spawn.stdin).map_err(system)?;
-        let mut leader = launch(order, ends).await?;
-        if spawn.leftovers == Leftovers::Kill {
-            leader.doom();
-        }
+        let leader = launch(order, ends).await?;
         // The rest is done while the child gets going. A failure drops the leader: that ends it.
         let ended = watch(leader.pid()).map_err(system)?;
         let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;
         let stderr = Output::new(Stream::Stderr, spawn.stderr, ours.stderr).map_err(system)?;
-        leader.writes_to(
-            [&stdout, &stderr]
-                .map(Output::inode)
-                .into_iter()
-                .flatten()
-                .collect(),
-        );
         let feed = ours.stdin.map(|(pipe, bytes)| Feed::new(pipe, bytes));
         let feed = feed.transpose().map_err(system)?;
         Ok(Self {

@@ -20,17 +20,20 @@ const MOST_VISITED: usize = 4096;
 pub(super) struct Strays(Vec<(Pid, OwnedFd)>);
 
 impl Strays {
-    /// Those of the leader's tree now that are not in its group.
-    pub(super) fn of(leader: Pid) -> Self {
-        let mut all = Self::walk(leader, Self::session(leader));
+    /// Those of the leader's tree now that are not in its group; `known` are some of the tree.
+    pub(super) fn of(leader: Pid, known: &Self) -> Self {
+        let mut all = Self::session(leader);
+        all.walk(leader, known);
         all.0
             .retain(|(pid, _)| getpgid(Some(number(*pid))) != Ok(number(leader)));
         all
     }
 
-    /// Everything below `parent` now.
-    pub(super) fn below(parent: Pid) -> Self {
-        Self::walk(parent, Self::default())
+    /// Everything below `parent` and `known` now.
+    pub(super) fn below(parent: Pid, known: &Self) -> Self {
+        let mut all = Self::default();
+        all.walk(parent, known);
+        all
     }
 
     /// Everything in the session of `leader` but itself. Its number names no other session while
@@ -41,35 +44,33 @@ impl Strays {
         Self(others.filter_map(|pid| hold(pid, inside)).collect())
     }
 
-    /// With everything below `root` and below what is known.
-    fn walk(root: Pid, known: Self) -> Self {
-        let mut all = known;
-        let mut waiting: Vec<Pid> = all.0.iter().map(|(pid, _)| *pid).collect();
+    /// Adds everything below `root`, below `known` and below what is here.
+    fn walk(&mut self, root: Pid, known: &Self) {
+        let mut waiting: Vec<Pid> = self.0.iter().chain(&known.0).map(|(pid, _)| *pid).collect();
         waiting.push(root);
         for _ in 0..MOST_VISITED {
             let Some(parent) = waiting.pop() else {
                 break;
             };
             for child in children_of(parent) {
-                if all.has(child) {
+                if self.has(child) {
                     continue;
                 }
                 let is_right = |child| Stat::of(child).is_some_and(|stat| stat.parent == parent);
                 if let Some(held) = hold(child, is_right) {
                     waiting.push(child);
-                    all.0.push(held);
+                    self.0.push(held);
                 }
             }
         }
-        all
     }
 
     /// Stops everything here, and what `look` finds meanwhile, until it finds nobody new. Who is
     /// stopped starts nobody and reports nobody's death.
-    pub(super) fn freeze(&mut self, look: impl Fn() -> Self) {
+    pub(super) fn freeze(&mut self, look: impl Fn(&Self) -> Self) {
         self.signal(Signal::STOP);
         for _ in 0..MOST_VISITED {
-            let mut found = look();
+            let mut found = look(self);
             found.0.retain(|(pid, _)| !self.has(*pid));
             if found.0.is_empty() {
                 break;

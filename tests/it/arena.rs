@@ -11,7 +11,9 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid,
+};
 
 /// The variable that says where a test of this program runs alone.
 const FOLDER: &str = "HAFT_TEST_ARENA";
@@ -32,7 +34,7 @@ pub struct Arena {
 #[derive(Debug)]
 pub struct Holding {
     descriptors: BTreeSet<String>,
-    resident: u64,
+    pub resident: u64,
 }
 
 /// Runs `inside` in a process of its own. `name` is the test's, as the test program lists it.
@@ -60,9 +62,14 @@ pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
     let said = String::from_utf8_lossy(&ended.stdout);
     print!("{said}");
     eprint!("{}", String::from_utf8_lossy(&ended.stderr));
+    let left = marked(&real);
+    for pid in &left {
+        // They shall not outlive us, too.
+        let _ = kill_process(*pid, Signal::KILL);
+    }
     assert!(ended.status.success(), "{}", ended.status);
     assert!(said.contains("1 passed"), "`{name}` is not the test's name");
-    assert_eq!(marked(&real), [], "they outlived the host");
+    assert_eq!(left, [], "they outlived the host");
 }
 
 impl Arena {
@@ -91,7 +98,7 @@ impl Arena {
             let limit = Timespec::try_from(until.saturating_duration_since(Instant::now()));
             let limit = limit.expect("a short time");
             let gone = poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&limit));
-            assert_eq!(gone, Ok(1), "{}", command_of(pid));
+            assert_eq!(gone, Ok(1), "{}", description(pid));
         }
         assert_eq!(marked(&self.folder), []);
         // A zombie of a dropped call is reaped on a thread of its own.
@@ -194,7 +201,14 @@ fn marked(folder: &Path) -> Vec<Pid> {
         .collect()
 }
 
-fn command_of(pid: Pid) -> String {
-    let text = fs::read(format!("/proc/{}/cmdline", pid.as_raw_pid())).unwrap_or_default();
-    String::from_utf8_lossy(&text).replace('\0', " ")
+/// All that tells whose it is.
+fn description(pid: Pid) -> String {
+    let folder = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
+    let read = |name| fs::read(folder.join(name)).unwrap_or_default();
+    let text = |name| String::from_utf8_lossy(&read(name)).replace('\0', " ");
+    let open = fs::read_dir(folder.join("fd")).into_iter().flatten();
+    let open: Vec<_> = open
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .collect();
+    format!("{}\n{}{open:?}", text("cmdline"), text("stat"))
 }

@@ -23,7 +23,7 @@ const FLOOD: u64 = 200_000_000;
 const INPUT: usize = 1 << 20;
 
 /// They end by themselves.
-const ENDING: [&str; 6] = [
+pub const ENDING: [&str; 6] = [
     "signal",
     "closed",
     "deaf-input",
@@ -33,7 +33,7 @@ const ENDING: [&str; 6] = [
 ];
 
 /// They have to be ended.
-const ENDLESS: [&str; 11] = [
+pub const ENDLESS: [&str; 11] = [
     "deaf",
     "deaf-and-ignoring",
     "stopped",
@@ -85,7 +85,8 @@ async fn inside(arena: &Arena) {
     let before = Holding::now();
     torture(&tool, arena, &mut dice, CALLS).await;
     arena.assert_nobody_is_left();
-    Holding::now().assert_back_to(&before, 16);
+    // The allocator may keep what was in flight at once: the inputs above all.
+    Holding::now().assert_back_to(&before, 40);
 }
 
 async fn torture(tool: &Arc<Path>, arena: &Arena, dice: &mut Dice, calls: usize) {
