@@ -33,7 +33,16 @@ pub enum Reading {
     Said,
 }
 
-pub fn all(haft: &Path, bun: &Path, fixture: &Fixture) -> Vec<Case> {
+/// The programs that are measured.
+pub struct Programs<'a> {
+    pub haft: &'a Path,
+    /// `benches/calls.rs`, which calls through the library.
+    pub calls: &'a Path,
+    pub bun: &'a Path,
+}
+
+pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
+    let Programs { haft, calls, bun } = *programs;
     let nothing = job(bun, words(&["-e", "0"]), "");
     let haft = |arguments: &[&str], tools: &[PathBuf], expect: &str| {
         let tools = tools.iter().flat_map(|tool| ["--tool".into(), tool.into()]);
@@ -66,6 +75,20 @@ pub fn all(haft: &Path, bun: &Path, fixture: &Fixture) -> Vec<Case> {
         reading: Reading::Wall,
         cold,
     };
+    let wide = wide_arguments();
+    let echo = r#"{"text":"hello"}"#;
+    let in_a_loop = |title, module: PathBuf, tool: &str, arguments: &str, in_flight: &str| Case {
+        title,
+        haft: job(
+            calls,
+            std::iter::once(module.clone().into())
+                .chain(words(&[tool, arguments, "hello", in_flight])),
+            ".",
+        ),
+        bun: bun(&["loop", arguments], &[module], "."),
+        reading: Reading::Said,
+        cold: false,
+    };
     vec![
         Case {
             title: "start (`--version`, `-e 0`)",
@@ -91,7 +114,33 @@ pub fn all(haft: &Path, bun: &Path, fixture: &Fixture) -> Vec<Case> {
             reading: Reading::Said,
             cold: false,
         },
+        in_a_loop("SDK call", fixture.echo(), "echo", echo, "1"),
+        in_a_loop("SDK call, 64 at once", fixture.echo(), "echo", echo, "64"),
+        in_a_loop(
+            "SDK call, 1024 at once",
+            fixture.echo(),
+            "echo",
+            echo,
+            "1024",
+        ),
+        in_a_loop(
+            "SDK call, 20 parameters",
+            fixture.wide(),
+            "wide",
+            &wide,
+            "1",
+        ),
     ]
+}
+
+/// A value for each parameter of `wide.ts`.
+fn wide_arguments() -> String {
+    let groups = (0..4).map(|n| {
+        format!(
+            r#""text_{n}":"hello","count_{n}":{n},"flag_{n}":true,"kind_{n}":"two","list_{n}":["a","b"]"#
+        )
+    });
+    format!("{{{}}}", groups.collect::<Vec<_>>().join(","))
 }
 
 fn job(program: &Path, arguments: impl IntoIterator<Item = OsString>, expect: &str) -> Job {

@@ -145,7 +145,9 @@ fn median(values: &[f64]) -> f64 {
 }
 
 fn milliseconds(value: f64) -> String {
-    if value < 10.0 {
+    if value < 0.1 {
+        format!("{value:.4}")
+    } else if value < 10.0 {
         format!("{value:.2}")
     } else {
         format!("{value:.1}")
