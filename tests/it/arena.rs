@@ -34,7 +34,7 @@ pub struct Arena {
 #[derive(Debug)]
 pub struct Holding {
     descriptors: BTreeSet<String>,
-    pub resident: u64,
+    resident: u64,
 }
 
 /// Runs `inside` in a process of its own. `name` is the test's, as the test program lists it.
@@ -57,6 +57,9 @@ pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
     let ended = Command::new(env::current_exe().expect("Linux"))
         .args(["--exact", name, "--nocapture"])
         .env(FOLDER, &real)
+        // Large blocks go back to the system at once: what is still there is held by somebody.
+        .env("MALLOC_MMAP_THRESHOLD_", "262144")
+        .env("MALLOC_TRIM_THRESHOLD_", "262144")
         .output()
         .expect("this program starts");
     let said = String::from_utf8_lossy(&ended.stdout);

@@ -19,6 +19,8 @@ mod arena;
 mod process_trees;
 // Hundreds of calls of the worst programs at once, and nothing left of them.
 mod torture;
+// The same from a module, through `pi.exec`.
+mod torture_pi_exec;
 // What importing a module can read, found without running it.
 mod graph;
 // The host through the SDK: what needs a clock, or ten thousand calls.

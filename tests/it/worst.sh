@@ -6,14 +6,14 @@ case $1 in
   closed) exec <&- true ;;
   deaf-input) exec true ;;
   both) cat; head -c 300000 /dev/zero >&2; exit 3 ;;
-  flood) exec head -c 200000000 /dev/zero ;;
+  flood) yes | head -c 200000000 ;;
   background) sleep 600 & exit 0 ;;
   # ----
   deaf) trap '' TERM; exec sleep 600 ;;
   deaf-and-ignoring) trap '' TERM INT HUP; while :; do sleep 600; done ;;
   stopped) kill -STOP $$ ;;
-  endless) exec cat /dev/zero ;;
-  both-endless) cat /dev/zero >&2 & exec cat /dev/zero ;;
+  endless) exec yes ;;
+  both-endless) yes >&2 & exec yes ;;
   holders) for _ in 1 2 3; do sleep 600 & done; trap 'exit 7' TERM; wait ;;
   deaf-holders) trap '' TERM; for _ in 1 2 3; do sleep 600 & done; wait ;;
   session) setsid sh -c 'trap "" TERM; sleep 600; :' & wait ;;
