@@ -1,8 +1,8 @@
 //! What one call costs an embedding program: the median of calls one after the other, or the mean
 //! of many at once.
 //!
-//! `cargo xtask bench` runs it beside bun: `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`. It prints
-//! the microseconds of a call, and never those of a call that answered something else.
+//! `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`. A call that answered something else is never a
+//! number.
 
 use std::env;
 use std::process::ExitCode;
@@ -23,18 +23,18 @@ struct Bench {
     expect: String,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let words: Vec<String> = env::args().skip(1).collect();
-    let [module, tool, arguments, expect, in_flight] = words.as_slice() else {
-        eprintln!("usage: calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT (see `cargo xtask bench`)");
+pub async fn run(words: &[&str]) -> ExitCode {
+    let &[module, tool, arguments, expect, in_flight] = words else {
+        eprintln!(
+            "usage: host calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT (see `cargo xtask bench`)"
+        );
         return ExitCode::from(2);
     };
     let bench = Bench {
         host: host(module),
-        tool: tool.clone(),
-        arguments: RawValue::from_string(arguments.clone()).expect("the arguments are JSON"),
-        expect: expect.clone(),
+        tool: tool.to_owned(),
+        arguments: RawValue::from_string(arguments.to_owned()).expect("the arguments are JSON"),
+        expect: expect.to_owned(),
     };
     let in_flight: usize = in_flight.parse().expect("a number of calls");
     let took = match in_flight {

@@ -11,7 +11,7 @@ const CHILDREN: usize = 200;
 pub struct Case {
     pub title: &'static str,
     pub haft: Job,
-    pub bun: Job,
+    pub peer: Job,
     pub reading: Reading,
     /// Haft finds its caches empty. Bun keeps none for modules of this size.
     pub cold: bool,
@@ -36,13 +36,13 @@ pub enum Reading {
 /// The programs that are measured.
 pub struct Programs<'a> {
     pub haft: &'a Path,
-    /// `benches/calls.rs`, which calls through the library.
-    pub calls: &'a Path,
+    /// `benches/host`, which uses the library.
+    pub host: &'a Path,
     pub bun: &'a Path,
 }
 
 pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
-    let Programs { haft, calls, bun } = *programs;
+    let Programs { haft, host, bun } = *programs;
     let nothing = job(bun, words(&["-e", "0"]), "");
     let haft = |arguments: &[&str], tools: &[PathBuf], expect: &str| {
         let tools = tools.iter().flat_map(|tool| ["--tool".into(), tool.into()]);
@@ -71,7 +71,7 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
     let list = |title, modules: &[PathBuf], expect: &str, cold| Case {
         title,
         haft: haft(&["list"], modules, expect),
-        bun: bun(&["list"], modules, expect),
+        peer: bun(&["list"], modules, expect),
         reading: Reading::Wall,
         cold,
     };
@@ -80,20 +80,35 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
     let in_a_loop = |title, module: PathBuf, tool: &str, arguments: &str, in_flight: &str| Case {
         title,
         haft: job(
-            calls,
-            std::iter::once(module.clone().into())
+            host,
+            [OsString::from("calls"), module.clone().into()]
+                .into_iter()
                 .chain(words(&[tool, arguments, "hello", in_flight])),
             ".",
         ),
-        bun: bun(&["loop", arguments], &[module], "."),
+        peer: bun(&["loop", arguments], &[module], "."),
         reading: Reading::Said,
         cold: false,
+    };
+    // The peer of these is the least that Rust can do for the same, in the same program.
+    let child = |title, ours: &[&str], bare: &[&str]| {
+        let side = |arguments| {
+            let subject = words(&["children"]).into_iter();
+            job(host, subject.chain(words(arguments)), ".")
+        };
+        Case {
+            title,
+            haft: side(ours),
+            peer: side(bare),
+            reading: Reading::Said,
+            cold: false,
+        }
     };
     vec![
         Case {
             title: "start (`--version`, `-e 0`)",
             haft: haft(&["--version"], &[], "haft"),
-            bun: nothing,
+            peer: nothing,
             reading: Reading::Wall,
             cold: false,
         },
@@ -103,14 +118,14 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
         Case {
             title: "call 1 tool",
             haft: haft(&["call", "tool_0", question], &one, answer),
-            bun: bun(&["call", question], &one, answer),
+            peer: bun(&["call", question], &one, answer),
             reading: Reading::Wall,
             cold: false,
         },
         Case {
             title: "`pi.exec(\"true\")`, each",
             haft: haft(&["call", "spawn_loop", &count], &spawn, "."),
-            bun: bun(&["call", &count], &spawn, "."),
+            peer: bun(&["call", &count], &spawn, "."),
             reading: Reading::Said,
             cold: false,
         },
@@ -130,6 +145,18 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             &wide,
             "1",
         ),
+        child("child: input, outputs, end", &["call"], &["bare-call"]),
+        child(
+            "child: 100 MB read",
+            &["drain", "100"],
+            &["bare-drain", "100"],
+        ),
+        child(
+            "child: 1 GB read",
+            &["drain", "1000"],
+            &["bare-drain", "1000"],
+        ),
+        child("child: stop, beyond the grace", &["stop"], &["bare-stop"]),
     ]
 }
 

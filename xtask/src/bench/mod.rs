@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: haft beside npm's `bun` on the same modules, in one run on one machine.
 //!
 //! Bun is bare: a script that imports the modules and calls their factories, without discovery,
-//! schemas or isolation. It is the floor to be near, not a product that does the same.
+//! schemas or isolation. It is the floor to be near, not a product that does the same. What haft does
+//! with child processes stands beside the least that Rust can do.
 
 mod cases;
 mod fixture;
@@ -60,10 +61,10 @@ impl Bench {
         };
         let peer = peer::install(&root, &target.join("bench/peer"))?;
         let fixture = fixture::Fixture::make(&peer.modules)?;
-        let calls = build_calls(&root)?;
+        let host = build_bench(&root)?;
         let programs = Programs {
             haft: &haft,
-            calls: &calls,
+            host: &host,
             bun: &peer.bun,
         };
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
@@ -99,17 +100,17 @@ fn build(target: &std::path::Path) -> Result<PathBuf> {
         .join(format!("haft{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Builds `benches/calls.rs`; cargo alone knows under which name.
-fn build_calls(root: &std::path::Path) -> Result<PathBuf> {
+/// Builds `benches/host`; cargo alone knows under which name.
+fn build_bench(root: &std::path::Path) -> Result<PathBuf> {
     let mut cargo = command::cargo(root);
     cargo.args(["build", "--release", "--package", "haft"]);
-    cargo.args(["--bench", "calls", "--message-format=json"]);
+    cargo.args(["--bench", "host", "--message-format=json"]);
     command::show(&cargo);
     let messages = command::output(&mut cargo)?;
     let built = messages
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "calls")
+        .filter(|message| message["target"]["name"] == "host")
         .find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
-    built.ok_or_else(|| Error::unexpected("cargo built no program from `benches/calls.rs`"))
+    built.ok_or_else(|| Error::unexpected("cargo built no program from `benches/host`"))
 }
