@@ -19,10 +19,11 @@ const CALLS: usize = 120;
 const AT_ONCE: usize = 24;
 const INPUT: usize = 1 << 20;
 
+/// What becomes of a call.
 #[derive(Debug, Clone, Copy)]
-enum Fate {
+pub enum Fate {
     Ends,
-    /// `pi.exec` has a timeout.
+    /// The program has that long.
     TimesOut(Duration),
     IsCancelled(Duration),
     /// The handle of the call is dropped.
@@ -98,15 +99,22 @@ async fn torture(host: &Host, program: &Path, dice: &mut Dice, calls: usize) {
     }
 }
 
+impl Fate {
+    /// A third each.
+    pub fn choose(number: usize, dice: &mut Dice) -> Self {
+        let moment = dice.millis(80);
+        match (number % 3, dice.below(2)) {
+            (0, _) => Self::Ends,
+            (1, _) => Self::TimesOut(moment.max(Duration::from_millis(1))),
+            (_, 0) => Self::IsCancelled(moment),
+            (_, _) => Self::IsDropped(moment),
+        }
+    }
+}
+
 impl Round {
     fn new(number: usize, dice: &mut Dice) -> Self {
-        let moment = dice.millis(80);
-        let fate = match (number % 3, dice.below(2)) {
-            (0, _) => Fate::Ends,
-            (1, _) => Fate::TimesOut(moment.max(Duration::from_millis(1))),
-            (_, 0) => Fate::IsCancelled(moment),
-            (_, _) => Fate::IsDropped(moment),
-        };
+        let fate = Fate::choose(number, dice);
         let kind = match fate {
             Fate::Ends => dice.pick(&ENDING),
             _ => dice.pick(&ENDLESS),
@@ -153,7 +161,7 @@ impl Round {
 }
 
 /// `None` if it was given up.
-async fn run(host: &Host, call: Call, fate: Fate) -> Option<Outcome> {
+pub async fn run(host: &Host, call: Call, fate: Fate) -> Option<Outcome> {
     let running = host.call(call, None);
     let runs = "the tool runs";
     match fate {
