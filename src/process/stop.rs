@@ -2,7 +2,7 @@
 //!
 //! It does not know why the call ends. Nobody is waited for longer than the grace and what KILL
 //! needs. While it waits the outputs are still drained, for a process that cannot write its last
-//! words cannot end either. Who still holds one after KILL has left the tree, and is looked for by it.
+//! words cannot end either. Who still holds one after KILL has left the tree, and is found by it.
 
 use std::time::Duration;
 

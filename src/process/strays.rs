@@ -1,10 +1,10 @@
 //! Processes of a tree that a signal to the leader's group does not reach: those in other groups of
 //! its session (job control), and those below that made sessions of their own (a haft in a haft).
 //!
-//! They are found by their session, and by walking down from all that is known: both work when a
-//! parent is gone, one each. Who detaches fully, as a daemon does, is let go. The hard thing: between
-//! reading a number and using it, it can change hands. Each is held by a descriptor, and believed
-//! only if what led to it is still right.
+//! They are found by their session, and by walking down from all that is known: the one works when
+//! a parent is gone, the other when the session is. Who lacks both is let go here. The hard thing:
+//! between reading a number and using it, it can change hands. Each is held by a descriptor, and
+//! believed only if what led to it is still right.
 
 use std::fs;
 use std::os::fd::OwnedFd;

@@ -1,8 +1,8 @@
 //! The process room under load: hundreds of calls of the worst programs, many at once, stopped at
 //! random moments, and nothing left of them.
 //!
-//! It proves in the mass what `process` and `process_trees` prove one by one: kodelet c1 to c6, c14 and
-//! c21, ikigai c1 to c4 and c22. The random moments are timers; nothing is waited for by one.
+//! It proves in the mass what `process` and `process_trees` prove one by one: kodelet c1 to c6, c14
+//! and c21, ikigai c1 to c4 and c22. The random moments are timers; nothing is waited for by one.
 
 use std::path::Path;
 use std::sync::Arc;
