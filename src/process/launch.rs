@@ -178,7 +178,9 @@ fn posix(
     })()
     .map_err(Refusal::Exec)?;
     let pid = Pid::from_raw(pid.as_raw()).expect("a started process has a number above zero");
-    Ok(Leader::new(pid))
+    let pipes = [&ends.stdout, &ends.stderr].into_iter();
+    let pipes = pipes.filter_map(|end| Some(rustix::fs::fstat(end).ok()?.st_ino));
+    Ok(Leader::new(pid, order.leftovers, pipes.collect()))
 }
 
 /// A session of its own, every signal at its default, none blocked.

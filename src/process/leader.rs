@@ -10,17 +10,28 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
 
+use crate::process::Leftovers;
 use crate::process::finished::Exit;
+use crate::process::holders;
 use crate::process::strays::Strays;
 
 pub(super) struct Leader {
     pid: Pid,
+    /// If its tree is to go with it, even if it ends first: who is known to be outside of its group.
+    doomed: Option<Strays>,
+    pipes: Vec<u64>,
     reaped: bool,
 }
 
 impl Leader {
-    pub(super) fn new(pid: Pid) -> Self {
-        Self { pid, reaped: false }
+    /// `pipes` are the numbers of the pipes that its tree writes to.
+    pub(super) fn new(pid: Pid, leftovers: Leftovers, pipes: Vec<u64>) -> Self {
+        Self {
+            pid,
+            doomed: (leftovers == Leftovers::Kill).then(Strays::default),
+            pipes,
+            reaped: false,
+        }
     }
 
     pub(super) fn pid(&self) -> Pid {
@@ -33,12 +44,39 @@ impl Leader {
     }
 
     /// Sends a signal to everything that is still in its group.
-    pub(super) fn signal(&self, signal: Signal) {
+    fn signal(&self, signal: Signal) {
         // If something else in this program reaped it, the number is no longer ours.
         if !self.reaped && self.peek() != Err(Errno::CHILD) {
             // The only failures left are "nobody there" and "changed its user": both final.
             let _ = kill_process_group(self.pid, signal);
         }
+    }
+
+    /// Asks its tree to end. From here on nothing of it may be left, whoever drops this and when.
+    pub(super) fn ask_tree(&mut self) {
+        let strays = Strays::of(self.pid, &Strays::default());
+        // A stopped process (SIGSTOP, SIGTTIN) hears of TERM only when it goes on.
+        for signal in [Signal::TERM, Signal::CONT] {
+            strays.signal(signal);
+            self.signal(signal);
+        }
+        self.doomed = Some(strays);
+    }
+
+    /// Kills everything that came of it and can be found, whether it has ended or not.
+    pub(super) fn kill_tree(&mut self) {
+        self.signal(Signal::STOP);
+        let mut strays = self.doomed.take().unwrap_or_default();
+        strays.freeze(|known| Strays::of(self.pid, known));
+        strays.signal(Signal::KILL);
+        self.signal(Signal::KILL);
+        self.doomed = Some(strays);
+    }
+
+    /// Kills who holds its outputs, after [`Self::kill_tree`]. That asks every process of the
+    /// machine, so it is for when someone does.
+    pub(super) fn kill_holders(&self) {
+        holders::kill(self.pid, &self.pipes);
     }
 
     /// How it ended; `None` while it runs, and if something else reaped it.
@@ -59,9 +97,9 @@ impl Drop for Leader {
         if self.reaped {
             return;
         }
-        if !self.has_ended() {
-            Strays::below(self.pid).signal(Signal::KILL);
-            self.signal(Signal::KILL);
+        if self.doomed.is_some() || !self.has_ended() {
+            self.kill_tree();
+            self.kill_holders();
         }
         if self.reap().is_none() && !self.reaped {
             let pid = self.pid;

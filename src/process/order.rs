@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use crate::process::environment::Resolved;
 use crate::process::error::{NulPlace, SpawnError};
 use crate::process::lookup::{self, Miss};
-use crate::process::{Limits, Spawn};
+use crate::process::{Leftovers, Limits, Spawn};
 
 /// Everything that the system needs.
 pub(super) struct Order {
@@ -25,6 +25,7 @@ pub(super) struct Order {
     /// Absolute, and only if it is not ours.
     pub(super) cwd: Option<PathBuf>,
     pub(super) limits: Limits,
+    pub(super) leftovers: Leftovers,
 }
 
 /// What the system refused.
@@ -57,6 +58,7 @@ impl Order {
             environment: environment(variables)?,
             cwd,
             limits: spawn.limits,
+            leftovers: spawn.leftovers,
         })
     }
 

@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -126,7 +126,7 @@ impl Running {
         // Not all may come to their end in time: a grandchild can hold them. That is the point.
         let _ = timeout(DRAIN, self.until_quiet()).await;
         if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
-            self.leader.signal(Signal::KILL);
+            stop::kill(&mut self).await;
         }
         self.conclude(cause).await
     }

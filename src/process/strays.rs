@@ -1,65 +1,125 @@
-//! Processes below a leader that have left its group (a tool that starts its own sessions, a haft
-//! inside a haft).
+//! Processes of a tree that a signal to the leader's group does not reach: those in other groups of
+//! its session (job control), and those below that made sessions of their own (a haft in a haft).
 //!
-//! They are found by walking down from the leader, so only while their parents live: who detaches
-//! fully, as a daemon does, is let go. The hard thing: between reading a number and using it, it
-//! can change hands. Each is held by a descriptor, and believed only if its parent is still right.
+//! They are found by their session, and by walking down from all that is known: the one works when
+//! a parent is gone, the other when the session is. Who lacks both is let go here. The hard thing:
+//! between reading a number and using it, it can change hands. Each is held by a descriptor, and
+//! believed only if what led to it is still right.
 
 use std::fs;
 use std::os::fd::OwnedFd;
 
-use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
+use nix::unistd::{self, getpgid, getsid};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// Deeper than any honest tree; ends the walk down one that forks without end.
 const MOST_VISITED: usize = 4096;
 
-/// Processes outside of their leader's group, each held by a descriptor.
+/// Processes of a tree, each held by a descriptor.
 #[derive(Default)]
-pub(super) struct Strays(Vec<OwnedFd>);
+pub(super) struct Strays(Vec<(Pid, OwnedFd)>);
 
 impl Strays {
-    /// Those below `leader` now that are not in its group.
-    pub(super) fn below(leader: Pid) -> Self {
-        Self::find(leader, |child| getpgid(Some(child)) != Ok(leader))
+    /// Those of the leader's tree now that are not in its group; `known` are some of the tree.
+    pub(super) fn of(leader: Pid, known: &Self) -> Self {
+        let mut all = Self::session(leader);
+        all.walk(leader, known);
+        all.0
+            .retain(|(pid, _)| getpgid(Some(number(*pid))) != Ok(number(leader)));
+        all
     }
 
-    /// Everything below `leader` now.
-    pub(super) fn all_below(leader: Pid) -> Self {
-        Self::find(leader, |_| true)
+    /// Everything below `parent` and `known` now.
+    pub(super) fn below(parent: Pid, known: &Self) -> Self {
+        let mut all = Self::default();
+        all.walk(parent, known);
+        all
     }
 
-    fn find(leader: Pid, wanted: impl Fn(Pid) -> bool) -> Self {
-        let mut strays = Vec::new();
-        let mut waiting = vec![leader];
+    /// Everything in the session of `leader` but itself. Its number names no other session while
+    /// the leader is not reaped.
+    fn session(leader: Pid) -> Self {
+        let inside = |pid| getsid(Some(number(pid))) == Ok(number(leader));
+        let others = everyone().filter(|pid| *pid != leader && inside(*pid));
+        Self(others.filter_map(|pid| hold(pid, inside)).collect())
+    }
+
+    /// Adds everything below `root`, below `known` and below what is here.
+    fn walk(&mut self, root: Pid, known: &Self) {
+        let mut waiting: Vec<Pid> = self.0.iter().chain(&known.0).map(|(pid, _)| *pid).collect();
+        waiting.push(root);
         for _ in 0..MOST_VISITED {
             let Some(parent) = waiting.pop() else {
                 break;
             };
             for child in children_of(parent) {
-                let Ok(held) = pidfd_open(child, PidfdFlags::empty()) else {
-                    continue;
-                };
-                if parent_of(child) != Some(parent) {
+                if self.has(child) {
                     continue;
                 }
-                waiting.push(child);
-                if wanted(child) {
-                    strays.push(held);
+                let is_right = |child| Stat::of(child).is_some_and(|stat| stat.parent == parent);
+                if let Some(held) = hold(child, is_right) {
+                    waiting.push(child);
+                    self.0.push(held);
                 }
             }
         }
-        Self(strays)
     }
 
-    pub(super) fn extend(&mut self, more: Self) {
-        self.0.extend(more.0);
+    /// Stops everything here, and what `look` finds meanwhile, until it finds nobody new. Who is
+    /// stopped starts nobody and reports nobody's death.
+    pub(super) fn freeze(&mut self, look: impl Fn(&Self) -> Self) {
+        self.signal(Signal::STOP);
+        for _ in 0..MOST_VISITED {
+            let mut found = look(self);
+            found.0.retain(|(pid, _)| !self.has(*pid));
+            if found.0.is_empty() {
+                break;
+            }
+            found.signal(Signal::STOP);
+            self.0.extend(found.0);
+        }
     }
 
     pub(super) fn signal(&self, signal: Signal) {
-        for stray in &self.0 {
+        for (_, held) in &self.0 {
             // One that is gone is what we want.
-            let _ = pidfd_send_signal(stray, signal);
+            let _ = pidfd_send_signal(held, signal);
         }
+    }
+
+    fn has(&self, pid: Pid) -> bool {
+        self.0.iter().any(|(known, _)| *known == pid)
+    }
+}
+
+/// Holds a process, if it is still the one that is meant.
+pub(super) fn hold(pid: Pid, is_meant: impl Fn(Pid) -> bool) -> Option<(Pid, OwnedFd)> {
+    let held = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    is_meant(pid).then_some((pid, held))
+}
+
+/// Every process that we can see.
+pub(super) fn everyone() -> impl Iterator<Item = Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| pid(entry.ok()?.file_name().to_str()?))
+}
+
+/// What the system says of a process.
+pub(super) struct Stat {
+    pub(super) parent: Pid,
+    /// In ticks since the machine started.
+    pub(super) started: u64,
+}
+
+impl Stat {
+    pub(super) fn of(process: Pid) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid())).ok()?;
+        // The name in parentheses may hold anything; the fields after it are counted from 3.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_whitespace().skip(1);
+        let parent = fields.next().and_then(pid)?;
+        let started = fields.nth(17)?.parse().ok()?;
+        Some(Self { parent, started })
     }
 }
 
@@ -75,11 +135,9 @@ fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-fn parent_of(child: Pid) -> Option<Pid> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", child.as_raw_pid())).ok()?;
-    // The name in parentheses may hold anything; after its end come the state and the parent.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(1).and_then(pid)
+/// rustix has no number for "none", which is the session of a kernel thread; nix has.
+fn number(pid: Pid) -> unistd::Pid {
+    unistd::Pid::from_raw(pid.as_raw_pid())
 }
 
 fn pid(text: &str) -> Option<Pid> {

@@ -23,10 +23,8 @@ pub fn kill_children_of_thread(thread_id: i32) {
         // Stopped first, from the top: who is stopped starts nobody and reports nobody's death.
         // One that is gone is what we want.
         let _ = pidfd_send_signal(&held, Signal::STOP);
-        let mut below = Strays::all_below(child);
-        below.signal(Signal::STOP);
-        // Those that were started meanwhile.
-        below.extend(Strays::all_below(child));
+        let mut below = Strays::below(child, &Strays::default());
+        below.freeze(|known| Strays::below(child, known));
         let _ = pidfd_send_signal(&held, Signal::KILL);
         below.signal(Signal::KILL);
     }

@@ -13,6 +13,14 @@ mod sandbox;
 mod pty;
 // Child processes: real ones, each promise of the room by itself.
 mod process;
+// A process of its own for a test that counts what is left.
+mod arena;
+// What a stop ends beyond the program's own group, and what it must not end.
+mod process_trees;
+// Hundreds of calls of the worst programs at once, and nothing left of them.
+mod torture;
+// The same from a module, through `pi.exec`.
+mod torture_pi_exec;
 // What importing a module can read, found without running it.
 mod graph;
 // The host through the SDK: what needs a clock, or ten thousand calls.

@@ -18,11 +18,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, waitid};
 use tokio_util::sync::CancellationToken;
 
-const SECOND: Duration = Duration::from_secs(1);
-const MINUTE: Duration = Duration::from_secs(60);
+pub const SECOND: Duration = Duration::from_secs(1);
+pub const MINUTE: Duration = Duration::from_secs(60);
 
 /// A shell script; `$1` and so on are `args`. Nothing in these tests may run for a minute.
-fn sh(script: &str, args: &[&str]) -> Spawn {
+pub fn sh(script: &str, args: &[&str]) -> Spawn {
     let own = ["-c", script, "sh"];
     Spawn {
         deadline: Some(MINUTE),
@@ -30,7 +30,7 @@ fn sh(script: &str, args: &[&str]) -> Spawn {
     }
 }
 
-async fn run(spawn: Spawn) -> Finished {
+pub async fn run(spawn: Spawn) -> Finished {
     spawn
         .run(&CancellationToken::new())
         .await
@@ -44,12 +44,12 @@ async fn refusal(spawn: Spawn) -> SpawnError {
         .expect_err("the program does not start")
 }
 
-async fn start(spawn: Spawn, cancel: &CancellationToken) -> Child {
+pub async fn start(spawn: Spawn, cancel: &CancellationToken) -> Child {
     spawn.start(cancel).await.expect("the program starts")
 }
 
 /// Reads standard output until it has `lines` whole lines.
-async fn lines(child: &mut Child, lines: usize) -> Vec<String> {
+pub async fn lines(child: &mut Child, lines: usize) -> Vec<String> {
     let mut text = String::new();
     while text.matches('\n').count() < lines {
         let chunk = child.next().await.expect("the child is still writing");
@@ -60,7 +60,7 @@ async fn lines(child: &mut Child, lines: usize) -> Vec<String> {
 }
 
 /// Whether the process is gone, or goes within ten seconds.
-fn goes(text: &str) -> bool {
+pub fn goes(text: &str) -> bool {
     let Ok(held) = pidfd_open(pid(text), PidfdFlags::empty()) else {
         return true;
     };
@@ -71,22 +71,22 @@ fn goes(text: &str) -> bool {
     poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&limit)).expect("poll works") == 1
 }
 
-fn kill(text: &str) {
+pub fn kill(text: &str) {
     rustix::process::kill_process(pid(text), Signal::KILL).expect("it is still there");
 }
 
-fn pid(text: &str) -> Pid {
+pub fn pid(text: &str) -> Pid {
     Pid::from_raw(text.trim().parse().expect("a process number")).expect("above zero")
 }
 
-fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
+pub fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, text).expect("the folder is writable");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
     path
 }
 
-fn stdout(finished: &Finished) -> &str {
+pub fn stdout(finished: &Finished) -> &str {
     std::str::from_utf8(&finished.stdout.bytes).expect("the test writes UTF-8")
 }
 

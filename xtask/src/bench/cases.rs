@@ -11,7 +11,7 @@ const CHILDREN: usize = 200;
 pub struct Case {
     pub title: &'static str,
     pub haft: Job,
-    pub bun: Job,
+    pub peer: Job,
     pub reading: Reading,
     /// Haft finds its caches empty. Bun keeps none for modules of this size.
     pub cold: bool,
@@ -33,7 +33,16 @@ pub enum Reading {
     Said,
 }
 
-pub fn all(haft: &Path, bun: &Path, fixture: &Fixture) -> Vec<Case> {
+/// The programs that are measured.
+pub struct Programs<'a> {
+    pub haft: &'a Path,
+    /// `benches/host`, which uses the library.
+    pub host: &'a Path,
+    pub bun: &'a Path,
+}
+
+pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
+    let Programs { haft, host, bun } = *programs;
     let nothing = job(bun, words(&["-e", "0"]), "");
     let haft = |arguments: &[&str], tools: &[PathBuf], expect: &str| {
         let tools = tools.iter().flat_map(|tool| ["--tool".into(), tool.into()]);
@@ -62,15 +71,44 @@ pub fn all(haft: &Path, bun: &Path, fixture: &Fixture) -> Vec<Case> {
     let list = |title, modules: &[PathBuf], expect: &str, cold| Case {
         title,
         haft: haft(&["list"], modules, expect),
-        bun: bun(&["list"], modules, expect),
+        peer: bun(&["list"], modules, expect),
         reading: Reading::Wall,
         cold,
+    };
+    let wide = wide_arguments();
+    let echo = r#"{"text":"hello"}"#;
+    let in_a_loop = |title, module: PathBuf, tool: &str, arguments: &str, in_flight: &str| Case {
+        title,
+        haft: job(
+            host,
+            [OsString::from("calls"), module.clone().into()]
+                .into_iter()
+                .chain(words(&[tool, arguments, "hello", in_flight])),
+            ".",
+        ),
+        peer: bun(&["loop", arguments], &[module], "."),
+        reading: Reading::Said,
+        cold: false,
+    };
+    // The peer of these is the least that Rust can do for the same, in the same program.
+    let child = |title, ours: &[&str], bare: &[&str]| {
+        let side = |arguments| {
+            let subject = words(&["children"]).into_iter();
+            job(host, subject.chain(words(arguments)), ".")
+        };
+        Case {
+            title,
+            haft: side(ours),
+            peer: side(bare),
+            reading: Reading::Said,
+            cold: false,
+        }
     };
     vec![
         Case {
             title: "start (`--version`, `-e 0`)",
             haft: haft(&["--version"], &[], "haft"),
-            bun: nothing,
+            peer: nothing,
             reading: Reading::Wall,
             cold: false,
         },
@@ -80,18 +118,56 @@ pub fn all(haft: &Path, bun: &Path, fixture: &Fixture) -> Vec<Case> {
         Case {
             title: "call 1 tool",
             haft: haft(&["call", "tool_0", question], &one, answer),
-            bun: bun(&["call", question], &one, answer),
+            peer: bun(&["call", question], &one, answer),
             reading: Reading::Wall,
             cold: false,
         },
         Case {
             title: "`pi.exec(\"true\")`, each",
             haft: haft(&["call", "spawn_loop", &count], &spawn, "."),
-            bun: bun(&["call", &count], &spawn, "."),
+            peer: bun(&["call", &count], &spawn, "."),
             reading: Reading::Said,
             cold: false,
         },
+        in_a_loop("SDK call", fixture.echo(), "echo", echo, "1"),
+        in_a_loop("SDK call, 64 at once", fixture.echo(), "echo", echo, "64"),
+        in_a_loop(
+            "SDK call, 1024 at once",
+            fixture.echo(),
+            "echo",
+            echo,
+            "1024",
+        ),
+        in_a_loop(
+            "SDK call, 20 parameters",
+            fixture.wide(),
+            "wide",
+            &wide,
+            "1",
+        ),
+        child("child: input, outputs, end", &["call"], &["bare-call"]),
+        child(
+            "child: 100 MB read",
+            &["drain", "100"],
+            &["bare-drain", "100"],
+        ),
+        child(
+            "child: 1 GB read",
+            &["drain", "1000"],
+            &["bare-drain", "1000"],
+        ),
+        child("child: stop, beyond the grace", &["stop"], &["bare-stop"]),
     ]
+}
+
+/// A value for each parameter of `wide.ts`.
+fn wide_arguments() -> String {
+    let groups = (0..4).map(|n| {
+        format!(
+            r#""text_{n}":"hello","count_{n}":{n},"flag_{n}":true,"kind_{n}":"two","list_{n}":["a","b"]"#
+        )
+    });
+    format!("{{{}}}", groups.collect::<Vec<_>>().join(","))
 }
 
 fn job(program: &Path, arguments: impl IntoIterator<Item = OsString>, expect: &str) -> Job {

@@ -11,6 +11,10 @@ use crate::error::{During, Result};
 const MODULE: &str = include_str!("module.ts");
 /// A module that starts `true` in a loop and says how long one took.
 const SPAWN: &str = include_str!("spawn.ts");
+/// A tool that does next to nothing, so that what it costs is the way to it and back.
+const ECHO: &str = include_str!("echo.ts");
+/// Twenty parameters, as the largest of people's tools have.
+const WIDE: &str = include_str!("wide.ts");
 /// Bun's side: imports modules, calls their factories, lists or calls.
 const PEER: &str = include_str!("peer.ts");
 
@@ -45,6 +49,8 @@ impl Fixture {
             fs::write(path, module(number)).during(doing)?;
         }
         fs::write(fixture.spawn(), SPAWN).during(doing)?;
+        fs::write(fixture.echo(), ECHO).during(doing)?;
+        fs::write(fixture.wide(), WIDE).during(doing)?;
         fs::write(fixture.peer(), PEER).during(doing)?;
         link(modules, &fixture.path().join("peer/node_modules")).during(doing)?;
         Ok(fixture)
@@ -70,6 +76,14 @@ impl Fixture {
 
     pub fn spawn(&self) -> PathBuf {
         self.path().join("spawn.ts")
+    }
+
+    pub fn echo(&self) -> PathBuf {
+        self.path().join("echo.ts")
+    }
+
+    pub fn wide(&self) -> PathBuf {
+        self.path().join("wide.ts")
     }
 
     pub fn peer(&self) -> PathBuf {

@@ -46,16 +46,16 @@ pub fn case(case: &Case, plan: &Plan, fixture: &Fixture) -> Result<Row> {
         if case.cold {
             forget(fixture)?;
         }
-        let (haft, bun) = if run % 2 == 0 {
+        let (haft, peer) = if run % 2 == 0 {
             let haft = sample(&case.haft, case.reading, fixture)?;
-            (haft, sample(&case.bun, case.reading, fixture)?)
+            (haft, sample(&case.peer, case.reading, fixture)?)
         } else {
-            let bun = sample(&case.bun, case.reading, fixture)?;
-            (sample(&case.haft, case.reading, fixture)?, bun)
+            let peer = sample(&case.peer, case.reading, fixture)?;
+            (sample(&case.haft, case.reading, fixture)?, peer)
         };
         if run >= plan.warm_up {
             row.haft.push(haft);
-            row.bun.push(bun);
+            row.peer.push(peer);
         }
     }
     Ok(row)
@@ -156,7 +156,7 @@ mod tests {
         let case_ = Case {
             title: "echo",
             haft: sh("echo hello; echo 1500", "hello"),
-            bun: sh("echo 250.5", "250"),
+            peer: sh("echo 250.5", "250"),
             reading: Reading::Said,
             cold: true,
         };
@@ -169,7 +169,7 @@ mod tests {
             &fixture,
         )
         .expect("it runs");
-        assert_eq!((row.haft.len(), row.bun.len()), (2, 2));
+        assert_eq!((row.haft.len(), row.peer.len()), (2, 2));
         assert_eq!(row.haft[0].took, Duration::from_micros(1500));
         assert!(
             row.haft[0].peak_bytes > 100 * 1024,

@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: haft beside npm's `bun` on the same modules, in one run on one machine.
 //!
 //! Bun is bare: a script that imports the modules and calls their factories, without discovery,
-//! schemas or isolation. It is the floor to be near, not a product that does the same.
+//! schemas or isolation. It is the floor to be near, not a product that does the same. What haft does
+//! with child processes stands beside the least that Rust can do.
 
 mod cases;
 mod fixture;
@@ -14,8 +15,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::error::{During, Result};
+use crate::error::{During, Error, Result};
 use crate::{command, prerequisites, workspace};
+use cases::Programs;
 use measure::Plan;
 use table::Table;
 
@@ -29,6 +31,10 @@ pub struct Bench {
     /// Print the numbers as JSON instead of a table.
     #[arg(long)]
     json: bool,
+
+    /// Only the cases whose titles contain this; may be repeated.
+    #[arg(long, value_name = "TEXT")]
+    only: Vec<String>,
 
     /// Keep the numbers in `benches/runs/<date>-<machine>/`.
     #[arg(long)]
@@ -55,10 +61,19 @@ impl Bench {
         };
         let peer = peer::install(&root, &target.join("bench/peer"))?;
         let fixture = fixture::Fixture::make(&peer.modules)?;
+        let host = build_bench(&root)?;
+        let programs = Programs {
+            haft: &haft,
+            host: &host,
+            bun: &peer.bun,
+        };
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
 
         let mut table = Table::default();
-        for case in cases::all(&haft, &peer.bun, &fixture) {
+        for case in cases::all(&programs, &fixture) {
+            if !self.only.is_empty() && !self.only.iter().any(|word| case.title.contains(word)) {
+                continue;
+            }
             eprintln!("measuring {}", case.title);
             table.rows.push(measure::case(&case, &plan, &fixture)?);
         }
@@ -83,4 +98,19 @@ fn build(target: &std::path::Path) -> Result<PathBuf> {
     Ok(target
         .join("release")
         .join(format!("haft{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Builds `benches/host`; cargo alone knows under which name.
+fn build_bench(root: &std::path::Path) -> Result<PathBuf> {
+    let mut cargo = command::cargo(root);
+    cargo.args(["build", "--release", "--package", "haft"]);
+    cargo.args(["--bench", "host", "--message-format=json"]);
+    command::show(&cargo);
+    let messages = command::output(&mut cargo)?;
+    let built = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "host")
+        .find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+    built.ok_or_else(|| Error::unexpected("cargo built no program from `benches/host`"))
 }

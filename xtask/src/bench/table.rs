@@ -14,7 +14,7 @@ pub struct Table {
 pub struct Row {
     pub title: &'static str,
     pub haft: Vec<Sample>,
-    pub bun: Vec<Sample>,
+    pub peer: Vec<Sample>,
 }
 
 /// What is told about one side of a row.
@@ -26,7 +26,7 @@ struct Summary {
 }
 
 const HEAD: [&str; 9] = [
-    "case", "haft ms", "min", "bun ms", "min", "ratio", "haft MiB", "bun MiB", "ratio",
+    "case", "haft ms", "min", "peer ms", "min", "ratio", "haft MiB", "peer MiB", "ratio",
 ];
 
 impl Row {
@@ -34,22 +34,22 @@ impl Row {
         Self {
             title,
             haft: Vec::new(),
-            bun: Vec::new(),
+            peer: Vec::new(),
         }
     }
 
     fn cells(&self) -> [String; 9] {
-        let (haft, bun) = (Summary::of(&self.haft), Summary::of(&self.bun));
+        let (haft, peer) = (Summary::of(&self.haft), Summary::of(&self.peer));
         [
             self.title.to_owned(),
             milliseconds(haft.median_ms),
             milliseconds(haft.min_ms),
-            milliseconds(bun.median_ms),
-            milliseconds(bun.min_ms),
-            ratio(haft.median_ms, bun.median_ms),
+            milliseconds(peer.median_ms),
+            milliseconds(peer.min_ms),
+            ratio(haft.median_ms, peer.median_ms),
             format!("{:.0}", haft.peak_mib),
-            format!("{:.0}", bun.peak_mib),
-            ratio(haft.peak_mib, bun.peak_mib),
+            format!("{:.0}", peer.peak_mib),
+            ratio(haft.peak_mib, peer.peak_mib),
         ]
     }
 }
@@ -94,8 +94,8 @@ impl Table {
 
     pub fn json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
-            let (haft, bun) = (Summary::of(&row.haft), Summary::of(&row.bun));
-            json!({ "case": row.title, "runs": row.haft.len(), "haft": haft.json(), "bun": bun.json() })
+            let (haft, peer) = (Summary::of(&row.haft), Summary::of(&row.peer));
+            json!({ "case": row.title, "runs": row.haft.len(), "haft": haft.json(), "peer": peer.json() })
         });
         Value::Array(rows.collect())
     }
@@ -104,7 +104,7 @@ impl Table {
     pub fn csv(&self) -> String {
         let mut text = String::from("case,program,run,ms,peak_mib\n");
         for row in &self.rows {
-            for (program, samples) in [("haft", &row.haft), ("bun", &row.bun)] {
+            for (program, samples) in [("haft", &row.haft), ("peer", &row.peer)] {
                 for (run, sample) in samples.iter().enumerate() {
                     let title = row.title.replace('"', "\"\"");
                     let (ms, mib) = (in_ms(sample.took), in_mib(sample.peak_bytes));
@@ -145,15 +145,17 @@ fn median(values: &[f64]) -> f64 {
 }
 
 fn milliseconds(value: f64) -> String {
-    if value < 10.0 {
+    if value < 0.1 {
+        format!("{value:.4}")
+    } else if value < 10.0 {
         format!("{value:.2}")
     } else {
         format!("{value:.1}")
     }
 }
 
-fn ratio(haft: f64, bun: f64) -> String {
-    format!("{:.2}", haft / bun)
+fn ratio(haft: f64, peer: f64) -> String {
+    format!("{:.2}", haft / peer)
 }
 
 fn in_ms(duration: Duration) -> f64 {
@@ -180,12 +182,12 @@ mod tests {
 
     fn table() -> Table {
         let haft = samples(&[(9_000, 40), (12_000, 44), (60_000, 42)]);
-        let bun = samples(&[(8_000, 14), (6_000, 16)]);
+        let peer = samples(&[(8_000, 14), (6_000, 16)]);
         Table {
             rows: vec![Row {
                 title: "start",
                 haft,
-                bun,
+                peer,
             }],
         }
     }
@@ -202,9 +204,9 @@ mod tests {
         assert_eq!(
             table().text(),
             "\
-| case  | haft ms |  min | bun ms |  min | ratio | haft MiB | bun MiB | ratio |
-| ----- | ------: | ---: | -----: | ---: | ----: | -------: | ------: | ----: |
-| start |    12.0 | 9.00 |   7.00 | 6.00 |  1.71 |       42 |      15 |  2.80 |"
+| case  | haft ms |  min | peer ms |  min | ratio | haft MiB | peer MiB | ratio |
+| ----- | ------: | ---: | ------: | ---: | ----: | -------: | -------: | ----: |
+| start |    12.0 | 9.00 |    7.00 | 6.00 |  1.71 |       42 |       15 |  2.80 |"
         );
     }
 
@@ -212,7 +214,7 @@ mod tests {
     fn json_and_csv_have_the_same_numbers() {
         let json = table().json();
         assert_eq!(json[0]["haft"]["medianMs"], 12.0);
-        assert_eq!(json[0]["bun"]["peakMib"], 15.0);
+        assert_eq!(json[0]["peer"]["peakMib"], 15.0);
         let csv = table().csv();
         assert_eq!(csv.lines().count(), 1 + 3 + 2);
         assert_eq!(csv.lines().nth(2), Some("\"start\",haft,2,12.0000,44.0"));

@@ -1,0 +1,188 @@
+//! What a child costs through the process room, beside the least that Rust can do for the same.
+//!
+//! Both sides of a pair are in this program, so that they start from the same parent. A child that
+//! did not do what it was told is never a number.
+
+use std::io::{Read, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use haft::process::{End, Exit, Finished, Keep, Spawn};
+use tokio_util::sync::CancellationToken;
+
+const CALLS: u32 = 300;
+
+/// What the tool reads, as an argument object of common size.
+const INPUT: &[u8] = br#"{"question":"how does one find the files that nobody reads","limit":10}"#;
+
+const GRACE: Duration = Duration::from_millis(200);
+
+pub async fn run(words: &[&str]) -> ExitCode {
+    let took = match words {
+        // In a task, as every surface does it: the main thread would be woken by another.
+        ["call"] => tokio::spawn(calls()).await.expect("no call panics"),
+        ["bare-call"] => bare_calls(),
+        ["drain", megabytes] => tokio::spawn(drain(bytes(megabytes)))
+            .await
+            .expect("it does not panic"),
+        ["bare-drain", megabytes] => bare_drain(bytes(megabytes)),
+        ["stop"] => stop().await,
+        ["bare-stop"] => bare_stop(),
+        _ => {
+            eprintln!("usage: host children [bare-]call|drain MB|stop");
+            return ExitCode::from(2);
+        }
+    };
+    println!("{:.2}", took.as_secs_f64() * 1e6);
+    ExitCode::SUCCESS
+}
+
+/// One after the other, after some to warm up.
+async fn calls() -> Duration {
+    for _ in 0..CALLS / 10 {
+        call().await;
+    }
+    let started = Instant::now();
+    for _ in 0..CALLS {
+        call().await;
+    }
+    started.elapsed() / CALLS
+}
+
+fn bare_calls() -> Duration {
+    for _ in 0..CALLS / 10 {
+        bare_call();
+    }
+    let started = Instant::now();
+    for _ in 0..CALLS {
+        bare_call();
+    }
+    started.elapsed() / CALLS
+}
+
+/// A tool as small as can be: it answers with what it read.
+async fn call() {
+    let spawn = Spawn {
+        stdin: haft::process::Stdin::Bytes(INPUT.to_vec()),
+        deadline: Some(Duration::from_secs(30)),
+        ..Spawn::new("cat", [""; 0])
+    };
+    let finished = finished(spawn).await;
+    assert_eq!(finished.end, End::Exited(0));
+    assert_eq!(finished.stdout.bytes, INPUT);
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the peer is what one would do without haft"
+)]
+fn bare_call() {
+    let mut child = Command::new("cat")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("`cat` is on every machine");
+    let mut stdin = child.stdin.take().expect("it is a pipe");
+    stdin.write_all(INPUT).expect("it fits into the pipe");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert_eq!(output.stdout, INPUT);
+}
+
+async fn drain(bytes: u64) -> Duration {
+    let kept = 1 << 19;
+    let spawn = Spawn {
+        stdout: Keep::Head(kept),
+        ..flood(bytes)
+    };
+    let started = Instant::now();
+    let finished = finished(spawn).await;
+    let took = started.elapsed();
+    assert_eq!(finished.stdout.dropped, bytes - kept as u64);
+    took
+}
+
+/// As `cat >/dev/null` does it: one buffer, and what is read is forgotten.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the peer is what one would do without haft"
+)]
+fn bare_drain(bytes: u64) -> Duration {
+    let started = Instant::now();
+    let mut child = Command::new("head")
+        .args(["-c", &bytes.to_string(), "/dev/zero"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`head` is on every machine");
+    let mut stdout = child.stdout.take().expect("it is a pipe");
+    let mut buffer = vec![0; 128 * 1024];
+    let mut seen = 0;
+    while let count @ 1.. = stdout.read(&mut buffer).expect("it can be read") {
+        seen += count as u64;
+    }
+    assert!(child.wait().expect("it ends").success());
+    let took = started.elapsed();
+    assert_eq!(seen, bytes);
+    took
+}
+
+/// What a stop takes beyond the grace, for a program that does not listen and has children.
+async fn stop() -> Duration {
+    let cancel = CancellationToken::new();
+    let spawn = Spawn {
+        grace: GRACE,
+        ..Spawn::new("sh", ["-c", DEAF])
+    };
+    let mut child = spawn
+        .start(&cancel)
+        .await
+        .expect("`sh` is on every machine");
+    child.next().await.expect("it says that it is ready");
+    let asked = Instant::now();
+    cancel.cancel();
+    let finished = child.wait().await;
+    let took = asked.elapsed();
+    assert_eq!(finished.end, End::Cancelled(Some(Exit::Signal(9))));
+    took.checked_sub(GRACE).expect("not before the grace")
+}
+
+/// KILL and wait, for the program alone.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the peer is what one would do without haft"
+)]
+fn bare_stop() -> Duration {
+    let mut child = Command::new("sh")
+        .args(["-c", "echo ready; exec sleep 600"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`sh` is on every machine");
+    let mut stdout = child.stdout.take().expect("it is a pipe");
+    stdout
+        .read_exact(&mut [0])
+        .expect("it says that it is ready");
+    let asked = Instant::now();
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    asked.elapsed()
+}
+
+const DEAF: &str = "trap '' TERM; (setsid sleep 600 &); sleep 600 & echo ready; sleep 600";
+
+fn flood(bytes: u64) -> Spawn {
+    Spawn::new("head", ["-c", &bytes.to_string(), "/dev/zero"])
+}
+
+async fn finished(spawn: Spawn) -> Finished {
+    let cancel = CancellationToken::new();
+    spawn
+        .run(&cancel)
+        .await
+        .expect("the program is on every machine")
+}
+
+fn bytes(megabytes: &str) -> u64 {
+    megabytes.parse::<u64>().expect("a number of megabytes") * 1_000_000
+}

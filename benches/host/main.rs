@@ -1,0 +1,24 @@
+//! The one bench program that links V8; `cargo xtask bench` runs it beside the peers.
+//!
+//! One file per subject; the first word chooses it. Each prints, as its last line, the microseconds of
+//! one of whatever it repeats.
+
+mod calls;
+mod children;
+
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["calls", rest @ ..] => calls::run(rest).await,
+        ["children", rest @ ..] => children::run(rest).await,
+        // Cargo itself says `--bench`.
+        _ => {
+            eprintln!("usage: host calls|children … (see `cargo xtask bench`)");
+            ExitCode::from(2)
+        }
+    }
+}

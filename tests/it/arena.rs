@@ -1,0 +1,217 @@
+//! A process of its own for a test that counts: in the common one, others open, start and grow too.
+//!
+//! The test runs this very program again, for itself alone. Everything started there carries a mark
+//! in its environment, or works in the marked folder, so that nothing of it can hide afterwards.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid,
+};
+
+/// The variable that says where a test of this program runs alone.
+const FOLDER: &str = "HAFT_TEST_ARENA";
+
+/// The variable that repeats a run.
+const SEED: &str = "HAFT_TEST_SEED";
+
+/// The longest that killed processes may take to go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where a test runs alone.
+pub struct Arena {
+    folder: PathBuf,
+    seed: u64,
+}
+
+/// What a process holds at one moment.
+#[derive(Debug)]
+pub struct Holding {
+    descriptors: BTreeSet<String>,
+    resident: u64,
+}
+
+/// Runs `inside` in a process of its own. `name` is the test's, as the test program lists it.
+pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
+    if let Some(folder) = env::var_os(FOLDER) {
+        let arena = Arena {
+            folder: folder.into(),
+            seed: seed(),
+        };
+        println!("repeat it with {SEED}={}", arena.seed);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
+        runtime.expect("a runtime").block_on(inside(&arena));
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let real = folder.path().canonicalize().expect("it is there");
+    let ended = Command::new(env::current_exe().expect("Linux"))
+        .args(["--exact", name, "--nocapture"])
+        .env(FOLDER, &real)
+        // Large blocks go back to the system at once: what is still there is held by somebody.
+        .env("MALLOC_MMAP_THRESHOLD_", "262144")
+        .env("MALLOC_TRIM_THRESHOLD_", "262144")
+        .output()
+        .expect("this program starts");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    print!("{said}");
+    eprint!("{}", String::from_utf8_lossy(&ended.stderr));
+    let left = marked(&real);
+    for pid in &left {
+        // They shall not outlive us, too.
+        let _ = kill_process(*pid, Signal::KILL);
+    }
+    assert!(ended.status.success(), "{}", ended.status);
+    assert!(said.contains("1 passed"), "`{name}` is not the test's name");
+    assert_eq!(left, [], "they outlived the host");
+}
+
+impl Arena {
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The worst programs, as one executable file.
+    pub fn worst(&self) -> PathBuf {
+        crate::process::script(&self.folder, "worst", include_str!("worst.sh"), 0o755)
+    }
+
+    /// Numbers that are the same in every run with the same seed.
+    pub fn dice(&self) -> Dice {
+        Dice(self.seed)
+    }
+
+    /// Nothing that was started here is left, not even as a zombie.
+    pub fn assert_nobody_is_left(&self) {
+        let until = Instant::now() + PATIENCE;
+        for pid in marked(&self.folder) {
+            let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {
+                continue;
+            };
+            // Killed ones may still be on their way.
+            let limit = Timespec::try_from(until.saturating_duration_since(Instant::now()));
+            let limit = limit.expect("a short time");
+            let gone = poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&limit));
+            assert_eq!(gone, Ok(1), "{}", description(pid));
+        }
+        assert_eq!(marked(&self.folder), []);
+        // A zombie of a dropped call is reaped on a thread of its own.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        while waitid(WaitId::All, options).is_ok() {
+            assert!(Instant::now() < until, "a child is not reaped");
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Holding {
+    pub fn now() -> Self {
+        let open = fs::read_dir("/proc/self/fd").expect("Linux");
+        let status = fs::read_to_string("/proc/self/status").expect("Linux");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        Self {
+            descriptors: open
+                .filter_map(|entry| {
+                    let path = entry.ok()?.path();
+                    Some(format!(
+                        "{}: {}",
+                        path.display(),
+                        fs::read_link(&path).ok()?.display()
+                    ))
+                })
+                .collect(),
+            resident: kib.and_then(|kib| kib.parse().ok()).expect("Linux"),
+        }
+    }
+
+    /// No descriptor more than `before`, and at most so much more memory.
+    pub fn assert_back_to(&self, before: &Self, most_mib: u64) {
+        let more: Vec<_> = self.descriptors.difference(&before.descriptors).collect();
+        assert!(
+            self.descriptors.len() <= before.descriptors.len(),
+            "{more:?}"
+        );
+        let grown = self.resident.saturating_sub(before.resident) / 1024;
+        println!(
+            "memory: {} MiB, and {grown} more at the end",
+            before.resident / 1024
+        );
+        assert!(grown <= most_mib, "grew by {grown} MiB");
+    }
+}
+
+/// Random numbers (xorshift), good enough to choose with.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+
+    pub fn millis(&mut self, limit: u64) -> Duration {
+        Duration::from_micros(self.below(limit * 1000))
+    }
+
+    pub fn pick<'of, T>(&mut self, choices: &'of [T]) -> &'of T {
+        let count = u64::try_from(choices.len()).expect("a short list");
+        &choices[usize::try_from(self.below(count)).expect("a short list")]
+    }
+}
+
+fn seed() -> u64 {
+    let given = env::var(SEED).ok().and_then(|seed| seed.parse().ok());
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = u64::from(since.expect("after 1970").subsec_nanos());
+    // Zero would stay zero.
+    given.unwrap_or(now).max(1)
+}
+
+/// Who carries the mark, but for ourselves.
+fn marked(folder: &Path) -> Vec<Pid> {
+    let mark = format!("{FOLDER}={}", folder.display());
+    let processes = fs::read_dir("/proc").expect("Linux").filter_map(|entry| {
+        let entry = entry.ok()?;
+        Some((
+            Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?,
+            entry.path(),
+        ))
+    });
+    processes
+        .filter(|(pid, _)| *pid != rustix::process::getpid())
+        .filter(|(_, path)| {
+            let variables = fs::read(path.join("environ")).unwrap_or_default();
+            let works_there =
+                fs::read_link(path.join("cwd")).is_ok_and(|at| at.starts_with(folder));
+            works_there
+                || variables
+                    .split(|byte| *byte == 0)
+                    .any(|each| each == mark.as_bytes())
+        })
+        .map(|(pid, _)| pid)
+        .collect()
+}
+
+/// All that tells whose it is.
+fn description(pid: Pid) -> String {
+    let folder = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
+    let read = |name| fs::read(folder.join(name)).unwrap_or_default();
+    let text = |name| String::from_utf8_lossy(&read(name)).replace('\0', " ");
+    let open = fs::read_dir(folder.join("fd")).into_iter().flatten();
+    let open: Vec<_> = open
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .collect();
+    format!("{}\n{}{open:?}", text("cmdline"), text("stat"))
+}
