@@ -31,7 +31,8 @@ mod surface;
 mod telemetry;
 
 pub use config::{
-    Config, Env, FileUse, Flags, Limits, Permission, PermissionProfile, Roots, parse_duration,
+    Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, Permission, PermissionProfile, Roots,
+    parse_duration,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
@@ -39,8 +40,8 @@ pub use host::{Host, Loaded, RunningCall};
 pub use registry::{Catalog, Entry};
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
-    Decision, Event, Family, Gate, Level, Outcome, Problem, Progress, Rule, Runner, Severity,
-    Source, Stance, Stopped, Tier, Tool, Updates,
+    Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
+    Severity, Source, Stance, Stopped, Tier, Tool, Updates,
 };
 
 /// Trusting the projects that tools come from.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::discover::{Candidate, LookedAt};
 use crate::family::Loaded;
-use crate::tool::{Problem, Runner, Tool};
+use crate::tool::{Family, Problem, Runner, Tool};
 
 /// Every tool, every problem, and everything that was looked at.
 #[derive(Clone, Default)]
@@ -32,9 +32,16 @@ pub struct Entry {
 }
 
 impl Catalog {
-    /// The tool of that name.
+    /// The tool of that name. Kodelet's tools are known without their prefix, too, as long as nobody
+    /// has exactly that name.
     pub fn find(&self, name: &str) -> Option<&Arc<Entry>> {
-        self.entries.iter().find(|entry| entry.tool.name == name)
+        let named = |name: &str| self.entries.iter().find(|entry| entry.tool.name == name);
+        named(name).or_else(|| {
+            let is_custom = |entry: &&Arc<Entry>| entry.tool.source.family == Family::Kodelet;
+            let bare = name.strip_prefix(PREFIX).and_then(named);
+            let bare = bare.filter(is_custom);
+            bare.or_else(|| named(&format!("{PREFIX}{name}")).filter(is_custom))
+        })
     }
 
     /// Names that are like `name`, the most alike first; at most three.
@@ -89,6 +96,9 @@ impl Catalog {
         self.entries.iter().map(|entry| &entry.tool)
     }
 }
+
+/// What Kodelet puts before the names of custom tools.
+const PREFIX: &str = "custom_tool_";
 
 /// Below this similarity (0 to 1) a name is no help.
 const ALIKE: f64 = 0.75;
@@ -161,7 +171,8 @@ impl<'a> Builder<'a> {
         self.add(candidate, loaded);
     }
 
-    pub(crate) fn finish(self) -> Catalog {
+    pub(crate) fn finish(mut self) -> Catalog {
+        sort_executables(&mut self.catalog.entries);
         self.catalog
     }
 
@@ -179,6 +190,20 @@ impl<'a> Builder<'a> {
             .find_map(|key| self.rename.get_key_value(key.as_str()))?;
         // One path may hold several tools; a new name goes to the first of them.
         self.used_renames.insert(key.as_str()).then(|| name.clone())
+    }
+}
+
+/// Executables lie in no order that means anything: theirs is by name, at the places they have.
+fn sort_executables(entries: &mut [Arc<Entry>]) {
+    for family in [Family::Kodelet, Family::Ikigai] {
+        let places: Vec<usize> = (0..entries.len())
+            .filter(|&place| entries[place].tool.source.family == family)
+            .collect();
+        let mut own: Vec<_> = places.iter().map(|&place| entries[place].clone()).collect();
+        own.sort_by(|a, b| a.tool.name.cmp(&b.tool.name));
+        for (place, entry) in places.into_iter().zip(own) {
+            entries[place] = entry;
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Durations as people write them: `30s`, `500ms`, `2m`, `1m30s`, `1.5h`.
+//! Durations as people write them: `30s`, `500ms`, `2m`, `1m30s`, `1.5h`; and as Go prints them.
 //!
 //! The unit is never optional: whether `30` means seconds or milliseconds is a question
 //! that each tool of this world answers differently.
@@ -38,4 +38,37 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
     // Rounded to microseconds: 0.1s must not become 100.000001ms.
     Duration::try_from_secs_f64((seconds * 1e6).round() / 1e6).map_err(|_| refuse())
+}
+
+/// A duration as Go prints it: `1m30s`, `500ms`, `1.5s`, `1h0m0s`.
+pub(crate) fn format_duration(duration: Duration) -> String {
+    let nanos = duration.subsec_nanos();
+    let seconds = duration.as_secs();
+    if seconds > 0 {
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+        let second = decimal(seconds % 60, nanos, 9);
+        return match (hours, minutes) {
+            (0, 0) => format!("{second}s"),
+            (0, _) => format!("{minutes}m{second}s"),
+            _ => format!("{hours}h{minutes}m{second}s"),
+        };
+    }
+    match nanos {
+        0 => "0s".to_owned(),
+        1..1_000 => format!("{nanos}ns"),
+        1_000..1_000_000 => format!("{}µs", decimal(u64::from(nanos / 1_000), nanos % 1_000, 3)),
+        _ => {
+            let whole = u64::from(nanos / 1_000_000);
+            format!("{}ms", decimal(whole, nanos % 1_000_000, 6))
+        }
+    }
+}
+
+/// `whole` and so many digits of a fraction, without zeros at its end.
+fn decimal(whole: u64, fraction: u32, digits: usize) -> String {
+    if fraction == 0 {
+        return whole.to_string();
+    }
+    let text = format!("{whole}.{fraction:0digits$}");
+    text.trim_end_matches('0').to_owned()
 }

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 pub struct Env {
     /// The directory that the process was started in; `None` if it is gone.
     pub current_dir: Option<PathBuf>,
+    /// The program that runs.
+    pub program: Option<PathBuf>,
     /// The user's home: `HOME`, else what the system's user database says.
     pub home: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`.
@@ -55,6 +57,7 @@ impl Env {
         });
         Env {
             current_dir: std::env::current_dir().ok(),
+            program: std::env::current_exe().ok(),
             home: path("HOME")
                 .or_else(std::env::home_dir)
                 .filter(|home| home.is_absolute()),

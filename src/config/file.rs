@@ -6,14 +6,17 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::de::{Deserializer, IgnoredAny};
+use serde::de::Deserializer;
 use serde::{Deserialize, de};
+use serde_json::Value;
 
+use super::ikigai::WrittenIkigai;
+use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
-use super::{Permission, parse_duration, paths, yaml};
+use super::{Permission, nearest, parse_duration, paths, yaml};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, Rule};
 
@@ -30,9 +33,17 @@ struct File {
     limits: Option<FileLimits>,
     permissions: Option<FilePermissions>,
     /// Kodelet's own block, accepted as it is so that its users can keep one file.
-    /// The `exec` family will read it; here it is only known to be no typo.
-    #[serde(rename = "custom_tools")]
-    _custom_tools: Option<IgnoredAny>,
+    custom_tools: Option<Value>,
+    ikigai: Option<FileIkigai>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileIkigai {
+    prefix: Option<PathBuf>,
+    project: Option<bool>,
+    #[serde(deserialize_with = "some_time")]
+    timeout: Option<Duration>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -79,11 +90,7 @@ pub(super) fn given(path: &Path, home: &Path) -> Result<Written, Error> {
         return Err(Error::new(ErrorKind::Usage, text)
             .with_hint("create it, or leave out --config and HAFT_CONFIG"));
     };
-    Ok(written(
-        parse(path, &text)?,
-        path.parent().unwrap_or(path),
-        home,
-    ))
+    Ok(written(parse(path, &text)?, of_user(path, home)))
 }
 
 /// The user's own file, if there is one.
@@ -91,11 +98,7 @@ pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
     let Some(text) = read(path)? else {
         return Ok(Written::default());
     };
-    Ok(written(
-        parse(path, &text)?,
-        path.parent().unwrap_or(path),
-        home,
-    ))
+    Ok(written(parse(path, &text)?, of_user(path, home)))
 }
 
 /// The text of the file that a project brings, if it does. Nothing in it counts yet.
@@ -119,6 +122,7 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
             "--system-tools",
         ),
         ("approval", file.approval.is_some(), "--approval-mode"),
+        ("ikigai", file.ikigai.is_some(), "HAFT_IKIGAI_PROJECT"),
     ];
     for (key, is_there, flag) in for_the_user {
         if is_there {
@@ -133,10 +137,35 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
     }
     // `<project>/.haft/config.yaml` speaks of paths of the project.
     let base = path.parent().and_then(Path::parent).unwrap_or(path);
-    Ok(written(file, base, home))
+    let at = Standpoint {
+        file: path,
+        base,
+        home,
+        is_projects: true,
+    };
+    Ok(written(file, at))
 }
 
-fn written(file: File, base: &Path, home: &Path) -> Written {
+fn of_user<'a>(path: &'a Path, home: &'a Path) -> Standpoint<'a> {
+    Standpoint {
+        file: path,
+        base: path.parent().unwrap_or(path),
+        home,
+        is_projects: false,
+    }
+}
+
+fn written(file: File, at: Standpoint<'_>) -> Written {
+    let (base, home) = (at.base, at.home);
+    let mut problems = Vec::new();
+    let custom_tools = file.custom_tools.unwrap_or_default();
+    let custom_tools = WrittenCustomTools::read(&custom_tools, at, &mut problems);
+    let ikigai = file.ikigai.unwrap_or_default();
+    let ikigai = WrittenIkigai {
+        prefix: ikigai.prefix,
+        project: ikigai.project,
+        timeout: ikigai.timeout,
+    };
     let tools = file.tools.unwrap_or_default();
     let limits = file.limits.unwrap_or_default();
     let approval = file.approval.unwrap_or_default();
@@ -174,6 +203,9 @@ fn written(file: File, base: &Path, home: &Path) -> Written {
             ffi: permissions.ffi,
             import: permissions.import,
         },
+        custom_tools,
+        ikigai: ikigai.anchored(base, home),
+        problems,
         ..Written::default()
     }
 }
@@ -234,15 +266,6 @@ fn parse(path: &Path, text: &str) -> Result<File, Error> {
     Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
 }
 
-/// The most similar of `known`, if one is similar enough to be meant.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let scored = known
-        .iter()
-        .map(|known| (strsim::jaro_winkler(word, known), *known));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.8).then_some(best.1)
-}
-
 impl<'de> Deserialize<'de> for FileRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
@@ -270,4 +293,12 @@ fn call_timeout<'de, D: Deserializer<'de>>(
     let text = Option::<String>::deserialize(deserializer)?;
     text.map(|text| optional_duration(&text).map_err(de::Error::custom))
         .transpose()
+}
+
+/// More than nothing: a limit of zero would end everything at once.
+fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    match duration(deserializer)? {
+        Some(time) if time.is_zero() => Err(de::Error::custom("it must be more than nothing")),
+        time => Ok(time),
+    }
 }

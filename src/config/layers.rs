@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::ikigai::WrittenIkigai;
+use super::kodelet::WrittenCustomTools;
 use super::{
     Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, Permission, PermissionProfile,
     SPILL_KB,
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Rule};
+use crate::tool::{ApprovalMode, Problem, Rule};
 
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -31,6 +33,10 @@ pub(super) struct Written {
     pub approval_rules: BTreeMap<String, Rule>,
     pub limits: WrittenLimits,
     pub permissions: WrittenPermissions,
+    pub custom_tools: WrittenCustomTools,
+    pub ikigai: WrittenIkigai,
+    /// What was written and is not used.
+    pub problems: Vec<Problem>,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +75,7 @@ impl Written {
                 heap_mb: flags.heap_mb,
                 spill_kb: flags.spill_kb,
             },
+            custom_tools: WrittenCustomTools::switched(flags.no_custom_tools.then_some(false)),
             ..Written::default()
         }
     }
@@ -106,6 +113,16 @@ impl Written {
                 heap_mb: parsed("HEAP_MB", text("HEAP_MB"), mebibytes)?,
                 spill_kb: parsed("SPILL_KB", text("SPILL_KB"), kibibytes)?,
             },
+            custom_tools: WrittenCustomTools::switched(parsed(
+                "CUSTOM_TOOLS",
+                text("CUSTOM_TOOLS"),
+                yes_or_no,
+            )?),
+            ikigai: WrittenIkigai {
+                prefix: absolute("IKIGAI_PREFIX"),
+                project: parsed("IKIGAI_PROJECT", text("IKIGAI_PROJECT"), yes_or_no)?,
+                timeout: parsed("IKIGAI_TIMEOUT", text("IKIGAI_TIMEOUT"), some_time)?,
+            },
             ..Written::default()
         })
     }
@@ -129,6 +146,10 @@ impl Written {
         for (tool, rule) in lower.approval_rules {
             self.approval_rules.entry(tool).or_insert(rule);
         }
+
+        self.custom_tools.fill_from(lower.custom_tools);
+        self.ikigai.fill_from(lower.ikigai);
+        self.problems.extend(lower.problems);
 
         let (limits, low) = (&mut self.limits, lower.limits);
         limits.call_timeout = limits.call_timeout.or(low.call_timeout);
@@ -205,7 +226,7 @@ fn parsed<T>(
     .transpose()
 }
 
-fn yes_or_no(text: &str) -> Result<bool, String> {
+pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
     match text.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
@@ -224,6 +245,13 @@ pub(super) fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
 /// The rule of that name.
 pub(super) fn rule(text: &str) -> Result<Rule, String> {
     Rule::from_name(text).ok_or_else(|| format!("`{text}` is neither allow nor deny nor prompt"))
+}
+
+fn some_time(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        time if time.is_zero() => Err("it must be more than nothing".to_owned()),
+        time => Ok(time),
+    }
 }
 
 fn kibibytes(text: &str) -> Result<u32, String> {

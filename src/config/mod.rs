@@ -7,6 +7,8 @@
 mod duration;
 mod env;
 mod file;
+mod ikigai;
+mod kodelet;
 mod layers;
 mod omp;
 pub(crate) mod paths;
@@ -18,13 +20,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use duration::format_duration;
 pub use duration::parse_duration;
 pub use env::Env;
+pub use ikigai::Ikigai;
+pub use kodelet::CustomTools;
 pub use permissions::{Permission, PermissionProfile};
 pub use roots::Roots;
 
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, ApprovalPolicy};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Problem};
 use layers::Written;
 
 /// How long a tool file may take to load. A cold import of a big npm tree needs seconds;
@@ -89,6 +94,8 @@ pub struct Flags {
     pub approval_mode: Option<ApprovalMode>,
     /// Text of a result beyond so many KiB goes to a file; 0: never.
     pub spill_kb: Option<u32>,
+    /// Leave Kodelet's tools alone: no directory is read, nothing is started.
+    pub no_custom_tools: bool,
 }
 
 /// What haft goes by: complete, nothing is looked up later.
@@ -128,6 +135,12 @@ pub struct Config {
     pub limits: Limits,
     /// What tools may touch.
     pub permissions: PermissionProfile,
+    /// Kodelet's tools.
+    pub custom_tools: CustomTools,
+    /// ikigai's tools.
+    pub ikigai: Ikigai,
+    /// What was written and is not used, because it cannot be.
+    pub problems: Vec<Problem>,
 }
 
 /// What became of a configuration file.
@@ -248,10 +261,24 @@ impl Config {
             },
             limits: written.limits.resolve()?,
             permissions: written.permissions.resolve(),
+            custom_tools: written.custom_tools.resolve(&home, &cwd),
+            ikigai: written
+                .ikigai
+                .resolve(env.program.as_deref(), env.home.as_deref(), &cwd),
+            problems: written.problems,
             cwd,
             home,
         })
     }
+}
+
+/// The most similar of `known`, if one is similar enough to be meant.
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let scored = known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(word, known), *known));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.8).then_some(best.1)
 }
 
 /// The directory that relative paths of flags mean.

@@ -238,7 +238,7 @@ pub(super) fn not_regular(kind: FileType) -> String {
     )
 }
 
-fn refuse(folder: &Path, error: &io::Error, sweep: &mut Sweep<'_>) {
+pub(super) fn refuse(folder: &Path, error: &io::Error, sweep: &mut Sweep<'_>) {
     if error.kind() == io::ErrorKind::NotFound {
         return sweep.note(folder, Verdict::Missing);
     }

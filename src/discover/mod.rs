@@ -7,6 +7,7 @@
 mod spare;
 mod sweep;
 
+mod executables;
 mod folder;
 mod gitignore;
 mod names;
@@ -22,6 +23,8 @@ mod claude;
 mod claude_plugins;
 mod codex;
 mod configured;
+mod ikigai;
+mod kodelet;
 mod manifests;
 mod native;
 mod omp_plugins;
@@ -70,6 +73,15 @@ impl Candidate {
     pub fn needs_trust(&self) -> bool {
         self.named_by_project
             || (self.source.level == Level::Project && self.source.provider != configured::ID)
+    }
+
+    /// The name that its tool has, as far as the file's own name tells.
+    pub fn likely_name(&self) -> String {
+        match self.source.family {
+            Family::Kodelet => format!("custom_tool_{}", self.key),
+            Family::Ikigai => self.key.replace('-', "_"),
+            _ => self.key.clone(),
+        }
     }
 }
 
@@ -135,6 +147,8 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     codex::PROVIDER,
     manifests::PROVIDER,
     configured::PROVIDER,
+    kodelet::PROVIDER,
+    ikigai::PROVIDER,
 ];
 
 /// Looks in every place where tools may be. Runs nothing and imports nothing.

@@ -107,6 +107,16 @@ impl<'a> Sweep<'a> {
         self.named(path, (resolved, None), key, level);
     }
 
+    /// An executable that describes itself: its file's name is no claim, its path is.
+    pub(super) fn executable(&mut self, path: PathBuf, key: String, level: Level) {
+        if let Some(by) = self.off.get(&format!("tool:{key}")) {
+            let by = by.clone();
+            return self.note(path, Verdict::Disabled { by });
+        }
+        let resolved = paths::resolve(&self.config.cwd, &path);
+        self.named(path, (resolved, None), key, level);
+    }
+
     /// A path that the project's own configuration gives by name.
     pub(super) fn named_by_project(
         &mut self,

@@ -46,7 +46,17 @@ impl Spill {
         let text = outcome.text();
         let view = View::of(&text, self.limit);
         let kept = self.keep(text, call_id, tool).await;
-        replace_texts(&mut outcome.content, view.with_notice(kept));
+        let way_out = match kept {
+            Ok(path) => format!("Read {} for full output", path.display()),
+            Err(error) => format!("The full output could not be kept: {error}"),
+        };
+        if let Some(display) = outcome.display.take() {
+            outcome.display = Some(match display.len() > self.limit {
+                true => View::of(&display, self.limit).with_notice(&way_out),
+                false => display,
+            });
+        }
+        replace_texts(&mut outcome.content, view.with_notice(&way_out));
     }
 
     /// Writes `text` to a file of its own.
@@ -84,7 +94,7 @@ impl View {
         }
     }
 
-    fn with_notice(self, kept: io::Result<PathBuf>) -> String {
+    fn with_notice(self, way_out: &str) -> String {
         let View {
             head,
             tail,
@@ -93,10 +103,6 @@ impl View {
         } = self;
         let plural = if lines == 1 { "" } else { "s" };
         let elided = elided as f64 / 1024.0;
-        let way_out = match kept {
-            Ok(path) => format!("Read {} for full output", path.display()),
-            Err(error) => format!("The full output could not be kept: {error}"),
-        };
         format!(
             "{head}\n[Showing head and tail bytes of {lines} line{plural}; {elided:.1}KB elided. \
              {way_out}]\n{tail}"

@@ -3,6 +3,7 @@
 //! [`load`] is the only door: every family is given its own candidates at once, so that it can
 //! decide about them together (one of them overrides another, all are asked side by side).
 
+pub(crate) mod exec;
 pub(crate) mod js;
 
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::tool::{Family, Problem, Runner, Tool};
 
 /// What a family made of one candidate: the tools that can be called, and what is wrong with the
 /// rest.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Loaded {
     pub(crate) tools: Vec<(Tool, Arc<dyn Runner>)>,
     pub(crate) problems: Vec<Problem>,
@@ -32,9 +33,19 @@ pub(crate) struct Means<'a> {
 /// families work side by side.
 pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loaded> {
     let js = Share::of(candidates, Family::Js);
-    let (from_js,) = join!(js::load_all(means, &js.candidates));
+    let kodelet = Share::of(candidates, Family::Kodelet);
+    let ikigai = Share::of(candidates, Family::Ikigai);
+    let (from_js, from_kodelet, from_ikigai) = join!(
+        js::load_all(means, &js.candidates),
+        exec::kodelet::load_all(means, &kodelet.candidates),
+        exec::ikigai::load_all(means, &ikigai.candidates),
+    );
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
-    for (share, loaded) in [(js, from_js)] {
+    for (share, loaded) in [
+        (js, from_js),
+        (kodelet, from_kodelet),
+        (ikigai, from_ikigai),
+    ] {
         share.put_back(loaded, &mut all);
     }
     all

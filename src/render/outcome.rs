@@ -32,6 +32,16 @@ pub(crate) fn write_content(out: &mut impl Write, content: &[Block]) -> io::Resu
     Ok(())
 }
 
+/// Writes what a person is shown instead, without whatever could redraw their terminal.
+pub(crate) fn write_display(out: &mut impl Write, display: &str) -> io::Result<()> {
+    let display = text::clean(display);
+    out.write_all(display.as_bytes())?;
+    match display.is_empty() || display.ends_with('\n') {
+        true => Ok(()),
+        false => out.write_all(b"\n"),
+    }
+}
+
 /// Why a call ended early, as a sentence without its period.
 pub(crate) fn stopped(tool: &str, why: Stopped, after: Duration) -> String {
     let after = units::time(after);

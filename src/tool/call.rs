@@ -53,6 +53,9 @@ pub struct Outcome {
     pub duration: Duration,
     /// How the call was stopped, if it was.
     pub stopped: Option<Stopped>,
+    /// What a person is shown instead of `content`, where the tool's system has a form of its own
+    /// for that. May hold control sequences.
+    pub display: Option<String>,
 }
 
 /// Why a call was stopped. The order is meaning: a later reason outweighs an earlier one.
@@ -96,6 +99,7 @@ impl Outcome {
             useless: false,
             duration,
             stopped: None,
+            display: None,
         }
     }
 

@@ -84,6 +84,26 @@ impl CallCtx {
         self
     }
 
+    /// Waits until the call may start, and says that it does. For runners whose arguments are
+    /// checked by now.
+    ///
+    /// # Errors
+    /// Why nothing may be started.
+    pub async fn admit(&self, stance: Stance) -> Result<(), NotAdmitted> {
+        if let Some(gate) = &self.gate {
+            tokio::select! {
+                biased;
+                passed = gate.pass(stance) => passed.map_err(NotAdmitted::Denied)?,
+                () = self.cancel.cancelled() => {}
+            }
+        }
+        if self.cancel.is_cancelled() {
+            return Err(NotAdmitted::Stopped(self.stop_reason()));
+        }
+        self.updates.send(Progress::Started);
+        Ok(())
+    }
+
     /// How long the call stood at its gate.
     pub fn waited(&self) -> Duration {
         self.gate
@@ -101,6 +121,15 @@ impl CallCtx {
     pub fn stop_reason(&self) -> Stopped {
         *self.reason.get().unwrap_or(&Stopped::Cancelled)
     }
+}
+
+/// Why a call may not start.
+#[derive(Debug)]
+pub enum NotAdmitted {
+    /// A policy or the user said no.
+    Denied(Error),
+    /// It was told to stop before it started.
+    Stopped(Stopped),
 }
 
 /// The sending side of a call's progress. Sending never blocks and never fails: a caller that

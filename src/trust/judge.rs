@@ -94,7 +94,7 @@ impl Court<'_> {
         if self.is_untouched && self.config_change.is_none() {
             return None;
         }
-        let is = self.names.files(&self.grapher.graph(&candidate.resolved));
+        let is = self.names.files(&super::graph(&self.grapher, candidate));
         let mut changes = grant::changes(&was, &is);
         let project = format!("{}/", self.names.project().display());
         for change in &mut changes {

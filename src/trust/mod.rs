@@ -20,7 +20,10 @@ pub use review::{PackageUse, Review, Reviewed, State};
 pub use store::{Project, Store};
 
 use crate::config::{Config, Env, Flags, ProjectFile};
+use crate::discover::Candidate;
+use crate::engine::graph::{Graph, Grapher};
 use crate::error::Error;
+use crate::tool::Family;
 
 /// How a user gets to trust a project; ends a hint.
 pub(crate) const HINT: &str = "`haft trust` shows what would run, and asks";
@@ -42,6 +45,16 @@ impl Config {
     /// As [`Config::resolve`].
     pub fn resolve_with(flags: Flags, env: &Env) -> Result<Config, Error> {
         Config::decide(flags, env, is_granted)
+    }
+}
+
+/// The files that decide what runs. Only modules pull in others by name.
+fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
+    match candidate.source.family {
+        Family::Js => grapher.graph(&candidate.resolved),
+        Family::Kodelet | Family::Ikigai | Family::Shell | Family::Plugin | Family::Native => {
+            grapher.lone_file(&candidate.resolved)
+        }
     }
 }
 

@@ -18,9 +18,10 @@ const NAMED: usize = 3;
 
 /// The tool as far as it is known without running it, and why it is not run.
 pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
+    let name = candidate.likely_name();
     let tool = Tool {
-        name: candidate.key.clone(),
-        label: candidate.key.clone(),
+        name: name.clone(),
+        label: name.clone(),
         description: String::new(),
         input_schema: json!({}),
         output_schema: None,
@@ -42,10 +43,10 @@ pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
     };
     let problem = Problem::warning(problem)
         .at(&candidate.path)
-        .about(&candidate.key)
+        .about(&name)
         .hint(HINT);
     let runner = Untrusted {
-        refusal: format!("`{}` {refusal}", candidate.key),
+        refusal: format!("`{name}` {refusal}"),
     };
     Loaded {
         tools: vec![(tool, Arc::new(runner))],

@@ -84,7 +84,7 @@ impl Review {
         let mut grant = empty(names.project());
         let scan = discover::scan(config);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
-            let graph = grapher.graph(&candidate.resolved);
+            let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
             let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
@@ -178,7 +178,7 @@ fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: Stat
         ..opening.clone()
     });
     Reviewed {
-        key: candidate.key.clone(),
+        key: candidate.likely_name(),
         provider_name: candidate.source.provider_name.clone(),
         path: names.place(&candidate.resolved),
         files,

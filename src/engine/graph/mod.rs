@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
-use sys_traits::FsRead;
+use sys_traits::{FsCanonicalize, FsRead};
 use url::Url;
 
 use super::loader::{Finder, TsConfigs, probe, text_of, url_of};
@@ -77,9 +77,27 @@ impl Grapher {
         stacker::grow(nesting::STACK, || self.walk(entry))
     }
 
+    /// The graph of a file that pulls in nothing by itself: a program, a declaration. Never parsed.
+    pub fn lone_file(&self, entry: &Path) -> Graph {
+        let walk = self.start(entry);
+        // That it cannot be read is noted as well.
+        let _ = walk.disk.fs_read(entry);
+        let _ = walk.disk.fs_canonicalize(entry);
+        walk.finish()
+    }
+
     fn walk(&self, entry: &Path) -> Graph {
+        let mut walk = self.start(entry);
+        match probe(&walk.disk, entry) {
+            Some(file) => walk.enqueue(file),
+            None => walk.miss(entry, &entry.display().to_string()),
+        }
+        walk.finish()
+    }
+
+    fn start(&self, entry: &Path) -> Walk<'_> {
         let disk = Watched::default();
-        let mut walk = Walk {
+        Walk {
             grapher: self,
             packages: Packages::on(disk.clone()),
             tsconfigs: TsConfigs::on(disk.clone()),
@@ -96,12 +114,7 @@ impl Grapher {
             },
             queue: Vec::new(),
             queued: BTreeSet::new(),
-        };
-        match probe(&walk.disk, entry) {
-            Some(file) => walk.enqueue(file),
-            None => walk.miss(entry, &entry.display().to_string()),
         }
-        walk.finish()
     }
 
     fn imports(&self, path: &Path, bytes: &[u8]) -> Rc<Imports> {

@@ -161,5 +161,6 @@ fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outc
         useless: written.useless,
         duration,
         stopped,
+        display: None,
     }
 }

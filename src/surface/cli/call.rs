@@ -251,6 +251,8 @@ impl Args {
             self.line(session, "result", view)?;
         } else if self.json {
             session.out.json(&view)?;
+        } else if let Some(display) = &outcome.display {
+            render::outcome::write_display(session.out, display)?;
         } else {
             render::outcome::write_content(session.out, &outcome.content)?;
         }
@@ -261,7 +263,9 @@ impl Args {
             None => return Ok(()),
         };
         let mut lines = format!("{}: {message}\n", session.err.error("error"));
-        if outcome.stopped == Some(Stopped::Deadline) {
+        // A limit of the tool's own system is not the call's to set.
+        let limit = self.timeout.or(session.host.config().limits.call_timeout);
+        if outcome.stopped == Some(Stopped::Deadline) && limit.is_some() {
             let hint = "`--timeout` sets how long a call may take";
             lines.push_str(&render::problem::hint_line(hint, session.err));
         }

@@ -31,6 +31,10 @@ pub(super) struct Globals {
     #[arg(long, help_heading = HEADING)]
     system_tools: bool,
 
+    /// Leave Kodelet's tools alone: nothing of theirs is read or started
+    #[arg(long, help_heading = HEADING)]
+    no_custom_tools: bool,
+
     /// Read this configuration file instead of the user's
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     config: Option<PathBuf>,
@@ -52,6 +56,7 @@ impl Globals {
             tools: [self.tools, later.tools].concat(),
             trust_project: self.trust_project || later.trust_project,
             system_tools: self.system_tools || later.system_tools,
+            no_custom_tools: self.no_custom_tools || later.no_custom_tools,
             config: later.config.or(self.config),
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
@@ -71,6 +76,7 @@ impl Globals {
             trust_project: self.trust_project,
             system_tools: self.system_tools,
             config: self.config.clone(),
+            no_custom_tools: self.no_custom_tools,
             ..Flags::default()
         }
     }

@@ -1,0 +1,235 @@
+//! Kodelet's `custom_tools:` block: accepted as its users have it, with its own defaults.
+//!
+//! Lenient where the rest of our configuration is strict: the block may come from a file that was
+//! written for another program, so a value that cannot be used is a warning and the default holds.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::layers::yes_or_no;
+use super::{nearest, parse_duration, paths};
+use crate::tool::Problem;
+
+const KEYS: &[&str] = &[
+    "enabled",
+    "global_dir",
+    "local_dir",
+    "timeout",
+    "max_output_size",
+    "max_memory_size",
+    "env_whitelist",
+];
+
+/// Where Kodelet's tools are and how they are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomTools {
+    /// False: no directory is read and nothing is started.
+    pub enabled: bool,
+    /// The user's own tools.
+    pub global_dir: PathBuf,
+    /// A project's configuration named that directory, so what is in it is the project's.
+    pub global_dir_is_projects: bool,
+    /// The project's tools.
+    pub local_dir: PathBuf,
+    /// The longest that a run may take.
+    pub timeout: Duration,
+    /// So many bytes are kept of each output.
+    pub max_output_size: usize,
+    /// The address space that each process of a tool may have, in bytes; `None`: no limit.
+    pub max_memory_size: Option<u64>,
+    /// The variables that tools see, if they are set.
+    pub env_whitelist: Vec<String>,
+}
+
+/// The block as one layer has it.
+#[derive(Debug, Default)]
+pub(super) struct WrittenCustomTools {
+    enabled: Option<bool>,
+    global_dir: Option<PathBuf>,
+    global_dir_is_projects: bool,
+    local_dir: Option<PathBuf>,
+    timeout: Option<Duration>,
+    max_output_size: Option<usize>,
+    max_memory_size: Option<u64>,
+    env_whitelist: Option<Vec<String>>,
+}
+
+/// Whose file a block stands in: relative paths and trust depend on it.
+#[derive(Clone, Copy)]
+pub(super) struct Standpoint<'a> {
+    pub file: &'a Path,
+    /// What a relative `global_dir` starts at.
+    pub base: &'a Path,
+    pub home: &'a Path,
+    pub is_projects: bool,
+}
+
+impl WrittenCustomTools {
+    /// What a layer says that can only switch.
+    pub(super) fn switched(enabled: Option<bool>) -> Self {
+        WrittenCustomTools {
+            enabled,
+            ..WrittenCustomTools::default()
+        }
+    }
+
+    /// Reads the block; what cannot be used is left out and told.
+    pub(super) fn read(block: &Value, at: Standpoint<'_>, problems: &mut Vec<Problem>) -> Self {
+        let mut reader = Reader { at, problems };
+        let Some(block) = block.as_object() else {
+            if !block.is_null() {
+                reader.warn("custom_tools", "it is no map of settings");
+            }
+            return WrittenCustomTools::default();
+        };
+        reader.check_keys(block);
+        let global_dir = reader.take(block, "global_dir", directory);
+        WrittenCustomTools {
+            enabled: reader.take(block, "enabled", boolean),
+            global_dir_is_projects: global_dir.is_some() && at.is_projects,
+            global_dir: global_dir.map(|dir| anchored(&dir, at.base, at.home)),
+            local_dir: reader
+                .take(block, "local_dir", directory)
+                .map(|dir| tilde(&dir, at.home)),
+            timeout: reader.take(block, "timeout", time),
+            max_output_size: reader.take(block, "max_output_size", size),
+            max_memory_size: reader
+                .take(block, "max_memory_size", size)
+                .map(|n| n as u64),
+            env_whitelist: reader.take(block, "env_whitelist", names),
+        }
+    }
+
+    /// Takes from `lower` whatever this layer leaves open.
+    pub(super) fn fill_from(&mut self, lower: Self) {
+        self.enabled = self.enabled.or(lower.enabled);
+        if self.global_dir.is_none() {
+            self.global_dir = lower.global_dir;
+            self.global_dir_is_projects = lower.global_dir_is_projects;
+        }
+        self.local_dir = self.local_dir.take().or(lower.local_dir);
+        self.timeout = self.timeout.or(lower.timeout);
+        self.max_output_size = self.max_output_size.or(lower.max_output_size);
+        self.max_memory_size = self.max_memory_size.or(lower.max_memory_size);
+        self.env_whitelist = self.env_whitelist.take().or(lower.env_whitelist);
+    }
+
+    /// Every default of the document (kodelet 49).
+    pub(super) fn resolve(self, home: &Path, cwd: &Path) -> CustomTools {
+        let default = || ["PATH", "HOME", "USER"].map(str::to_owned).to_vec();
+        let local_dir = self.local_dir.unwrap_or_else(|| "kodelet-tools".into());
+        CustomTools {
+            enabled: self.enabled.unwrap_or(true),
+            global_dir: self
+                .global_dir
+                .unwrap_or_else(|| home.join(".kodelet/tools")),
+            global_dir_is_projects: self.global_dir_is_projects,
+            local_dir: paths::resolve(cwd, &local_dir),
+            timeout: self.timeout.unwrap_or(Duration::from_secs(30)),
+            max_output_size: self.max_output_size.unwrap_or(1 << 20),
+            max_memory_size: self.max_memory_size,
+            env_whitelist: self.env_whitelist.unwrap_or_else(default),
+        }
+    }
+}
+
+struct Reader<'a> {
+    at: Standpoint<'a>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    /// The setting of that name, if it is there and can be used.
+    fn take<T>(
+        &mut self,
+        block: &Map<String, Value>,
+        key: &str,
+        read: impl Fn(&Value) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = block.get(key).filter(|value| !value.is_null())?;
+        match read(value) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.warn(&format!("custom_tools.{key}"), &why);
+                None
+            }
+        }
+    }
+
+    fn check_keys(&mut self, block: &Map<String, Value>) {
+        for key in block.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+            let message = format!("`custom_tools.{key}` means nothing to haft");
+            let hint = match nearest(key, KEYS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known here: {}", KEYS.join(", ")),
+            };
+            let problem = Problem::warning(message).at(self.at.file).hint(hint);
+            self.problems.push(problem);
+        }
+    }
+
+    fn warn(&mut self, key: &str, why: &str) {
+        let message = format!("`{key}` is not used: {why}");
+        let problem = Problem::warning(message).at(self.at.file);
+        self.problems
+            .push(problem.hint("correct it; until then the default holds"));
+    }
+}
+
+fn boolean(value: &Value) -> Result<bool, String> {
+    match value {
+        Value::Bool(flag) => Ok(*flag),
+        Value::String(word) => yes_or_no(word),
+        other => Err(format!("`{other}` is neither true nor false")),
+    }
+}
+
+/// A bare number means seconds; Kodelet's own reader would take it for nanoseconds.
+fn time(value: &Value) -> Result<Duration, String> {
+    let time = match value {
+        Value::String(text) => parse_duration(text)?,
+        Value::Number(number) => Duration::from_secs(number.as_u64().ok_or_else(|| {
+            format!("`{number}` is not a duration: write it like 30s, 500ms or 1m30s")
+        })?),
+        other => return Err(format!("`{other}` is not a duration")),
+    };
+    match time.is_zero() {
+        true => Err("it must be more than nothing".to_owned()),
+        false => Ok(time),
+    }
+}
+
+fn size(value: &Value) -> Result<usize, String> {
+    let bytes = value.as_u64().filter(|bytes| *bytes > 0);
+    bytes
+        .and_then(|bytes| usize::try_from(bytes).ok())
+        .ok_or_else(|| format!("`{value}` is not a number of bytes"))
+}
+
+fn directory(value: &Value) -> Result<PathBuf, String> {
+    match value.as_str() {
+        Some("") | None => Err(format!("`{value}` names no directory")),
+        Some(path) => Ok(PathBuf::from(path)),
+    }
+}
+
+fn names(value: &Value) -> Result<Vec<String>, String> {
+    let refuse = || "it is no list of names".to_owned();
+    let list = value.as_array().ok_or_else(refuse)?;
+    let texts = list.iter().map(|name| name.as_str().map(str::to_owned));
+    texts.collect::<Option<_>>().ok_or_else(refuse)
+}
+
+/// `~` and `~/…` mean the home directory; `~name` is a name like any other.
+fn tilde(path: &Path, home: &Path) -> PathBuf {
+    match path.strip_prefix("~") {
+        Ok(rest) => home.join(rest),
+        Err(_) => path.to_owned(),
+    }
+}
+
+pub(super) fn anchored(path: &Path, base: &Path, home: &Path) -> PathBuf {
+    paths::resolve(base, &tilde(path, home))
+}

@@ -1,0 +1,125 @@
+//! Reads one directory of executables: what may be asked what it is, and why the rest may not.
+//!
+//! Nothing is opened and nothing is started, so a pipe blocks nobody. Sub-directories are not looked
+//! into. A link counts as what it leads to, but out of a project's directory it may not lead: the
+//! project would decide which of the user's other programs runs.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::Verdict;
+use super::folder::{not_regular, refuse};
+use super::sweep::Sweep;
+use crate::tool::{Level, Problem};
+
+const ANY_EXECUTE: u32 = 0o111;
+const OTHERS_WRITE: u32 = 0o002;
+
+/// Hands over the executables of `directory`, in the order of their names.
+pub(super) fn take(directory: &Path, level: Level, sweep: &mut Sweep<'_>) {
+    let read = fs::read_dir(directory).and_then(|entries| {
+        let paths = entries.map(|entry| Ok(entry?.path()));
+        paths.collect::<io::Result<Vec<_>>>()
+    });
+    let mut paths = match read {
+        Ok(paths) => paths,
+        Err(error) => return refuse(directory, &error, sweep),
+    };
+    paths.sort();
+    for path in paths {
+        match look(&path, directory, level) {
+            Ok(found) => {
+                warn_if_open(&path, &found, sweep);
+                let key = key(&path);
+                sweep.executable(path, key, level);
+            }
+            Err(Passed::Quietly(reason)) => sweep.ignored(path, reason),
+            Err(Passed::Over(reason, hint)) => {
+                let problem = Problem::warning(format!("passed over: {reason}"));
+                sweep.problem(problem.at(&path).hint(hint));
+                sweep.ignored(path, reason);
+            }
+        }
+    }
+}
+
+/// The directory is known, but nobody wants it read.
+pub(super) fn leave(directory: &Path, by: &str, sweep: &mut Sweep<'_>) {
+    sweep.note(directory, Verdict::Disabled { by: by.to_owned() });
+}
+
+/// Why something that lies there is not taken.
+enum Passed {
+    /// It is nothing that anybody would miss.
+    Quietly(String),
+    /// Somebody meant it; the second text is what to do.
+    Over(String, &'static str),
+}
+
+fn look(path: &Path, directory: &Path, level: Level) -> Result<Metadata, Passed> {
+    let own = fs::symlink_metadata(path).map_err(|error| unreadable(&error))?;
+    let is_link = own.is_symlink();
+    let found = match is_link {
+        true => fs::metadata(path).map_err(|error| unreadable(&error))?,
+        false => own,
+    };
+    if found.is_dir() {
+        let reason = "a folder: only files of this folder count, not what lies deeper";
+        return Err(Passed::Quietly(reason.to_owned()));
+    }
+    if !found.is_file() {
+        return Err(Passed::Quietly(not_regular(found.file_type())));
+    }
+    if found.permissions().mode() & ANY_EXECUTE == 0 {
+        let reason = "not executable: `chmod +x` it if it is a tool";
+        return Err(Passed::Quietly(reason.to_owned()));
+    }
+    if is_link && level == Level::Project && leads_out(path, directory) {
+        return Err(Passed::Over(
+            "the link leads out of the project's tool directory".to_owned(),
+            "copy the program into the directory, or put the link into your own one",
+        ));
+    }
+    Ok(found)
+}
+
+fn unreadable(error: &io::Error) -> Passed {
+    match error.kind() {
+        io::ErrorKind::NotFound => Passed::Over(
+            "the link leads nowhere".to_owned(),
+            "point it to a file, or remove it",
+        ),
+        _ => Passed::Over(
+            format!(
+                "it cannot be looked at: {}",
+                crate::config::paths::plain(error)
+            ),
+            "make it readable for this user, or remove it",
+        ),
+    }
+}
+
+/// What cannot be followed to its end counts as leading out.
+fn leads_out(path: &Path, directory: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    match (real(path), real(directory)) {
+        (Some(target), Some(directory)) => !target.starts_with(directory),
+        _ => true,
+    }
+}
+
+fn warn_if_open(path: &Path, found: &Metadata, sweep: &mut Sweep<'_>) {
+    if found.permissions().mode() & OTHERS_WRITE == 0 {
+        return;
+    }
+    let problem = Problem::warning("anybody on this machine may change this program");
+    sweep.problem(problem.at(path).hint("`chmod o-w` it, after a look at it"));
+}
+
+/// What the file is known by: its name without the extension.
+fn key(path: &Path) -> String {
+    let stem: PathBuf = path.file_stem().map(PathBuf::from).unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}

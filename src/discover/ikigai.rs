@@ -1,0 +1,46 @@
+//! ikigai's directories: `PREFIX/libexec/haft`, `~/.ikigai/tools`, and on demand `.ikigai/tools` of
+//! the project.
+//!
+//! What came with the program is the host's own; which of two tools of one name counts is for the
+//! family.
+
+use std::path::{Path, PathBuf};
+
+use super::Provider;
+use super::executables;
+use super::ground::Ground;
+use super::sweep::Sweep;
+use crate::config::Config;
+use crate::tool::{Family, Level};
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "ikigai",
+    name: "ikigai",
+    family: Family::Ikigai,
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    let places = levels(config).into_iter();
+    places.map(|(place, _)| place.to_owned()).collect()
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    for (place, level) in levels(ground.config) {
+        executables::take(place, level, sweep);
+    }
+}
+
+fn levels(config: &Config) -> Vec<(&Path, Level)> {
+    let ikigai = &config.ikigai;
+    let places = [
+        (&ikigai.system_dir, Level::Host),
+        (&ikigai.user_dir, Level::User),
+        (&ikigai.project_dir, Level::Project),
+    ];
+    let known = places.into_iter();
+    known
+        .filter_map(|(place, level)| Some((place.as_deref()?, level)))
+        .collect()
+}

@@ -1,0 +1,44 @@
+//! Arguments on their way to a program: the text of one JSON object, byte by byte as it came.
+//!
+//! Model providers give arguments as a string that holds JSON; such a string is opened, once.
+//! Nothing is written anew, so that large numbers, doubled keys and escapes survive.
+
+use serde_json::value::RawValue;
+
+/// Why there is no object.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoObject {
+    /// A string whose content is no JSON.
+    #[error("{0}")]
+    NotJson(String),
+    /// Another value than an object.
+    #[error("expected an object, received {0}")]
+    Other(&'static str),
+}
+
+/// The text of the object.
+pub(super) fn object(arguments: &RawValue) -> Result<String, NoObject> {
+    let text = arguments.get().trim();
+    if !text.starts_with('"') {
+        return checked(text.to_owned());
+    }
+    let inner: String =
+        serde_json::from_str(text).map_err(|error| NoObject::NotJson(error.to_string()))?;
+    if inner.trim().is_empty() {
+        return Ok("{}".to_owned());
+    }
+    let opened: Box<RawValue> =
+        serde_json::from_str(&inner).map_err(|error| NoObject::NotJson(error.to_string()))?;
+    checked(opened.get().to_owned())
+}
+
+fn checked(text: String) -> Result<String, NoObject> {
+    Err(NoObject::Other(match text.as_bytes().first() {
+        Some(b'{') => return Ok(text),
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }))
+}

@@ -1,0 +1,80 @@
+//! The envelope around every result: exactly two keys if the tool ran, exactly three if it did not.
+//!
+//! The tool's own JSON goes in as it was written: no number and no key order changes, and what looks
+//! like an envelope inside of it stays inside. What nests deeper than any reader goes is no JSON.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// Readers stop at 128 levels; the envelope is one of them.
+const DEEPEST: usize = 120;
+
+/// Why a tool's result is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Code {
+    Timeout,
+    Crashed,
+    InvalidOutput,
+    InvalidParams,
+    /// Not in the document: it knows nobody who could cancel.
+    Cancelled,
+}
+
+impl Code {
+    fn as_str(self) -> &'static str {
+        match self {
+            Code::Timeout => "TOOL_TIMEOUT",
+            Code::Crashed => "TOOL_CRASHED",
+            Code::InvalidOutput => "INVALID_OUTPUT",
+            Code::InvalidParams => "INVALID_PARAMS",
+            Code::Cancelled => "TOOL_CANCELLED",
+        }
+    }
+}
+
+/// A result in its envelope, as JSON text.
+pub(super) fn success(result: &RawValue) -> String {
+    format!(r#"{{"tool_success":true,"result":{}}}"#, result.get())
+}
+
+/// The envelope of a result that is missing, as JSON text.
+pub(super) fn failure(code: Code, error: &str) -> String {
+    let envelope = json!({
+        "tool_success": false,
+        "error": error,
+        "error_code": code.as_str(),
+    });
+    envelope.to_string()
+}
+
+/// The one JSON value that a tool printed; blanks around it do not count.
+pub(super) fn parse(output: &[u8]) -> Option<Box<RawValue>> {
+    let text = std::str::from_utf8(output).ok()?;
+    let value: Box<RawValue> = serde_json::from_str(text).ok()?;
+    (depth(value.get()) <= DEEPEST).then_some(value)
+}
+
+/// The envelope as data. A number that no reader can hold is the one thing that is lost here.
+pub(super) fn details(envelope: &str) -> Value {
+    serde_json::from_str(envelope).unwrap_or_else(|_| json!({}))
+}
+
+/// How deep valid JSON nests.
+fn depth(json: &str) -> usize {
+    let (mut now, mut most) = (0_usize, 0);
+    let (mut in_text, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                now += 1;
+                most = most.max(now);
+            }
+            b']' | b'}' if !in_text => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}

@@ -1,0 +1,188 @@
+//! ikigai's external tools: `TOOL --schema` says what it is, `TOOL` runs it (spec ikigai).
+//!
+//! A tool whose schema cannot be had does not exist, and one line says so. Tools see our whole
+//! environment: they look after their credentials themselves. Their arguments are not validated.
+
+mod envelope;
+mod parameters;
+mod runner;
+mod schema;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::claims::{self, Lost};
+use super::{Loaded, Means, ask, trouble};
+use crate::config::Config;
+use crate::discover::Candidate;
+use crate::process::{Finished, Keep, Leftovers, Spawn, SpawnError};
+use crate::tool::{Level, Problem, Tier, Tool};
+use runner::IkigaiRunner;
+use schema::Described;
+
+/// How long a tool may think about what it is.
+const DESCRIBING: Duration = Duration::from_secs(1);
+
+/// A schema longer than this is none.
+const LONGEST_SCHEMA: usize = 1 << 20;
+
+/// What those tools that come with the program do at most; whoever else has such a name may do
+/// anything.
+const SYSTEM_TIERS: &[(&str, Tier)] = &[
+    ("file_read", Tier::Read),
+    ("glob", Tier::Read),
+    ("grep", Tier::Read),
+    ("file_write", Tier::Write),
+    ("file_edit", Tier::Write),
+    ("bash", Tier::Exec),
+];
+
+/// Asks all of them at once and decides who has which name.
+pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+    let config = means.config;
+    let questions = candidates
+        .iter()
+        .map(|candidate| question(candidate, config));
+    let answers = ask::ask_all(questions.collect()).await;
+    let understood: Vec<_> = candidates
+        .iter()
+        .zip(answers)
+        .map(|(candidate, answer)| understand(candidate, answer))
+        .collect();
+
+    let named: Vec<_> = candidates
+        .iter()
+        .zip(&understood)
+        .enumerate()
+        .filter_map(|(place, (candidate, known))| {
+            let name = known.as_ref().ok()?.name.as_str();
+            Some((place, (*candidate, name)))
+        })
+        .collect();
+    let (places, named): (Vec<usize>, Vec<_>) = named.into_iter().unzip();
+    let losers: Vec<(usize, Problem)> = claims::lost(&named)
+        .iter()
+        .map(|lost| (places[lost.place], passed_over(lost, &named)))
+        .collect();
+
+    let loaded = candidates.iter().zip(understood);
+    let mut loaded: Vec<Loaded> = loaded
+        .map(|(candidate, known)| match known {
+            Ok(described) => take(candidate, described, config),
+            Err(problem) => refused(problem),
+        })
+        .collect();
+    for (place, problem) in losers {
+        loaded[place] = refused(problem);
+    }
+    loaded
+}
+
+fn question(candidate: &Candidate, config: &Config) -> Spawn {
+    Spawn {
+        stdout: Keep::Head(LONGEST_SCHEMA),
+        stderr: Keep::Head(64 << 10),
+        deadline: Some(DESCRIBING),
+        ..spawn(candidate, Some("--schema"), config)
+    }
+}
+
+/// What asking and running have in common.
+fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
+    Spawn {
+        cwd: Some(config.cwd.clone()),
+        leftovers: Leftovers::Kill,
+        ..Spawn::new(&candidate.resolved, argument)
+    }
+}
+
+fn understand(
+    candidate: &Candidate,
+    answer: Result<Finished, SpawnError>,
+) -> Result<Described, Problem> {
+    let failed = |why: &str, hint: &str| schema_failed(candidate, why).hint(hint.to_owned());
+    let finished = answer.map_err(|error| {
+        let (why, hint) = trouble::explain(&error, &candidate.resolved);
+        failed(&format!("could not be started: {why}"), hint)
+    })?;
+    if !finished.stderr.bytes.is_empty() {
+        let stderr = finished.stderr.text();
+        tracing::debug!(tool = file_name(candidate), stderr, "--schema");
+    }
+    schema::read(&finished).map_err(|why| failed(&why.to_string(), why.hint()))
+}
+
+/// The line of the document (ikigai 7), in the log and among the problems.
+fn schema_failed(candidate: &Candidate, why: &str) -> Problem {
+    let line = format!(
+        "Debug: tool '{}' schema failed ({why})",
+        file_name(candidate)
+    );
+    tracing::debug!("{line}");
+    Problem::warning(line).at(&candidate.path)
+}
+
+fn file_name(candidate: &Candidate) -> String {
+    let name = candidate.path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn refused(problem: Problem) -> Loaded {
+    Loaded {
+        tools: Vec::new(),
+        problems: vec![problem],
+    }
+}
+
+fn passed_over(lost: &Lost<'_>, named: &[(&Candidate, &str)]) -> Problem {
+    let (loser, name) = named[lost.place];
+    if lost.is_override {
+        let problem = claims::overridden(loser, lost.holder, name);
+        tracing::debug!(tool = name, by = %lost.holder.path.display(), "overridden");
+        return problem;
+    }
+    let why = format!("{} has the name {name}", lost.holder.path.display());
+    schema_failed(loser, &why).hint("give one of the two another name")
+}
+
+fn take(candidate: &Candidate, described: Described, config: &Config) -> Loaded {
+    let Described {
+        name,
+        description,
+        input_schema,
+        output_schema,
+    } = described;
+    let mut problems = Vec::new();
+    if name != candidate.likely_name() {
+        let file = file_name(candidate);
+        let problem = Problem::warning(format!("tool '{file}' calls itself `{name}`"));
+        let hint = "it is known by that name; a file of the same name is easier to find";
+        problems.push(problem.at(&candidate.path).about(&name).hint(hint));
+    }
+    let tier = tier(candidate, &name);
+    let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
+    let tool = Tool {
+        label: name.clone(),
+        name,
+        description,
+        input_schema,
+        output_schema: Some(output_schema),
+        approval: tier,
+        hidden: false,
+        strict: None,
+        trusted: true,
+        source: candidate.source.clone(),
+    };
+    Loaded {
+        tools: vec![(tool, Arc::new(runner))],
+        problems,
+    }
+}
+
+fn tier(candidate: &Candidate, name: &str) -> Tier {
+    let known = SYSTEM_TIERS.iter().find(|(known, _)| *known == name);
+    match (candidate.source.level, known) {
+        (Level::Host, Some((_, tier))) => *tier,
+        _ => Tier::Exec,
+    }
+}

@@ -1,0 +1,186 @@
+//! Runs one of ikigai's tools: parameters on its standard input, one JSON value on its output.
+//!
+//! Whatever happens, the answer is an envelope. The clock runs from the start of the process.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::envelope::{self, Code};
+use crate::config::{Config, format_duration};
+use crate::discover::Candidate;
+use crate::error::{Error, ErrorKind};
+use crate::family::exec::{LONGEST_GRACE, arguments, trouble};
+use crate::process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
+use crate::tool::{Block, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
+
+/// Output beyond this is cut off, and what is cut is no JSON.
+const LONGEST_OUTPUT: usize = 16 << 20;
+
+/// So much of the standard error is kept for the log.
+const LOGGED: usize = 64 << 10;
+
+/// Starts a fresh process for every call.
+pub(super) struct IkigaiRunner {
+    name: String,
+    tier: Tier,
+    timeout: Duration,
+    spawn: Spawn,
+}
+
+/// What a run came to.
+struct Ran {
+    finished: Finished,
+    /// It printed too much and was ended for that.
+    is_too_long: bool,
+}
+
+impl IkigaiRunner {
+    pub(super) fn new(candidate: &Candidate, name: String, tier: Tier, config: &Config) -> Self {
+        let (timeout, grace) = (config.ikigai.timeout, config.limits.grace);
+        let spawn = Spawn {
+            stdout: Keep::Head(LONGEST_OUTPUT),
+            stderr: Keep::Head(LOGGED),
+            deadline: Some(timeout),
+            grace,
+            timeout_grace: grace.min(LONGEST_GRACE),
+            ..super::spawn(candidate, None, config)
+        };
+        IkigaiRunner {
+            name,
+            tier,
+            timeout,
+            spawn,
+        }
+    }
+
+    async fn execute(&self, parameters: String, ctx: &CallCtx) -> Result<Ran, SpawnError> {
+        let spawn = Spawn {
+            stdin: Stdin::Bytes(parameters.into_bytes()),
+            ..self.spawn.clone()
+        };
+        let mut child = spawn.start(&ctx.cancel).await?;
+        let mut length = 0;
+        while let Some(chunk) = child.next().await {
+            if chunk.stream == Stream::Stdout {
+                length += chunk.bytes.len();
+            }
+            if length > LONGEST_OUTPUT {
+                child.stop();
+                break;
+            }
+        }
+        Ok(Ran {
+            finished: child.wait().await,
+            is_too_long: length > LONGEST_OUTPUT,
+        })
+    }
+
+    /// The envelope for a run, and whether it holds a result.
+    fn envelope(&self, ran: &Ran, why_stopped: Stopped) -> Result<String, String> {
+        let name = &self.name;
+        let failure = |code, error: String| Err(envelope::failure(code, &error));
+        if ran.is_too_long {
+            let most = LONGEST_OUTPUT >> 20;
+            let error = format!("Tool returned more than {most} MB of output");
+            return failure(Code::InvalidOutput, error);
+        }
+        let timed_out = |after: Duration| {
+            let after = format_duration(after);
+            failure(
+                Code::Timeout,
+                format!("Tool '{name}' timed out after {after}"),
+            )
+        };
+        match (ran.finished.end, why_stopped) {
+            (End::Exited(0), _) => {}
+            (End::TimedOut(_), _) => return timed_out(self.timeout),
+            (End::Cancelled(_), Stopped::Deadline) => {
+                let millis = ran.finished.duration.as_millis();
+                let millis = u64::try_from(millis).unwrap_or(u64::MAX);
+                return timed_out(Duration::from_millis(millis));
+            }
+            (End::Cancelled(_), _) => {
+                return failure(Code::Cancelled, format!("Tool '{name}' was cancelled"));
+            }
+            (end @ (End::Exited(_) | End::Signaled(_)), _) => {
+                let code = end.shell_code();
+                let error = format!("Tool '{name}' crashed with exit code {code}");
+                return failure(Code::Crashed, error);
+            }
+        }
+        match envelope::parse(&ran.finished.stdout.bytes) {
+            Some(result) => Ok(envelope::success(&result)),
+            None => failure(Code::InvalidOutput, "Tool returned invalid JSON".to_owned()),
+        }
+    }
+
+    fn outcome(&self, envelope: Result<String, String>, duration: Duration) -> Outcome {
+        let is_error = envelope.is_err();
+        let text = envelope.unwrap_or_else(|failure| failure);
+        Outcome {
+            details: envelope::details(&text),
+            content: vec![Block::Text { text }],
+            is_error,
+            ..Outcome::failure("", duration)
+        }
+    }
+
+    fn failed(&self, code: Code, error: &str) -> Outcome {
+        self.outcome(Err(envelope::failure(code, error)), Duration::ZERO)
+    }
+}
+
+#[async_trait]
+impl Runner for IkigaiRunner {
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        let checked = arguments::object(&call.arguments);
+        checked.map(drop).map_err(|why| {
+            let text = format!("invalid parameters for tool `{}`: {why}", self.name);
+            Error::new(ErrorKind::BadArguments, text)
+        })
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        let parameters = match arguments::object(&call.arguments) {
+            Ok(parameters) => parameters,
+            Err(why) => {
+                let error = format!("Invalid parameters: {why}");
+                return Ok(self.failed(Code::InvalidParams, &error));
+            }
+        };
+        match ctx.admit(Stance::of_tier(self.tier)).await {
+            Ok(()) => {}
+            Err(NotAdmitted::Denied(error)) => return Err(error),
+            Err(NotAdmitted::Stopped(why)) => {
+                let error = format!("Tool '{}' was cancelled", self.name);
+                return Ok(Outcome {
+                    stopped: Some(why),
+                    ..self.failed(Code::Cancelled, &error)
+                });
+            }
+        }
+        let ran = match self.execute(parameters, &ctx).await {
+            Ok(ran) => ran,
+            Err(error) => {
+                let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());
+                let error = format!("Tool '{}' could not be started: {why}", self.name);
+                return Ok(self.failed(Code::Crashed, &error));
+            }
+        };
+        if !ran.finished.stderr.bytes.is_empty() {
+            tracing::debug!(tool = self.name, stderr = ran.finished.stderr.text());
+        }
+        let stopped = match ran.finished.end {
+            _ if ran.is_too_long => None,
+            End::TimedOut(_) => Some(Stopped::Deadline),
+            End::Cancelled(_) => Some(ctx.stop_reason()),
+            End::Exited(_) | End::Signaled(_) => None,
+        };
+        let envelope = self.envelope(&ran, ctx.stop_reason());
+        Ok(Outcome {
+            stopped,
+            ..self.outcome(envelope, ran.finished.duration)
+        })
+    }
+}

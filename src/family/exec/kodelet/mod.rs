@@ -1,0 +1,163 @@
+//! Kodelet's custom tools: `TOOL description` says what it is, `TOOL run` runs it (spec kodelet).
+//!
+//! Tools see an allowed part of the environment only, when they are asked as well: whoever drops a
+//! file into a directory must not get our secrets for it.
+
+mod description;
+mod result;
+mod runner;
+mod schema;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::claims::{self, Lost};
+use super::{Loaded, Means, ask, trouble};
+use crate::config::{Config, CustomTools};
+use crate::discover::Candidate;
+use crate::process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
+use crate::tool::{Problem, Tier, Tool};
+use description::Description;
+use runner::KodeletRunner;
+use schema::Schema;
+
+/// How long a tool may think about what it is.
+const DESCRIBING: Duration = Duration::from_secs(5);
+
+/// A description longer than this is none.
+const LONGEST_DESCRIPTION: usize = 1 << 20;
+
+/// What stands before the name of every tool.
+const PREFIX: &str = "custom_tool_";
+
+/// Asks all of them at once and decides who has which name.
+pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+    let config = means.config;
+    let questions = candidates
+        .iter()
+        .map(|candidate| question(candidate, config));
+    let answers = ask::ask_all(questions.collect()).await;
+    let understood: Vec<_> = candidates
+        .iter()
+        .zip(answers)
+        .map(|(candidate, answer)| understand(candidate, answer))
+        .collect();
+
+    let named: Vec<_> = candidates
+        .iter()
+        .zip(&understood)
+        .enumerate()
+        .filter_map(|(place, (candidate, known))| {
+            let name = known.as_ref().ok()?.0.name.as_str();
+            Some((place, (*candidate, name)))
+        })
+        .collect();
+    let (places, named): (Vec<usize>, Vec<_>) = named.into_iter().unzip();
+    let losers: Vec<(usize, Problem)> = claims::lost(&named)
+        .iter()
+        .map(|lost| (places[lost.place], passed_over(lost, &named)))
+        .collect();
+
+    let loaded = candidates.iter().zip(understood);
+    let mut loaded: Vec<Loaded> = loaded
+        .map(|(candidate, known)| match known {
+            Ok((description, schema)) => take(candidate, description, schema, config),
+            Err(problem) => refused(problem),
+        })
+        .collect();
+    for (place, problem) in losers {
+        loaded[place] = refused(problem);
+    }
+    loaded
+}
+
+fn question(candidate: &Candidate, config: &Config) -> Spawn {
+    Spawn {
+        stdout: Keep::Head(LONGEST_DESCRIPTION),
+        stderr: Keep::Head(64 << 10),
+        deadline: Some(DESCRIBING),
+        ..spawn(candidate, "description", config)
+    }
+}
+
+/// What asking and running have in common.
+fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
+    let tools: &CustomTools = &config.custom_tools;
+    Spawn {
+        cwd: Some(config.cwd.clone()),
+        env: Environment::allow(&tools.env_whitelist),
+        limits: Limits {
+            address_space: tools.max_memory_size,
+            cpu_seconds: None,
+        },
+        leftovers: Leftovers::Kill,
+        ..Spawn::new(&candidate.resolved, [command])
+    }
+}
+
+fn understand(
+    candidate: &Candidate,
+    answer: Result<Finished, SpawnError>,
+) -> Result<(Description, Schema), Problem> {
+    let refused = |text: String, hint: &str| Problem::error(text).at(&candidate.path).hint(hint);
+    let finished = answer.map_err(|error| {
+        let (why, hint) = trouble::explain(&error, &candidate.resolved);
+        refused(format!("{}: {why}", description::FAILED), hint)
+    })?;
+    let description = description::read(&finished, DESCRIBING)
+        .map_err(|why| refused(why.to_string(), why.hint()))?;
+    let schema = Schema::compile(&description.input_schema).map_err(|why| {
+        let hint = "`input_schema` is a JSON Schema of `type: object`";
+        refused(format!("invalid input_schema: {why}"), hint).about(&description.name)
+    })?;
+    Ok((description, schema))
+}
+
+fn refused(problem: Problem) -> Loaded {
+    Loaded {
+        tools: Vec::new(),
+        problems: vec![problem],
+    }
+}
+
+fn passed_over(lost: &Lost<'_>, named: &[(&Candidate, &str)]) -> Problem {
+    let (loser, name) = named[lost.place];
+    if lost.is_override {
+        return claims::overridden(loser, lost.holder, name);
+    }
+    let holder = lost.holder.path.display();
+    let message = format!(
+        "{} is not loaded: {holder} comes first with the same name `{name}`",
+        loser.path.display()
+    );
+    Problem::warning(message)
+        .at(&loser.path)
+        .about(name)
+        .hint("give one of the two another name")
+}
+
+fn take(
+    candidate: &Candidate,
+    description: Description,
+    schema: Schema,
+    config: &Config,
+) -> Loaded {
+    let tool = Tool {
+        name: format!("{PREFIX}{}", description.name),
+        label: description.name.clone(),
+        description: description.description,
+        input_schema: description.input_schema,
+        output_schema: None,
+        // Nothing is known of what it does (spec omp 10).
+        approval: Tier::Exec,
+        hidden: false,
+        strict: None,
+        trusted: true,
+        source: candidate.source.clone(),
+    };
+    let runner = KodeletRunner::new(candidate, description.name, schema, config);
+    Loaded {
+        tools: vec![(tool, Arc::new(runner))],
+        problems: Vec::new(),
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs one of Kodelet's tools: the arguments on its standard input, its result on standard output.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::result::{self, Bounds};
+use super::schema::Schema;
+use crate::config::Config;
+use crate::discover::Candidate;
+use crate::error::{Error, ErrorKind};
+use crate::family::exec::{LONGEST_GRACE, trouble};
+use crate::process::{End, Keep, Spawn, Stdin};
+use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
+
+/// Starts a fresh process for every call.
+pub(super) struct KodeletRunner {
+    name: String,
+    schema: Schema,
+    spawn: Spawn,
+    bounds: Bounds,
+}
+
+impl KodeletRunner {
+    pub(super) fn new(
+        candidate: &Candidate,
+        name: String,
+        schema: Schema,
+        config: &Config,
+    ) -> Self {
+        let tools = &config.custom_tools;
+        let bounds = Bounds {
+            timeout: tools.timeout,
+            max_output: tools.max_output_size,
+        };
+        let grace = config.limits.grace;
+        let spawn = Spawn {
+            stdout: Keep::Head(bounds.max_output),
+            stderr: Keep::Head(bounds.max_output),
+            deadline: Some(bounds.timeout),
+            grace,
+            timeout_grace: grace.min(LONGEST_GRACE),
+            ..super::spawn(candidate, "run", config)
+        };
+        KodeletRunner {
+            name,
+            schema,
+            spawn,
+            bounds,
+        }
+    }
+
+    fn arguments(&self, call: &Call) -> Result<String, Error> {
+        let checked = self.schema.check(call);
+        checked.map_err(|text| Error::new(ErrorKind::BadArguments, text))
+    }
+
+    fn not_started(&self, why: Stopped) -> Outcome {
+        let said = Err("tool was not started: the call had ended".to_owned());
+        Outcome {
+            stopped: Some(why),
+            ..result::outcome(&self.name, said, Duration::ZERO)
+        }
+    }
+}
+
+#[async_trait]
+impl Runner for KodeletRunner {
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        self.arguments(call).map(drop)
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        let arguments = self.arguments(&call)?;
+        match ctx.admit(Stance::of_tier(Tier::Exec)).await {
+            Ok(()) => {}
+            Err(NotAdmitted::Denied(error)) => return Err(error),
+            Err(NotAdmitted::Stopped(why)) => return Ok(self.not_started(why)),
+        }
+        let spawn = Spawn {
+            stdin: Stdin::Bytes(arguments.into_bytes()),
+            ..self.spawn.clone()
+        };
+        let finished = match spawn.run(&ctx.cancel).await {
+            Ok(finished) => finished,
+            Err(error) => {
+                let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());
+                let said = Err(format!("failed to run tool: {why}"));
+                return Ok(result::outcome(&self.name, said, Duration::ZERO));
+            }
+        };
+        if matches!(finished.end, End::Exited(0)) && !finished.stderr.bytes.is_empty() {
+            tracing::debug!(tool = self.name, stderr = finished.stderr.text());
+        }
+        let stopped = match finished.end {
+            End::TimedOut(_) => Some(Stopped::Deadline),
+            End::Cancelled(_) => Some(ctx.stop_reason()),
+            End::Exited(_) | End::Signaled(_) => None,
+        };
+        let said = result::read(&finished, ctx.stop_reason(), &self.bounds);
+        Ok(Outcome {
+            stopped,
+            ..result::outcome(&self.name, said, finished.duration)
+        })
+    }
+}

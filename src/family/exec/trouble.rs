@@ -1,0 +1,67 @@
+//! Words for a program that cannot be started, and for what its author can do about it.
+//!
+//! The system's own words mislead: it says "no such file" of a script whose interpreter is missing.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use nix::errno::Errno;
+
+use crate::process::SpawnError;
+
+/// What went wrong and what to do, in that order.
+pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, &'static str) {
+    let errno = match error {
+        SpawnError::System { source, .. } => source.raw_os_error().map(Errno::from_raw),
+        SpawnError::PermissionDenied { .. } => Some(Errno::EACCES),
+        SpawnError::NotFound { .. } => Some(Errno::ENOENT),
+        SpawnError::Cwd { .. } | SpawnError::Nul { .. } => None,
+    };
+    match errno {
+        Some(Errno::ENOENT) if path.exists() => match interpreter(path) {
+            Some(line) if line.ends_with('\r') => (
+                "its first line ends like a Windows file's, so its interpreter is not found".into(),
+                "save it with Unix line ends",
+            ),
+            Some(line) => (
+                format!("its interpreter `{}` does not exist", line.trim()),
+                "correct its first line, or install the interpreter",
+            ),
+            None => (
+                "what it needs to run is missing".into(),
+                "build it for this machine",
+            ),
+        },
+        Some(Errno::ENOENT) => (
+            "it is not there any more".into(),
+            "`haft refresh` looks again",
+        ),
+        Some(Errno::ENOEXEC) => (
+            "it is neither a program nor a script with a `#!` line".into(),
+            "begin a script with a line like `#!/bin/sh`",
+        ),
+        Some(Errno::EACCES) => (
+            "it may not be executed".into(),
+            "`chmod +x` it; the disk or its interpreter may forbid it, too",
+        ),
+        Some(Errno::ETXTBSY) => (
+            "somebody is still writing it".into(),
+            "try again when it is whole",
+        ),
+        _ => (error.to_string(), "try it by hand"),
+    }
+}
+
+/// What stands behind `#!`, if that is how the file begins.
+fn interpreter(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    File::open(path)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut start)
+        .ok()?;
+    let text = String::from_utf8_lossy(&start).into_owned();
+    let line = text.strip_prefix("#!")?.split('\n').next()?;
+    Some(line.to_owned())
+}
