@@ -1,23 +1,25 @@
 //! The whole of haft behind one handle: find tools, list them, call them.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::sync::{Mutex, OnceCell, RwLock, mpsc};
+use tokio::sync::{Mutex, OnceCell, RwLock, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::discover::{self, Scan};
+use crate::discover::{self, Candidate, Scan};
 use crate::engine::{self, Engine};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
 use crate::family::js::{self, RESOLVE};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{Approver, Call, Event, Outcome, Problem, Stopped};
+use crate::tool::{Approver, Call, Event, Family, Outcome, Problem, ScanState, Stopped};
 use crate::trust::{self, Judged};
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
@@ -32,6 +34,9 @@ struct Inner {
     resolver: OnceCell<Arc<Entry>>,
     /// Held while tools are loaded: one load at a time.
     loaded: Mutex<LoadedSoFar>,
+    /// Held while tools are looked for again, and never while a call waits for `loaded`.
+    refreshing: Mutex<()>,
+    scan: watch::Sender<ScanState>,
     /// Fires when the host shuts down; every call's token is its child.
     closing: CancellationToken,
     /// Every running call reads it, so whoever may write knows that none is left.
@@ -44,6 +49,47 @@ struct LoadedSoFar {
     catalog: Arc<Catalog>,
     /// Everything that can be found has been looked for.
     is_scanned: bool,
+    /// What was loaded by name, to be there again after a refresh.
+    given: Vec<(Candidate, family::Loaded)>,
+    /// The modules that were found. They are imported once: a refresh finds new ones, and what is
+    /// running in an isolate stays as it is.
+    modules: Modules,
+}
+
+type Modules = HashMap<(PathBuf, Option<String>), family::Loaded>;
+
+/// What looking for tools came to.
+struct Found {
+    catalog: Catalog,
+    modules: Modules,
+    /// The host itself could look.
+    is_complete: bool,
+}
+
+/// Says how far a search is; one that is given up half-way leaves things as they were.
+struct Search<'a> {
+    scan: &'a watch::Sender<ScanState>,
+    ends_as: ScanState,
+}
+
+impl<'a> Search<'a> {
+    fn start(scan: &'a watch::Sender<ScanState>) -> Search<'a> {
+        let ends_as = scan.send_replace(ScanState::InProgress);
+        Search { scan, ends_as }
+    }
+
+    fn end(mut self, found: &Found) {
+        self.ends_as = match found.is_complete {
+            true => ScanState::Complete,
+            false => ScanState::Failed,
+        };
+    }
+}
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        self.scan.send_replace(self.ends_as);
+    }
 }
 
 /// What became of paths that were loaded by name.
@@ -91,6 +137,8 @@ impl Host {
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
             loaded: Mutex::default(),
+            refreshing: Mutex::default(),
+            scan: watch::Sender::default(),
             closing: CancellationToken::new(),
             calls: RwLock::default(),
         };
@@ -122,7 +170,11 @@ impl Host {
         }
         if !loaded.is_scanned {
             let existing = Catalog::clone(&loaded.catalog);
-            loaded.catalog = Arc::new(self.load_all(existing).await);
+            let search = Search::start(&self.0.scan);
+            let found = self.load_all(existing, Modules::new()).await;
+            search.end(&found);
+            loaded.catalog = Arc::new(found.catalog);
+            loaded.modules = found.modules;
             loaded.is_scanned = true;
         } else {
             loaded.catalog = loaded.catalog.refreshed().await;
@@ -136,6 +188,37 @@ impl Host {
             Some(resolver) => Arc::new(catalog.with(resolver)),
             None => catalog,
         }
+    }
+
+    /// Looks for all tools again and swaps the catalog whole: new ones appear, those that are gone
+    /// disappear, executables are asked anew. Calls go on meanwhile, and those that run end with the
+    /// tool that they began with. Modules that are loaded already stay as they are.
+    pub async fn refresh(&self) -> Arc<Catalog> {
+        let _one_at_a_time = self.0.refreshing.lock().await;
+        let loaded = self.0.loaded.lock().await;
+        if !loaded.is_scanned || self.0.closing.is_cancelled() {
+            drop(loaded);
+            return self.catalog().await;
+        }
+        let (given, modules) = (loaded.given.clone(), loaded.modules.clone());
+        drop(loaded);
+        let mut builder = self.builder(Catalog::default());
+        for (candidate, found) in given {
+            builder.add(&candidate, found);
+        }
+        let search = Search::start(&self.0.scan);
+        let found = self.load_all(builder.finish(), modules).await;
+        search.end(&found);
+        let mut loaded = self.0.loaded.lock().await;
+        loaded.catalog = Arc::new(found.catalog);
+        loaded.modules = found.modules;
+        drop(loaded);
+        self.catalog().await
+    }
+
+    /// How far the search for tools is; the receiver hears of every change.
+    pub fn scan_state(&self) -> watch::Receiver<ScanState> {
+        self.0.scan.subscribe()
     }
 
     /// The same without asking tools for descriptions that they compute: for calls.
@@ -157,6 +240,7 @@ impl Host {
                 problems: paths.iter().map(refused).collect(),
             };
         }
+        let _no_refresh = self.0.refreshing.lock().await;
         let mut loaded_so_far = self.0.loaded.lock().await;
         let scan = discover::given(&self.0.config, paths);
         let mut builder = self.builder(Catalog::clone(&loaded_so_far.catalog));
@@ -166,6 +250,8 @@ impl Host {
         };
         let loaded = family::load(&self.means(), &scan.candidates).await;
         for (candidate, loaded) in scan.candidates.iter().zip(loaded) {
+            let given = (candidate.clone(), loaded.clone());
+            loaded_so_far.given.push(given);
             let (entries, problems) = builder.add(candidate, loaded);
             result.entries.extend(entries);
             result.problems.extend(problems);
@@ -293,13 +379,19 @@ impl Host {
         Err(no_such_tool(name, &catalog))
     }
 
-    async fn load_all(&self, mut start: Catalog) -> Catalog {
+    /// Adds everything that can be found to `start`; `known` modules are not loaded again.
+    async fn load_all(&self, mut start: Catalog, mut known: Modules) -> Found {
         let config = self.0.config.clone();
         let judged = tokio::task::spawn_blocking(move || {
             let mut scan = discover::scan(&config);
             (trust::judge(&config, &mut scan), scan)
-        });
-        let (judged, scan) = judged.await.unwrap_or_else(|error| {
+        })
+        .await;
+        let is_complete = judged.is_ok();
+        start
+            .problems
+            .extend(self.0.config.problems.iter().cloned());
+        let (judged, scan) = judged.unwrap_or_else(|error| {
             // Nothing runs that was not judged.
             let text = format!("the tools could not be looked at: {error}");
             start.problems.push(Problem::error(text));
@@ -310,14 +402,28 @@ impl Host {
         start.problems.extend(judged.problems);
         let mut builder = self.builder(start);
         // What may not run must not take a name from what may.
-        let loaded = family::load(&self.means(), &judged.trusted).await;
-        for (candidate, loaded) in judged.trusted.iter().zip(loaded) {
+        let is_new = |candidate: &&Candidate| !known.contains_key(&module_of(candidate));
+        let new: Vec<Candidate> = judged.trusted.iter().filter(is_new).cloned().collect();
+        let mut new = family::load(&self.means(), &new).await.into_iter();
+        let mut modules = Modules::new();
+        for candidate in &judged.trusted {
+            let module = module_of(candidate);
+            // What is not known is new, and those come in the same order.
+            let loaded = known.remove(&module).or_else(|| new.next());
+            let loaded = loaded.unwrap_or_default();
+            if candidate.source.family == Family::Js && !loaded.tools.is_empty() {
+                modules.insert(module, loaded.clone());
+            }
             builder.add(candidate, loaded);
         }
         for (candidate, doubt) in &judged.doubted {
             builder.add_if_free(candidate, trust::untrusted(candidate, doubt));
         }
-        self.without_rival(builder.finish())
+        Found {
+            catalog: self.without_rival(builder.finish()),
+            modules,
+            is_complete,
+        }
     }
 
     /// Says so where a tool has the name of the one that ends pending actions. Its author was
@@ -414,6 +520,11 @@ fn by_shutdown(mut ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
         )),
         Err(_) => ended,
     }
+}
+
+/// What a loaded module is known by.
+fn module_of(candidate: &Candidate) -> (PathBuf, Option<String>) {
+    (candidate.resolved.clone(), candidate.query.clone())
 }
 
 fn cancelled_while_loading(name: &str) -> Error {

@@ -41,7 +41,7 @@ pub use registry::{Catalog, Entry};
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
     Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
-    Severity, Source, Stance, Stopped, Tier, Tool, Updates,
+    ScanState, Severity, Source, Stance, Stopped, Tier, Tool, Updates,
 };
 
 /// Trusting the projects that tools come from.

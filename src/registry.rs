@@ -91,6 +91,11 @@ impl Catalog {
         catalog
     }
 
+    /// How many tools may be called.
+    pub fn usable(&self) -> usize {
+        self.tools().filter(|tool| tool.trusted).count()
+    }
+
     /// All tools.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.entries.iter().map(|entry| &entry.tool)

@@ -151,6 +151,11 @@ impl<'a> From<&'a Error> for ErrorView<'a> {
     }
 }
 
+/// What is said after a refresh; the words are ikigai's (spec ikigai 46).
+pub(crate) fn refreshed(tools: usize) -> String {
+    format!("Tools refreshed. {tools} tools available.")
+}
+
 /// A path as JSON can carry it; bytes that are no UTF-8 are replaced.
 pub(crate) fn path(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()

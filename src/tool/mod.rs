@@ -8,6 +8,7 @@ mod call;
 mod found;
 mod problem;
 mod runner;
+mod scan;
 
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
@@ -16,3 +17,4 @@ pub use call::{Block, Call, Event, Outcome, Stopped};
 pub use found::{Family, Level, Source, Tier, Tool};
 pub use problem::{Problem, Severity};
 pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Updates};
+pub use scan::ScanState;

@@ -18,25 +18,26 @@ pub(super) struct Lost<'a> {
     pub(super) is_override: bool,
 }
 
-/// Those that lose their names; `claims` are in the order of the files.
-pub(super) fn lost<'a>(claims: &[(&'a Candidate, &str)]) -> Vec<Lost<'a>> {
-    let mut holders: HashMap<&str, usize> = HashMap::new();
-    for (place, (candidate, name)) in claims.iter().enumerate() {
-        let holder = holders.entry(name).or_insert(place);
-        if nearness(candidate) > nearness(claims[*holder].0) {
-            *holder = place;
+/// Those that lose their names; `claims` are in the order of the files, `None` has none.
+pub(super) fn lost<'a>(claims: &[Option<(&'a Candidate, &str)>]) -> Vec<Lost<'a>> {
+    let claims = claims.iter().enumerate();
+    let claims = claims.filter_map(|(place, claim)| claim.map(|(file, name)| (place, file, name)));
+    let mut holders: HashMap<&str, (usize, &Candidate)> = HashMap::new();
+    for (place, file, name) in claims.clone() {
+        let holder = holders.entry(name).or_insert((place, file));
+        if nearness(file) > nearness(holder.1) {
+            *holder = (place, file);
         }
     }
-    let all = claims.iter().enumerate();
-    all.filter_map(|(place, (candidate, name))| {
-        let holder = claims[holders[name]].0;
-        (place != holders[name]).then(|| Lost {
+    let losers = claims.filter_map(|(place, file, name)| {
+        let (first, holder) = holders[name];
+        (place != first).then(|| Lost {
             place,
             holder,
-            is_override: nearness(holder) > nearness(candidate),
+            is_override: nearness(holder) > nearness(file),
         })
-    })
-    .collect()
+    });
+    losers.collect()
 }
 
 /// That a file of the user's takes the place of another is worth a line, not a warning.

@@ -7,6 +7,7 @@
 mod arguments;
 mod ask;
 mod claims;
+mod load;
 mod trouble;
 
 pub(crate) mod ikigai;

@@ -14,6 +14,7 @@ mod completions;
 mod doctor;
 mod list;
 mod manual;
+mod refresh;
 mod rpc;
 mod schema;
 mod show;
@@ -66,6 +67,7 @@ enum Command {
     Schema(With<schema::Args>),
     Call(With<call::Args>),
     Doctor(With<doctor::Args>),
+    Refresh(With<refresh::Args>),
     Trust(With<trust::Args>),
     Rpc(With<rpc::Args>),
     Completions(completions::Args),
@@ -130,6 +132,7 @@ impl Command {
             Command::Show(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Schema(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Doctor(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Refresh(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Call(c) => {
                 // Before the session: a wrong argument starts nothing.
                 let input = c.args.input()?;
@@ -151,6 +154,7 @@ impl Command {
             Command::Schema(c) => Some(&c.globals),
             Command::Call(c) => Some(&c.globals),
             Command::Doctor(c) => Some(&c.globals),
+            Command::Refresh(c) => Some(&c.globals),
             Command::Trust(c) => Some(&c.globals),
             Command::Rpc(c) => Some(&c.globals),
             Command::Completions(_) | Command::Manual(_) => None,
@@ -165,9 +169,11 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
-            Command::Schema(_) | Command::Rpc(_) | Command::Completions(_) | Command::Manual(_) => {
-                Answer::Text
-            }
+            Command::Schema(_)
+            | Command::Refresh(_)
+            | Command::Rpc(_)
+            | Command::Completions(_)
+            | Command::Manual(_) => Answer::Text,
         }
     }
 }

@@ -26,12 +26,14 @@ use super::writer::Writer;
 use crate::config::{Config, Flags};
 use crate::error::ErrorKind;
 use crate::host::Host;
-use crate::surface::wire::Listing;
-use crate::tool::Call;
+use crate::surface::wire::{self, Listing};
+use crate::tool::{Call, ScanState};
 
-const METHODS: [&str; 8] = [
+const METHODS: [&str; 10] = [
     "initialize",
     "tools/list",
+    "tools/refresh",
+    "tools/status",
     "tools/load",
     "tools/validate",
     "tools/call",
@@ -76,6 +78,17 @@ struct Validate {
 }
 
 #[derive(Serialize)]
+struct Refreshed {
+    tools: usize,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Status {
+    state: ScanState,
+}
+
+#[derive(Serialize)]
 struct Validity {
     valid: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +123,8 @@ impl Service {
         let begun = match method.as_str() {
             "initialize" => self.initialize(params).map(|answer| Work::Done(Ok(answer))),
             "tools/list" => self.list(),
+            "tools/refresh" => self.refresh(),
+            "tools/status" => self.status().map(|answer| Work::Done(Ok(answer))),
             "tools/load" => self.load(params),
             "tools/validate" => self.validate(params),
             "tools/call" => self.call(id.as_deref(), params),
@@ -188,6 +203,25 @@ impl Service {
             let catalog = host.catalog().await;
             json(&Listing::from(&*catalog))
         })
+    }
+
+    fn refresh(&mut self) -> Result<Work, Fault> {
+        let host = self.host()?;
+        later(async move {
+            let catalog = host.refresh().await;
+            let tools = catalog.usable();
+            json(&Refreshed {
+                tools,
+                message: wire::refreshed(tools),
+            })
+        })
+    }
+
+    /// Starts nothing: whoever asks wants to know whether something has begun.
+    fn status(&mut self) -> Answer {
+        let host = self.host()?;
+        let state = *host.scan_state().borrow();
+        json(&Status { state })
     }
 
     fn load(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {

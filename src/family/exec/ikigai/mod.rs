@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::claims::{self, Lost};
-use super::{Loaded, Means, ask, trouble};
+use super::load::{self, Protocol};
+use super::{Loaded, Means, trouble};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::process::{Finished, Keep, Leftovers, Spawn, SpawnError};
@@ -39,51 +40,85 @@ const SYSTEM_TIERS: &[(&str, Tier)] = &[
 
 /// Asks all of them at once and decides who has which name.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-    let config = means.config;
-    let questions = candidates
-        .iter()
-        .map(|candidate| question(candidate, config));
-    let answers = ask::ask_all(questions.collect()).await;
-    let understood: Vec<_> = candidates
-        .iter()
-        .zip(answers)
-        .map(|(candidate, answer)| understand(candidate, answer))
-        .collect();
-
-    let named: Vec<_> = candidates
-        .iter()
-        .zip(&understood)
-        .enumerate()
-        .filter_map(|(place, (candidate, known))| {
-            let name = known.as_ref().ok()?.name.as_str();
-            Some((place, (*candidate, name)))
-        })
-        .collect();
-    let (places, named): (Vec<usize>, Vec<_>) = named.into_iter().unzip();
-    let losers: Vec<(usize, Problem)> = claims::lost(&named)
-        .iter()
-        .map(|lost| (places[lost.place], passed_over(lost, &named)))
-        .collect();
-
-    let loaded = candidates.iter().zip(understood);
-    let mut loaded: Vec<Loaded> = loaded
-        .map(|(candidate, known)| match known {
-            Ok(described) => take(candidate, described, config),
-            Err(problem) => refused(problem),
-        })
-        .collect();
-    for (place, problem) in losers {
-        loaded[place] = refused(problem);
-    }
-    loaded
+    load::load::<Ikigai>(means.config, candidates).await
 }
 
-fn question(candidate: &Candidate, config: &Config) -> Spawn {
-    Spawn {
-        stdout: Keep::Head(LONGEST_SCHEMA),
-        stderr: Keep::Head(64 << 10),
-        deadline: Some(DESCRIBING),
-        ..spawn(candidate, Some("--schema"), config)
+struct Ikigai;
+
+impl Protocol for Ikigai {
+    type Described = Described;
+
+    fn question(candidate: &Candidate, config: &Config) -> Spawn {
+        Spawn {
+            stdout: Keep::Head(LONGEST_SCHEMA),
+            stderr: Keep::Head(64 << 10),
+            deadline: Some(DESCRIBING),
+            ..spawn(candidate, Some("--schema"), config)
+        }
+    }
+
+    fn understand(
+        candidate: &Candidate,
+        answer: Result<Finished, SpawnError>,
+    ) -> Result<Self::Described, Problem> {
+        let failed = |why: &str, hint: &str| schema_failed(candidate, why).hint(hint.to_owned());
+        let finished = answer.map_err(|error| {
+            let (why, hint) = trouble::explain(&error, &candidate.resolved);
+            failed(&format!("could not be started: {why}"), hint)
+        })?;
+        if !finished.stderr.bytes.is_empty() {
+            let stderr = finished.stderr.text();
+            tracing::debug!(tool = file_name(candidate), stderr, "--schema");
+        }
+        schema::read(&finished).map_err(|why| failed(&why.to_string(), why.hint()))
+    }
+
+    fn name(described: &Self::Described) -> &str {
+        &described.name
+    }
+
+    fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem {
+        if lost.is_override {
+            let problem = claims::overridden(loser, lost.holder, name);
+            tracing::debug!(tool = name, by = %lost.holder.path.display(), "overridden");
+            return problem;
+        }
+        let why = format!("{} has the name {name}", lost.holder.path.display());
+        schema_failed(loser, &why).hint("give one of the two another name")
+    }
+
+    fn take(candidate: &Candidate, described: Self::Described, config: &Config) -> Loaded {
+        let Described {
+            name,
+            description,
+            input_schema,
+            output_schema,
+        } = described;
+        let mut problems = Vec::new();
+        if name != candidate.likely_name() {
+            let file = file_name(candidate);
+            let problem = Problem::warning(format!("tool '{file}' calls itself `{name}`"));
+            let hint = "it is known by that name; a file of the same name is easier to find";
+            problems.push(problem.at(&candidate.path).about(&name).hint(hint));
+        }
+        let tier = tier(candidate, &name);
+        let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
+        let tool = Tool {
+            label: name.clone(),
+            name,
+            description,
+            input_schema,
+            output_schema: Some(output_schema),
+            approval: tier,
+            hidden: false,
+            strict: None,
+            trusted: true,
+            source: candidate.source.clone(),
+        };
+        Loaded {
+            tools: vec![(tool, Arc::new(runner))],
+            problems,
+        }
     }
 }
 
@@ -94,22 +129,6 @@ fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spaw
         leftovers: Leftovers::Kill,
         ..Spawn::new(&candidate.resolved, argument)
     }
-}
-
-fn understand(
-    candidate: &Candidate,
-    answer: Result<Finished, SpawnError>,
-) -> Result<Described, Problem> {
-    let failed = |why: &str, hint: &str| schema_failed(candidate, why).hint(hint.to_owned());
-    let finished = answer.map_err(|error| {
-        let (why, hint) = trouble::explain(&error, &candidate.resolved);
-        failed(&format!("could not be started: {why}"), hint)
-    })?;
-    if !finished.stderr.bytes.is_empty() {
-        let stderr = finished.stderr.text();
-        tracing::debug!(tool = file_name(candidate), stderr, "--schema");
-    }
-    schema::read(&finished).map_err(|why| failed(&why.to_string(), why.hint()))
 }
 
 /// The line of the document (ikigai 7), in the log and among the problems.
@@ -125,58 +144,6 @@ fn schema_failed(candidate: &Candidate, why: &str) -> Problem {
 fn file_name(candidate: &Candidate) -> String {
     let name = candidate.path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
-}
-
-fn refused(problem: Problem) -> Loaded {
-    Loaded {
-        tools: Vec::new(),
-        problems: vec![problem],
-    }
-}
-
-fn passed_over(lost: &Lost<'_>, named: &[(&Candidate, &str)]) -> Problem {
-    let (loser, name) = named[lost.place];
-    if lost.is_override {
-        let problem = claims::overridden(loser, lost.holder, name);
-        tracing::debug!(tool = name, by = %lost.holder.path.display(), "overridden");
-        return problem;
-    }
-    let why = format!("{} has the name {name}", lost.holder.path.display());
-    schema_failed(loser, &why).hint("give one of the two another name")
-}
-
-fn take(candidate: &Candidate, described: Described, config: &Config) -> Loaded {
-    let Described {
-        name,
-        description,
-        input_schema,
-        output_schema,
-    } = described;
-    let mut problems = Vec::new();
-    if name != candidate.likely_name() {
-        let file = file_name(candidate);
-        let problem = Problem::warning(format!("tool '{file}' calls itself `{name}`"));
-        let hint = "it is known by that name; a file of the same name is easier to find";
-        problems.push(problem.at(&candidate.path).about(&name).hint(hint));
-    }
-    let tier = tier(candidate, &name);
-    let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
-    let tool = Tool {
-        label: name.clone(),
-        name,
-        description,
-        input_schema,
-        output_schema: Some(output_schema),
-        approval: tier,
-        hidden: false,
-        strict: None,
-        trusted: true,
-        source: candidate.source.clone(),
-    };
-    Loaded {
-        tools: vec![(tool, Arc::new(runner))],
-        problems,
-    }
 }
 
 fn tier(candidate: &Candidate, name: &str) -> Tier {

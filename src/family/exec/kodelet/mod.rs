@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::claims::{self, Lost};
-use super::{Loaded, Means, ask, trouble};
+use super::load::{self, Protocol};
+use super::{Loaded, Means, trouble};
 use crate::config::{Config, CustomTools};
 use crate::discover::Candidate;
 use crate::process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
@@ -32,51 +33,84 @@ const PREFIX: &str = "custom_tool_";
 
 /// Asks all of them at once and decides who has which name.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-    let config = means.config;
-    let questions = candidates
-        .iter()
-        .map(|candidate| question(candidate, config));
-    let answers = ask::ask_all(questions.collect()).await;
-    let understood: Vec<_> = candidates
-        .iter()
-        .zip(answers)
-        .map(|(candidate, answer)| understand(candidate, answer))
-        .collect();
-
-    let named: Vec<_> = candidates
-        .iter()
-        .zip(&understood)
-        .enumerate()
-        .filter_map(|(place, (candidate, known))| {
-            let name = known.as_ref().ok()?.0.name.as_str();
-            Some((place, (*candidate, name)))
-        })
-        .collect();
-    let (places, named): (Vec<usize>, Vec<_>) = named.into_iter().unzip();
-    let losers: Vec<(usize, Problem)> = claims::lost(&named)
-        .iter()
-        .map(|lost| (places[lost.place], passed_over(lost, &named)))
-        .collect();
-
-    let loaded = candidates.iter().zip(understood);
-    let mut loaded: Vec<Loaded> = loaded
-        .map(|(candidate, known)| match known {
-            Ok((description, schema)) => take(candidate, description, schema, config),
-            Err(problem) => refused(problem),
-        })
-        .collect();
-    for (place, problem) in losers {
-        loaded[place] = refused(problem);
-    }
-    loaded
+    load::load::<Kodelet>(means.config, candidates).await
 }
 
-fn question(candidate: &Candidate, config: &Config) -> Spawn {
-    Spawn {
-        stdout: Keep::Head(LONGEST_DESCRIPTION),
-        stderr: Keep::Head(64 << 10),
-        deadline: Some(DESCRIBING),
-        ..spawn(candidate, "description", config)
+struct Kodelet;
+
+impl Protocol for Kodelet {
+    type Described = (Description, Schema);
+
+    fn question(candidate: &Candidate, config: &Config) -> Spawn {
+        Spawn {
+            stdout: Keep::Head(LONGEST_DESCRIPTION),
+            stderr: Keep::Head(64 << 10),
+            deadline: Some(DESCRIBING),
+            ..spawn(candidate, "description", config)
+        }
+    }
+
+    fn understand(
+        candidate: &Candidate,
+        answer: Result<Finished, SpawnError>,
+    ) -> Result<Self::Described, Problem> {
+        let refused =
+            |text: String, hint: &str| Problem::error(text).at(&candidate.path).hint(hint);
+        let finished = answer.map_err(|error| {
+            let (why, hint) = trouble::explain(&error, &candidate.resolved);
+            refused(format!("{}: {why}", description::FAILED), hint)
+        })?;
+        let description = description::read(&finished, DESCRIBING)
+            .map_err(|why| refused(why.to_string(), why.hint()))?;
+        let schema = Schema::compile(&description.input_schema).map_err(|why| {
+            let hint = "`input_schema` is a JSON Schema of `type: object`";
+            refused(format!("invalid input_schema: {why}"), hint).about(&description.name)
+        })?;
+        Ok((description, schema))
+    }
+
+    fn name((description, _): &Self::Described) -> &str {
+        &description.name
+    }
+
+    fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem {
+        if lost.is_override {
+            return claims::overridden(loser, lost.holder, name);
+        }
+        let holder = lost.holder.path.display();
+        let message = format!(
+            "{} is not loaded: {holder} comes first with the same name `{name}`",
+            loser.path.display()
+        );
+        Problem::warning(message)
+            .at(&loser.path)
+            .about(name)
+            .hint("give one of the two another name")
+    }
+
+    fn take(
+        candidate: &Candidate,
+        (description, schema): Self::Described,
+        config: &Config,
+    ) -> Loaded {
+        let tool = Tool {
+            name: format!("{PREFIX}{}", description.name),
+            label: description.name.clone(),
+            description: description.description,
+            input_schema: description.input_schema,
+            output_schema: None,
+            // Nothing is known of what it does (spec omp 10).
+            approval: Tier::Exec,
+            hidden: false,
+            strict: None,
+            trusted: true,
+            source: candidate.source.clone(),
+        };
+        let runner = KodeletRunner::new(candidate, description.name, schema, config);
+        Loaded {
+            tools: vec![(tool, Arc::new(runner))],
+            problems: Vec::new(),
+        }
     }
 }
 
@@ -92,72 +126,5 @@ fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
         },
         leftovers: Leftovers::Kill,
         ..Spawn::new(&candidate.resolved, [command])
-    }
-}
-
-fn understand(
-    candidate: &Candidate,
-    answer: Result<Finished, SpawnError>,
-) -> Result<(Description, Schema), Problem> {
-    let refused = |text: String, hint: &str| Problem::error(text).at(&candidate.path).hint(hint);
-    let finished = answer.map_err(|error| {
-        let (why, hint) = trouble::explain(&error, &candidate.resolved);
-        refused(format!("{}: {why}", description::FAILED), hint)
-    })?;
-    let description = description::read(&finished, DESCRIBING)
-        .map_err(|why| refused(why.to_string(), why.hint()))?;
-    let schema = Schema::compile(&description.input_schema).map_err(|why| {
-        let hint = "`input_schema` is a JSON Schema of `type: object`";
-        refused(format!("invalid input_schema: {why}"), hint).about(&description.name)
-    })?;
-    Ok((description, schema))
-}
-
-fn refused(problem: Problem) -> Loaded {
-    Loaded {
-        tools: Vec::new(),
-        problems: vec![problem],
-    }
-}
-
-fn passed_over(lost: &Lost<'_>, named: &[(&Candidate, &str)]) -> Problem {
-    let (loser, name) = named[lost.place];
-    if lost.is_override {
-        return claims::overridden(loser, lost.holder, name);
-    }
-    let holder = lost.holder.path.display();
-    let message = format!(
-        "{} is not loaded: {holder} comes first with the same name `{name}`",
-        loser.path.display()
-    );
-    Problem::warning(message)
-        .at(&loser.path)
-        .about(name)
-        .hint("give one of the two another name")
-}
-
-fn take(
-    candidate: &Candidate,
-    description: Description,
-    schema: Schema,
-    config: &Config,
-) -> Loaded {
-    let tool = Tool {
-        name: format!("{PREFIX}{}", description.name),
-        label: description.name.clone(),
-        description: description.description,
-        input_schema: description.input_schema,
-        output_schema: None,
-        // Nothing is known of what it does (spec omp 10).
-        approval: Tier::Exec,
-        hidden: false,
-        strict: None,
-        trusted: true,
-        source: candidate.source.clone(),
-    };
-    let runner = KodeletRunner::new(candidate, description.name, schema, config);
-    Loaded {
-        tools: vec![(tool, Arc::new(runner))],
-        problems: Vec::new(),
     }
 }

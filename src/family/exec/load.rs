@@ -1,0 +1,68 @@
+//! From files to tools, the same for both protocols: ask all at once, understand each, decide who
+//! has which name.
+
+use super::claims::{self, Lost};
+use super::{Loaded, ask};
+use crate::config::Config;
+use crate::discover::Candidate;
+use crate::process::{Finished, Spawn, SpawnError};
+use crate::tool::Problem;
+
+/// What one protocol adds.
+pub(super) trait Protocol {
+    /// A tool's answer, understood.
+    type Described;
+
+    /// How a file is asked what it is.
+    fn question(candidate: &Candidate, config: &Config) -> Spawn;
+
+    /// What it answered, or why it is no tool.
+    fn understand(
+        candidate: &Candidate,
+        answer: Result<Finished, SpawnError>,
+    ) -> Result<Self::Described, Problem>;
+
+    /// The name it wants to be known by.
+    fn name(described: &Self::Described) -> &str;
+
+    /// What is told of a tool whose name another one has.
+    fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem;
+
+    /// The tool.
+    fn take(candidate: &Candidate, described: Self::Described, config: &Config) -> Loaded;
+}
+
+/// One result for each candidate, in their order.
+pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]) -> Vec<Loaded> {
+    let questions = candidates.iter().map(|file| P::question(file, config));
+    let answers = ask::ask_all(questions.collect()).await;
+    let files = candidates.iter().copied();
+    let mut understood: Vec<Result<P::Described, Problem>> = files
+        .clone()
+        .zip(answers)
+        .map(|(file, answer)| P::understand(file, answer))
+        .collect();
+
+    let mut lost = Vec::new();
+    let claims: Vec<Option<(&Candidate, &str)>> = files
+        .clone()
+        .zip(&understood)
+        .map(|(file, known)| Some((file, P::name(known.as_ref().ok()?))))
+        .collect();
+    for loser in claims::lost(&claims) {
+        if let Some((file, name)) = claims[loser.place] {
+            lost.push((loser.place, P::passed_over(file, name, &loser)));
+        }
+    }
+    for (place, problem) in lost {
+        understood[place] = Err(problem);
+    }
+    let tools = files.zip(understood).map(|(file, known)| match known {
+        Ok(described) => P::take(file, described, config),
+        Err(problem) => Loaded {
+            tools: Vec::new(),
+            problems: vec![problem],
+        },
+    });
+    tools.collect()
+}

@@ -1,0 +1,30 @@
+//! `haft refresh`: looks for all tools anew and says how many there are.
+//!
+//! Every command looks anew, so this is for whoever wants the number and the problems after a
+//! change; a program that stays has `tools/refresh` and `Host::refresh`.
+
+use std::io::Write;
+
+use super::exit::{Failure, SUCCESS, say};
+use super::session::Session;
+use crate::render::problem;
+use crate::surface::wire;
+
+/// Look for the tools anew, and say how many there are
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft refresh
+  haft refresh 2>/dev/null")]
+pub(super) struct Args {}
+
+impl Args {
+    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+        let catalog = session.catalog().await?;
+        for found in &catalog.problems {
+            say(&problem::problem(found, session.home(), session.err));
+        }
+        writeln!(session.out, "{}", wire::refreshed(catalog.usable()))?;
+        Ok(SUCCESS)
+    }
+}
