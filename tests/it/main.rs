@@ -27,6 +27,8 @@ mod graph;
 mod engine;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
+// Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.
+mod exec;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.
 mod sessions;
 // The library as an embedding host uses it: from a runtime of its own, from many threads at once.

@@ -1,0 +1,391 @@
+//! Executable tools through the SDK: what needs a clock, many calls at once, or a look at processes.
+//!
+//! The tools are real shell scripts. Processes of a tool are found by the sandbox's path, which is in
+//! the command line of every script below it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haft::{Call, Config, Env, Flags, Host, Outcome, RunningCall, ScanState, Stopped};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+const KODELET: &str = "home/.kodelet/tools";
+const IKIGAI: &str = "home/.ikigai/tools";
+
+struct Fixture {
+    sandbox: Sandbox,
+    host: Host,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        Fixture::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Config)) -> Fixture {
+        let sandbox = Sandbox::with_home();
+        let root = sandbox.path();
+        let env = Env {
+            current_dir: Some(root.clone()),
+            home: Some(root.join("home")),
+            ..Env::default()
+        };
+        let mut config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+        config.limits.grace = Duration::from_millis(200);
+        change(&mut config);
+        Fixture {
+            host: Host::new(config),
+            sandbox,
+        }
+    }
+
+    /// One of Kodelet's tools with the name of its file; `body` is what `run` does.
+    fn kodelet(&self, name: &str, body: &str) {
+        let described = format!(r#"{{"name":"{name}","description":"d"}}"#);
+        self.script(KODELET, name, "description", &described, body);
+    }
+
+    /// One of ikigai's tools with the name of its file.
+    fn ikigai(&self, name: &str, body: &str) {
+        let described = format!(r#"{{"name":"{name}","description":"d"}}"#);
+        self.script(IKIGAI, name, "--schema", &described, body);
+    }
+
+    fn script(&self, folder: &str, name: &str, flag: &str, described: &str, body: &str) {
+        let text = format!(
+            "#!/bin/sh\nif [ \"$1\" = {flag} ]; then echo '{described}'; exit; fi\n{body}\n"
+        );
+        self.executable(&format!("{folder}/{name}"), &text);
+    }
+
+    fn executable(&self, path: &str, text: &str) {
+        // Renamed into place: nobody can meet a file that is still being written.
+        let aside = self.sandbox.write("aside", text);
+        let target = self.sandbox.path().join(path);
+        fs::create_dir_all(target.parent().expect("it is in a folder")).expect("ours");
+        fs::set_permissions(&aside, fs::Permissions::from_mode(0o755)).expect("ours");
+        fs::rename(aside, target).expect("ours");
+    }
+
+    fn call(&self, tool: &str, arguments: Value) -> RunningCall {
+        self.host.call(call(tool, arguments), None)
+    }
+
+    async fn outcome(&self, tool: &str, arguments: Value) -> Outcome {
+        let ended = self.call(tool, arguments).outcome().await;
+        ended.expect("it can be run")
+    }
+
+    async fn names(&self) -> Vec<String> {
+        let catalog = self.host.catalog().await;
+        catalog.tools().map(|tool| tool.name.clone()).collect()
+    }
+
+    /// Waits until a tool has made this file.
+    async fn until_there(&self, path: &str) {
+        let path = self.sandbox.path().join(path);
+        let waited = Instant::now();
+        while !path.exists() {
+            assert!(waited.elapsed() < Duration::from_secs(20), "{path:?}");
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Every process that is left of the sandbox's tools.
+    fn processes(&self) -> Vec<String> {
+        let root = self.sandbox.path();
+        let ours = |path: &Path| {
+            let line = fs::read(path.join("cmdline")).ok()?;
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            let environment = fs::read(path.join("environ")).unwrap_or_default();
+            let environment = String::from_utf8_lossy(&environment);
+            let root = root.to_str().expect("a path of ours");
+            (line.contains(root) || environment.contains(root)).then_some(line)
+        };
+        let all = fs::read_dir("/proc").expect("there is one").flatten();
+        all.filter_map(|entry| ours(&entry.path())).collect()
+    }
+}
+
+fn call(tool: &str, arguments: Value) -> Call {
+    Call {
+        id: "c".into(),
+        tool: tool.into(),
+        arguments: RawValue::from_string(arguments.to_string()).expect("it is JSON"),
+    }
+}
+
+fn output(outcome: &Outcome) -> &str {
+    let output = outcome.details["metadata"]["output"].as_str();
+    output.unwrap_or_else(|| panic!("{}", outcome.details))
+}
+
+// ---- Looking for tools.
+
+#[tokio::test]
+async fn many_are_asked_at_once() {
+    // ikigai 5, 6; issue 4: no more than 1.3 of what one takes, plus the starts.
+    let fixture = Fixture::new();
+    for number in 0..24 {
+        let schema = format!(r#"sleep 0.5; echo '{{"name":"t{number}","description":"d"}}'"#);
+        fixture.executable(
+            &format!("{IKIGAI}/t{number}"),
+            &format!("#!/bin/sh\n{schema}\n"),
+        );
+    }
+    for number in 0..5 {
+        fixture.executable(&format!("{IKIGAI}/hangs{number}"), "#!/bin/sh\nsleep 30\n");
+    }
+    let started = Instant::now();
+    let catalog = fixture.host.catalog().await;
+    let took = started.elapsed();
+    assert_eq!(catalog.entries.len(), 24, "{:#?}", catalog.problems);
+    assert_eq!(catalog.problems.len(), 5);
+    assert!(took < Duration::from_millis(2500), "{took:?}");
+    assert!(fixture.processes().is_empty(), "{:?}", fixture.processes());
+}
+
+#[tokio::test]
+async fn the_state_of_the_search_can_be_seen() {
+    // ikigai 2, 13, 14.
+    let fixture = Fixture::new();
+    fixture.ikigai("one", "echo 1");
+    let mut state = fixture.host.scan_state();
+    assert_eq!(*state.borrow_and_update(), ScanState::NotStarted);
+    let host = fixture.host.clone();
+    let (catalog, ()) = tokio::join!(host.catalog(), async {
+        state.changed().await.expect("the host is there");
+        assert_eq!(*state.borrow_and_update(), ScanState::InProgress);
+    });
+    assert_eq!(catalog.entries.len(), 1);
+    assert_eq!(*state.borrow_and_update(), ScanState::Complete);
+    let written = serde_json::to_string(&ScanState::NotStarted).expect("it is data");
+    assert_eq!(written, r#""NOT_STARTED""#);
+}
+
+#[tokio::test]
+async fn a_refresh_sees_what_is_new_gone_and_different() {
+    // ikigai 46, 49; kodelet 11.
+    let fixture = Fixture::new();
+    fixture.ikigai("stays", "echo 1");
+    fixture.ikigai("goes", "echo 1");
+    fixture.kodelet("old", "echo old");
+    assert_eq!(fixture.names().await, ["custom_tool_old", "goes", "stays"]);
+    fs::remove_file(fixture.sandbox.path().join(IKIGAI).join("goes")).expect("ours");
+    fs::remove_file(fixture.sandbox.path().join(KODELET).join("old")).expect("ours");
+    fixture.kodelet("new", "echo new");
+    let schema = r#"{"name":"stays","description":"other"}"#;
+    fixture.script(IKIGAI, "stays", "--schema", schema, "echo 2");
+    assert_eq!(fixture.host.refresh().await.usable(), 2);
+    assert_eq!(fixture.names().await, ["custom_tool_new", "stays"]);
+    let catalog = fixture.host.catalog().await;
+    assert_eq!(
+        catalog.find("stays").expect("it stays").tool.description,
+        "other"
+    );
+}
+
+#[tokio::test]
+async fn a_refresh_keeps_modules_and_what_was_loaded_by_name() {
+    let fixture = Fixture::new();
+    let module = |name: &str| {
+        format!(
+            "let calls = 0; export default () => ({{ name: '{name}', description: '', \
+             parameters: {{ type: 'object' }}, execute: async () => ({{ content: [{{ type: 'text', \
+             text: String(++calls) }}] }}) }});"
+        )
+    };
+    fixture
+        .sandbox
+        .write("home/.omp/agent/tools/found.ts", &module("found"));
+    fixture.sandbox.write("given.ts", &module("given"));
+    fixture.host.load_paths(&["given.ts".into()]).await;
+    assert_eq!(fixture.names().await, ["given", "found"]);
+    for tool in ["found", "given"] {
+        assert_eq!(fixture.outcome(tool, json!({})).await.text(), "1");
+    }
+    fixture
+        .sandbox
+        .write("home/.omp/agent/tools/later.ts", &module("later"));
+    fixture.host.refresh().await;
+    assert_eq!(fixture.names().await, ["given", "found", "later"]);
+    for tool in ["found", "given"] {
+        assert_eq!(fixture.outcome(tool, json!({})).await.text(), "2");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_go_on_while_tools_are_looked_for_again() {
+    // kodelet 52, c18; ikigai 43, c12.
+    let fixture = Fixture::new();
+    fixture.ikigai(
+        "waits",
+        "touch started; while [ ! -e go ]; do sleep 0.01; done; echo '\"done\"'",
+    );
+    fixture.kodelet("quick", "echo quick");
+    assert_eq!(fixture.host.catalog().await.usable(), 2);
+    let waiting = fixture.call("waits", json!({}));
+    fixture.until_there("started").await;
+    fs::remove_file(fixture.sandbox.path().join(IKIGAI).join("waits")).expect("ours");
+    let slow = "#!/bin/sh\nsleep 0.3; echo '{\"name\":\"slow\",\"description\":\"d\"}'\n";
+    fixture.executable(&format!("{IKIGAI}/slow"), slow);
+    let mut state = fixture.host.scan_state();
+    state.borrow_and_update();
+    let host = fixture.host.clone();
+    let refreshing = tokio::spawn(async move { host.refresh().await.usable() });
+    state.changed().await.expect("the host is there");
+    // The old catalog serves until the new one is whole.
+    assert_eq!(fixture.names().await, ["custom_tool_quick", "waits"]);
+    assert_eq!(
+        output(&fixture.outcome("quick", json!({})).await),
+        "quick\n"
+    );
+    assert_eq!(*fixture.host.scan_state().borrow(), ScanState::InProgress);
+    assert_eq!(refreshing.await.expect("no panic"), 2);
+    assert_eq!(fixture.names().await, ["custom_tool_quick", "slow"]);
+    fixture.sandbox.write("go", "");
+    let ended = waiting.outcome().await.expect("it runs");
+    assert_eq!(ended.text(), r#"{"tool_success":true,"result":"done"}"#);
+}
+
+// ---- Calls.
+
+#[tokio::test]
+async fn runs_are_processes_of_their_own() {
+    // kodelet 51: each waits until all four have begun.
+    let fixture = Fixture::new();
+    let meet =
+        "touch \"here-$$\"; while [ $(ls here-* | wc -l) -lt 4 ]; do sleep 0.01; done; echo met";
+    fixture.kodelet("meet", meet);
+    fixture.kodelet("meet_too", meet);
+    fixture.host.catalog().await;
+    let calls =
+        ["meet", "meet_too", "meet", "meet_too"].map(|tool| fixture.outcome(tool, json!({})));
+    for ended in futures::future::join_all(calls).await {
+        assert_eq!(output(&ended), "met\n");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_nobody_reads_hold_nothing_up() {
+    // kodelet c1; ikigai c1: far more than a pipe holds.
+    let fixture = Fixture::new();
+    fixture.kodelet("deaf", "echo heard nothing");
+    fixture.ikigai("deaf2", "exec <&-; echo 1");
+    let arguments = json!({ "text": "x".repeat(1 << 20) });
+    let said = fixture.outcome("deaf", arguments.clone()).await;
+    assert_eq!(output(&said), "heard nothing\n");
+    let said = fixture.outcome("deaf2", arguments).await;
+    assert_eq!(said.text(), r#"{"tool_success":true,"result":1}"#);
+}
+
+#[tokio::test]
+async fn a_time_limit_ends_the_whole_tree() {
+    // kodelet 44, 53, c4, c5, c6; ikigai 35, c4.
+    let fixture = Fixture::with(|config| {
+        config.custom_tools.timeout = Duration::from_millis(300);
+        config.ikigai.timeout = Duration::from_millis(300);
+    });
+    let deaf = "trap '' TERM; sleep 30 & sleep 30";
+    fixture.kodelet("deaf", deaf);
+    fixture.kodelet("flood", "yes");
+    fixture.kodelet("closes", "exec >&- 2>&-; sleep 30");
+    fixture.ikigai("deaf2", deaf);
+    fixture.ikigai("trickles", "while :; do echo 1; sleep 0.05; done");
+    fixture.host.catalog().await;
+    for tool in ["deaf", "flood", "closes", "deaf2", "trickles"] {
+        let started = Instant::now();
+        let ended = fixture.outcome(tool, json!({})).await;
+        assert!(
+            started.elapsed() < Duration::from_secs(2),
+            "{tool}: {:?}",
+            started.elapsed()
+        );
+        assert_eq!(ended.stopped, Some(Stopped::Deadline), "{tool}");
+        let text = ended.text();
+        assert!(text.contains("timed out after 300ms"), "{tool}: {text}");
+    }
+    assert!(fixture.processes().is_empty(), "{:?}", fixture.processes());
+}
+
+#[tokio::test]
+async fn a_cancelled_call_leaves_nothing() {
+    // kodelet 53; ikigai c4.
+    let fixture = Fixture::new();
+    let body = "trap '' TERM; sleep 30 & touch \"${0##*/}-started\"; sleep 30";
+    fixture.kodelet("one", body);
+    fixture.ikigai("two", body);
+    fixture.host.catalog().await;
+    for (tool, expected) in [
+        (
+            "one",
+            "<error>\ntool execution was cancelled\n</error>\n<result>\n(No output)\n</result>",
+        ),
+        (
+            "two",
+            r#"{"tool_success":false,"error":"Tool 'two' was cancelled","error_code":"TOOL_CANCELLED"}"#,
+        ),
+    ] {
+        let running = fixture.call(tool, json!({}));
+        fixture.until_there(&format!("{tool}-started")).await;
+        let cancelled = Instant::now();
+        running.cancel_token().cancel();
+        let ended = running.outcome().await.expect("it began");
+        let took = cancelled.elapsed();
+        assert!(took < Duration::from_millis(800), "{took:?}");
+        assert_eq!(
+            (ended.text().as_str(), ended.stopped),
+            (expected, Some(Stopped::Cancelled))
+        );
+    }
+    assert!(fixture.processes().is_empty(), "{:?}", fixture.processes());
+}
+
+#[tokio::test]
+async fn a_tool_that_is_gone_is_a_failure_of_its_own() {
+    // ikigai 40, c13; kodelet c13.
+    let fixture = Fixture::new();
+    fixture.ikigai("gone", "echo 1");
+    fixture.ikigai("locked", "echo 1");
+    fixture.kodelet("custom", "echo 1");
+    fixture.host.catalog().await;
+    let path = |folder: &str, name: &str| fixture.sandbox.path().join(folder).join(name);
+    fs::remove_file(path(IKIGAI, "gone")).expect("ours");
+    fs::set_permissions(path(IKIGAI, "locked"), fs::Permissions::from_mode(0o644)).expect("ours");
+    fs::remove_file(path(KODELET, "custom")).expect("ours");
+    let text = fixture.outcome("gone", json!({})).await.text();
+    assert_eq!(
+        text,
+        r#"{"tool_success":false,"error":"Tool 'gone' could not be started: it is not there any more","error_code":"TOOL_CRASHED"}"#
+    );
+    let text = fixture.outcome("locked", json!({})).await.text();
+    assert!(
+        text.contains("it may not be executed") && text.contains("TOOL_CRASHED"),
+        "{text}"
+    );
+    let ended = fixture.outcome("custom", json!({})).await;
+    assert_eq!(
+        ended.details["error"],
+        "failed to run tool: it is not there any more"
+    );
+}
+
+#[tokio::test]
+async fn a_program_with_its_own_requests_is_not_held_up() {
+    // ikigai 43: a call that runs holds up neither lists nor other calls.
+    let fixture = Fixture::new();
+    fixture.ikigai("waits", "while [ ! -e go ]; do sleep 0.01; done; echo 1");
+    fixture.ikigai("quick", "echo 2");
+    fixture.host.catalog().await;
+    let waiting = fixture.call("waits", json!({}));
+    assert_eq!(fixture.names().await, ["quick", "waits"]);
+    let quick = fixture.outcome("quick", json!({})).await;
+    assert_eq!(quick.text(), r#"{"tool_success":true,"result":2}"#);
+    fixture.sandbox.write("go", "");
+    assert!(!waiting.outcome().await.expect("it runs").is_error);
+}
