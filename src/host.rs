@@ -1,6 +1,6 @@
 //! The whole of haft behind one handle: find tools, list them, call them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use crate::discover::{self, Candidate, Scan};
 use crate::engine::{self, Engine};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
+use crate::family::exec::ikigai;
 use crate::family::js::{self, RESOLVE};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
@@ -54,6 +55,9 @@ struct LoadedSoFar {
     /// The modules that were found. They are imported once: a refresh finds new ones, and what is
     /// running in an isolate stays as it is.
     modules: Modules,
+    /// Tools of ikigai's that a refresh did not find any more. Whoever calls one was promised an
+    /// envelope.
+    departed: HashSet<String>,
 }
 
 type Modules = HashMap<(PathBuf, Option<String>), family::Loaded>;
@@ -210,7 +214,12 @@ impl Host {
         let found = self.load_all(builder.finish(), modules).await;
         search.end(&found);
         let mut loaded = self.0.loaded.lock().await;
-        loaded.catalog = Arc::new(found.catalog);
+        let before = std::mem::replace(&mut loaded.catalog, Arc::new(found.catalog));
+        let of_ikigai = before
+            .tools()
+            .filter(|tool| tool.source.family == Family::Ikigai);
+        let names = of_ikigai.map(|tool| tool.name.clone());
+        loaded.departed.extend(names);
         loaded.modules = found.modules;
         drop(loaded);
         self.catalog().await
@@ -316,6 +325,10 @@ impl Host {
                 };
                 execute(&entry.tool, &*entry.runner, call, terms, sender).await
             }
+            Err(error) if self.has_departed(&call.tool, &error).await => {
+                let _ = sender.send(Event::Finished);
+                Ok(ikigai::no_longer_there())
+            }
             Err(error) => {
                 // Nobody has to listen.
                 let _ = sender.send(Event::Rejected {
@@ -357,6 +370,10 @@ impl Host {
     pub async fn kill(&self) {
         self.0.closing.cancel();
         self.0.engine.shutdown().await;
+    }
+
+    async fn has_departed(&self, name: &str, error: &Error) -> bool {
+        error.kind() == ErrorKind::NoSuchTool && self.0.loaded.lock().await.departed.contains(name)
     }
 
     async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {

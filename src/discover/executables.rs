@@ -4,6 +4,7 @@
 //! into. A link counts as what it leads to, but out of a project's directory it may not lead: the
 //! project would decide which of the user's other programs runs.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -17,8 +18,14 @@ use crate::tool::{Level, Problem};
 const ANY_EXECUTE: u32 = 0o111;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Hands over the executables of `directory`, in the order of their names.
-pub(super) fn take(directory: &Path, level: Level, sweep: &mut Sweep<'_>) {
+/// Hands over the executables of `directory`, in the order of their names. `is_off` says by whom a
+/// file of that name is switched off.
+pub(super) fn take(
+    directory: &Path,
+    level: Level,
+    is_off: impl Fn(&OsStr) -> Option<&'static str>,
+    sweep: &mut Sweep<'_>,
+) {
     let read = fs::read_dir(directory).and_then(|entries| {
         let paths = entries.map(|entry| Ok(entry?.path()));
         paths.collect::<io::Result<Vec<_>>>()
@@ -29,6 +36,10 @@ pub(super) fn take(directory: &Path, level: Level, sweep: &mut Sweep<'_>) {
     };
     paths.sort();
     for path in paths {
+        if let Some(by) = path.file_name().and_then(&is_off) {
+            leave(&path, by, sweep);
+            continue;
+        }
         match look(&path, directory, level) {
             Ok(found) => {
                 warn_if_open(&path, &found, sweep);
@@ -45,9 +56,9 @@ pub(super) fn take(directory: &Path, level: Level, sweep: &mut Sweep<'_>) {
     }
 }
 
-/// The directory is known, but nobody wants it read.
-pub(super) fn leave(directory: &Path, by: &str, sweep: &mut Sweep<'_>) {
-    sweep.note(directory, Verdict::Disabled { by: by.to_owned() });
+/// It is known, but nobody wants it.
+pub(super) fn leave(path: &Path, by: &str, sweep: &mut Sweep<'_>) {
+    sweep.note(path, Verdict::Disabled { by: by.to_owned() });
 }
 
 /// Why something that lies there is not taken.

@@ -4,6 +4,7 @@
 //! What came with the program is the host's own; which of two tools of one name counts is for the
 //! family.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::Provider;
@@ -12,6 +13,16 @@ use super::ground::Ground;
 use super::sweep::Sweep;
 use crate::config::Config;
 use crate::tool::{Family, Level};
+
+/// What comes with haft and is off unless somebody asks for it: these write files and run commands.
+const SYSTEM_TOOLS: &[&str] = &[
+    "bash",
+    "file-edit",
+    "file-read",
+    "file-write",
+    "glob",
+    "grep",
+];
 
 pub(super) const PROVIDER: Provider = Provider {
     id: "ikigai",
@@ -27,8 +38,13 @@ fn places(config: &Config) -> Vec<PathBuf> {
 }
 
 fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
-    for (place, level) in levels(ground.config) {
-        executables::take(place, level, sweep);
+    let config = ground.config;
+    for (place, level) in levels(config) {
+        let is_off = |file: &OsStr| {
+            let is_system = level == Level::Host && SYSTEM_TOOLS.iter().any(|name| file == *name);
+            (is_system && !config.system_tools).then_some("`system_tools: false`")
+        };
+        executables::take(place, level, is_off, sweep);
     }
 }
 

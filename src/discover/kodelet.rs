@@ -37,6 +37,6 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
         true => Level::Project,
         false => Level::User,
     };
-    executables::take(&tools.global_dir, global, sweep);
-    executables::take(&tools.local_dir, Level::Project, sweep);
+    executables::take(&tools.global_dir, global, |_| None, sweep);
+    executables::take(&tools.local_dir, Level::Project, |_| None, sweep);
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use haft::{Call, Config, Env, Flags, Host, Outcome, RunningCall, ScanState, Stopped};
+use haft::{Call, Config, Env, ErrorKind, Flags, Host, Outcome, RunningCall, ScanState, Stopped};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -183,6 +183,13 @@ async fn a_refresh_sees_what_is_new_gone_and_different() {
     fixture.script(IKIGAI, "stays", "--schema", schema, "echo 2");
     assert_eq!(fixture.host.refresh().await.usable(), 2);
     assert_eq!(fixture.names().await, ["custom_tool_new", "stays"]);
+    // ikigai 36: who heard of it before the refresh was promised an envelope.
+    assert_eq!(
+        fixture.outcome("goes", json!({})).await.text(),
+        r#"{"tool_success":false,"error":"Tool not found","error_code":"TOOL_NOT_FOUND"}"#
+    );
+    let never = fixture.call("never", json!({})).outcome().await;
+    assert_eq!(never.expect_err("it never was").kind(), ErrorKind::NoSuchTool);
     let catalog = fixture.host.catalog().await;
     assert_eq!(
         catalog.find("stays").expect("it stays").tool.description,
@@ -269,6 +276,26 @@ async fn runs_are_processes_of_their_own() {
     for ended in futures::future::join_all(calls).await {
         assert_eq!(output(&ended), "met\n");
     }
+}
+
+#[tokio::test]
+async fn what_is_no_object_starts_nothing() {
+    // kodelet 31, 32; ikigai 37, c19.
+    let fixture = Fixture::new();
+    fixture.kodelet("custom", "touch ran; cat");
+    fixture.ikigai("tool", "touch ran; cat");
+    for arguments in [json!(null), json!([1]), json!("\"x\""), json!("{"), json!(1)] {
+        let refused = fixture.call("custom", arguments.clone()).outcome().await;
+        let refused = refused.expect_err("it is no object");
+        assert_eq!(refused.kind(), ErrorKind::BadArguments);
+        let text = refused.message();
+        assert!(text.starts_with("invalid JSON input: "), "{text}");
+        let envelope = fixture.outcome("tool", arguments).await;
+        assert_eq!(envelope.details["error_code"], "INVALID_PARAMS");
+    }
+    assert!(!fixture.sandbox.path().join("ran").exists());
+    let opened = fixture.outcome("custom", json!("{\"a\": 1.0}")).await;
+    assert_eq!(output(&opened), "{\"a\": 1.0}");
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ pub(super) enum Code {
     Crashed,
     InvalidOutput,
     InvalidParams,
+    NotFound,
     /// Not in the document: it knows nobody who could cancel.
     Cancelled,
 }
@@ -27,6 +28,7 @@ impl Code {
             Code::Crashed => "TOOL_CRASHED",
             Code::InvalidOutput => "INVALID_OUTPUT",
             Code::InvalidParams => "INVALID_PARAMS",
+            Code::NotFound => "TOOL_NOT_FOUND",
             Code::Cancelled => "TOOL_CANCELLED",
         }
     }

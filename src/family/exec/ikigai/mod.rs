@@ -8,6 +8,8 @@ mod parameters;
 mod runner;
 mod schema;
 
+pub(crate) use runner::no_longer_there;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +55,8 @@ impl Protocol for Ikigai {
             stdout: Keep::Head(LONGEST_SCHEMA),
             stderr: Keep::Head(64 << 10),
             deadline: Some(DESCRIBING),
+            // Whatever it left behind, nobody wants it for an answer.
+            leftovers: Leftovers::Kill,
             ..spawn(candidate, Some("--schema"), config)
         }
     }
@@ -126,7 +130,6 @@ impl Protocol for Ikigai {
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
-        leftovers: Leftovers::Kill,
         ..Spawn::new(&candidate.resolved, argument)
     }
 }

@@ -114,21 +114,27 @@ impl IkigaiRunner {
             None => failure(Code::InvalidOutput, "Tool returned invalid JSON".to_owned()),
         }
     }
+}
 
-    fn outcome(&self, envelope: Result<String, String>, duration: Duration) -> Outcome {
-        let is_error = envelope.is_err();
-        let text = envelope.unwrap_or_else(|failure| failure);
-        Outcome {
-            details: envelope::details(&text),
-            content: vec![Block::Text { text }],
-            is_error,
-            ..Outcome::failure("", duration)
-        }
-    }
+/// The answer to a call of one of ikigai's tools that has disappeared since its caller heard of it
+/// (ikigai 36): it was promised an envelope.
+pub(crate) fn no_longer_there() -> Outcome {
+    failed(Code::NotFound, "Tool not found")
+}
 
-    fn failed(&self, code: Code, error: &str) -> Outcome {
-        self.outcome(Err(envelope::failure(code, error)), Duration::ZERO)
+fn outcome(envelope: Result<String, String>, duration: Duration) -> Outcome {
+    let is_error = envelope.is_err();
+    let text = envelope.unwrap_or_else(|failure| failure);
+    Outcome {
+        details: envelope::details(&text),
+        content: vec![Block::Text { text }],
+        is_error,
+        ..Outcome::failure("", duration)
     }
+}
+
+fn failed(code: Code, error: &str) -> Outcome {
+    outcome(Err(envelope::failure(code, error)), Duration::ZERO)
 }
 
 #[async_trait]
@@ -146,7 +152,7 @@ impl Runner for IkigaiRunner {
             Ok(parameters) => parameters,
             Err(why) => {
                 let error = format!("Invalid parameters: {why}");
-                return Ok(self.failed(Code::InvalidParams, &error));
+                return Ok(failed(Code::InvalidParams, &error));
             }
         };
         match ctx.admit(Stance::of_tier(self.tier)).await {
@@ -156,7 +162,7 @@ impl Runner for IkigaiRunner {
                 let error = format!("Tool '{}' was cancelled", self.name);
                 return Ok(Outcome {
                     stopped: Some(why),
-                    ..self.failed(Code::Cancelled, &error)
+                    ..failed(Code::Cancelled, &error)
                 });
             }
         }
@@ -165,7 +171,7 @@ impl Runner for IkigaiRunner {
             Err(error) => {
                 let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());
                 let error = format!("Tool '{}' could not be started: {why}", self.name);
-                return Ok(self.failed(Code::Crashed, &error));
+                return Ok(failed(Code::Crashed, &error));
             }
         };
         if !ran.finished.stderr.bytes.is_empty() {
@@ -180,7 +186,7 @@ impl Runner for IkigaiRunner {
         let envelope = self.envelope(&ran, ctx.stop_reason());
         Ok(Outcome {
             stopped,
-            ..self.outcome(envelope, ran.finished.duration)
+            ..outcome(envelope, ran.finished.duration)
         })
     }
 }
