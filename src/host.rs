@@ -1,7 +1,8 @@
 //! The whole of haft behind one handle: find tools, list them, call them.
 
-use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+mod search;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{Approver, Call, Event, Family, Outcome, Problem, ScanState, Stopped};
 use crate::trust::{self, Judged};
+use search::{Found, Modules, Search, module_of};
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
 #[derive(Clone)]
@@ -58,42 +60,6 @@ struct LoadedSoFar {
     /// Tools of ikigai's that a refresh did not find any more. Whoever calls one was promised an
     /// envelope.
     departed: HashSet<String>,
-}
-
-type Modules = HashMap<(PathBuf, Option<String>), family::Loaded>;
-
-/// What looking for tools came to.
-struct Found {
-    catalog: Catalog,
-    modules: Modules,
-    /// The host itself could look.
-    is_complete: bool,
-}
-
-/// Says how far a search is; one that is given up half-way leaves things as they were.
-struct Search<'a> {
-    scan: &'a watch::Sender<ScanState>,
-    ends_as: ScanState,
-}
-
-impl<'a> Search<'a> {
-    fn start(scan: &'a watch::Sender<ScanState>) -> Search<'a> {
-        let ends_as = scan.send_replace(ScanState::InProgress);
-        Search { scan, ends_as }
-    }
-
-    fn end(mut self, found: &Found) {
-        self.ends_as = match found.is_complete {
-            true => ScanState::Complete,
-            false => ScanState::Failed,
-        };
-    }
-}
-
-impl Drop for Search<'_> {
-    fn drop(&mut self) {
-        self.scan.send_replace(self.ends_as);
-    }
 }
 
 /// What became of paths that were loaded by name.
@@ -192,42 +158,6 @@ impl Host {
             Some(resolver) => Arc::new(catalog.with(resolver)),
             None => catalog,
         }
-    }
-
-    /// Looks for all tools again and swaps the catalog whole: new ones appear, those that are gone
-    /// disappear, executables are asked anew. Calls go on meanwhile, and those that run end with the
-    /// tool that they began with. Modules that are loaded already stay as they are.
-    pub async fn refresh(&self) -> Arc<Catalog> {
-        let _one_at_a_time = self.0.refreshing.lock().await;
-        let loaded = self.0.loaded.lock().await;
-        if !loaded.is_scanned || self.0.closing.is_cancelled() {
-            drop(loaded);
-            return self.catalog().await;
-        }
-        let (given, modules) = (loaded.given.clone(), loaded.modules.clone());
-        drop(loaded);
-        let mut builder = self.builder(Catalog::default());
-        for (candidate, found) in given {
-            builder.add(&candidate, found);
-        }
-        let search = Search::start(&self.0.scan);
-        let found = self.load_all(builder.finish(), modules).await;
-        search.end(&found);
-        let mut loaded = self.0.loaded.lock().await;
-        let before = std::mem::replace(&mut loaded.catalog, Arc::new(found.catalog));
-        let of_ikigai = before
-            .tools()
-            .filter(|tool| tool.source.family == Family::Ikigai);
-        let names = of_ikigai.map(|tool| tool.name.clone());
-        loaded.departed.extend(names);
-        loaded.modules = found.modules;
-        drop(loaded);
-        self.catalog().await
-    }
-
-    /// How far the search for tools is; the receiver hears of every change.
-    pub fn scan_state(&self) -> watch::Receiver<ScanState> {
-        self.0.scan.subscribe()
     }
 
     /// The same without asking tools for descriptions that they compute: for calls.
@@ -370,10 +300,6 @@ impl Host {
     pub async fn kill(&self) {
         self.0.closing.cancel();
         self.0.engine.shutdown().await;
-    }
-
-    async fn has_departed(&self, name: &str, error: &Error) -> bool {
-        error.kind() == ErrorKind::NoSuchTool && self.0.loaded.lock().await.departed.contains(name)
     }
 
     async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
@@ -537,11 +463,6 @@ fn by_shutdown(mut ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
         )),
         Err(_) => ended,
     }
-}
-
-/// What a loaded module is known by.
-fn module_of(candidate: &Candidate) -> (PathBuf, Option<String>) {
-    (candidate.resolved.clone(), candidate.query.clone())
 }
 
 fn cancelled_while_loading(name: &str) -> Error {

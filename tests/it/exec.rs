@@ -189,7 +189,10 @@ async fn a_refresh_sees_what_is_new_gone_and_different() {
         r#"{"tool_success":false,"error":"Tool not found","error_code":"TOOL_NOT_FOUND"}"#
     );
     let never = fixture.call("never", json!({})).outcome().await;
-    assert_eq!(never.expect_err("it never was").kind(), ErrorKind::NoSuchTool);
+    assert_eq!(
+        never.expect_err("it never was").kind(),
+        ErrorKind::NoSuchTool
+    );
     let catalog = fixture.host.catalog().await;
     assert_eq!(
         catalog.find("stays").expect("it stays").tool.description,
@@ -260,6 +263,48 @@ async fn calls_go_on_while_tools_are_looked_for_again() {
     assert_eq!(ended.text(), r#"{"tool_success":true,"result":"done"}"#);
 }
 
+#[tokio::test]
+async fn two_searches_at_once_are_two_whole_ones() {
+    // kodelet 52, c18.
+    let fixture = Fixture::new();
+    fixture.kodelet("one", "echo 1");
+    fixture.ikigai("two", "echo 2");
+    let host = &fixture.host;
+    let (first, second, third) = tokio::join!(host.refresh(), host.catalog(), host.refresh());
+    for catalog in [first, second, third, host.refresh().await] {
+        assert_eq!(catalog.usable(), 2);
+    }
+}
+
+#[test]
+fn without_a_home_nothing_is_looked_for_at_home() {
+    // kodelet 13, c20; ikigai 19, c21.
+    let sandbox = Sandbox::empty();
+    let env = |home: Option<&str>| Env {
+        current_dir: Some(sandbox.path()),
+        home: home.map(Into::into),
+        program: Some(sandbox.path().join("bin/haft")),
+        ..Env::default()
+    };
+    let resolve = |env: &Env| Config::resolve_with(Flags::default(), env).expect("a configuration");
+    let homeless = resolve(&env(None));
+    assert_eq!(homeless.ikigai.user_dir, None);
+    let global = &homeless.custom_tools.global_dir;
+    assert!(!global.starts_with(sandbox.path()) && !global.exists());
+    let at_home = resolve(&env(Some("/home/ada")));
+    assert_eq!(
+        at_home.custom_tools.global_dir,
+        Path::new("/home/ada/.kodelet/tools")
+    );
+    // Nothing is there, then it is installed, then it is built.
+    assert_eq!(at_home.ikigai.system_dir, None);
+    for place in ["libexec/haft", "bin/libexec/haft"] {
+        let place = sandbox.path().join(place);
+        fs::create_dir_all(&place).expect("ours");
+        assert_eq!(resolve(&env(None)).ikigai.system_dir, Some(place));
+    }
+}
+
 // ---- Calls.
 
 #[tokio::test]
@@ -284,7 +329,13 @@ async fn what_is_no_object_starts_nothing() {
     let fixture = Fixture::new();
     fixture.kodelet("custom", "touch ran; cat");
     fixture.ikigai("tool", "touch ran; cat");
-    for arguments in [json!(null), json!([1]), json!("\"x\""), json!("{"), json!(1)] {
+    for arguments in [
+        json!(null),
+        json!([1]),
+        json!("\"x\""),
+        json!("{"),
+        json!(1),
+    ] {
         let refused = fixture.call("custom", arguments.clone()).outcome().await;
         let refused = refused.expect_err("it is no object");
         assert_eq!(refused.kind(), ErrorKind::BadArguments);

@@ -1,0 +1,102 @@
+//! Looking for tools again: what is kept meanwhile, and how far a search is.
+//!
+//! The hard thing is that nobody waits: calls and lists go on with the old catalog, which is swapped
+//! for the new one when that is whole.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::Host;
+use crate::discover::Candidate;
+use crate::error::{Error, ErrorKind};
+use crate::family;
+use crate::registry::Catalog;
+use crate::tool::{Family, ScanState};
+
+pub(super) type Modules = HashMap<(PathBuf, Option<String>), family::Loaded>;
+
+/// What looking for tools came to.
+pub(super) struct Found {
+    pub(super) catalog: Catalog,
+    pub(super) modules: Modules,
+    /// The host itself could look.
+    pub(super) is_complete: bool,
+}
+
+/// Says how far a search is; one that is given up half-way leaves things as they were.
+pub(super) struct Search<'a> {
+    scan: &'a watch::Sender<ScanState>,
+    ends_as: ScanState,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn start(scan: &'a watch::Sender<ScanState>) -> Search<'a> {
+        let ends_as = scan.send_replace(ScanState::InProgress);
+        Search { scan, ends_as }
+    }
+
+    pub(super) fn end(mut self, found: &Found) {
+        self.ends_as = match found.is_complete {
+            true => ScanState::Complete,
+            false => ScanState::Failed,
+        };
+    }
+}
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        self.scan.send_replace(self.ends_as);
+    }
+}
+
+impl Host {
+    /// Looks for all tools again and swaps the catalog whole: new ones appear, those that are gone
+    /// disappear, executables are asked anew. Calls go on meanwhile, and those that run end with the
+    /// tool that they began with. Modules that are loaded already stay as they are.
+    pub async fn refresh(&self) -> Arc<Catalog> {
+        let _one_at_a_time = self.0.refreshing.lock().await;
+        let loaded = self.0.loaded.lock().await;
+        if !loaded.is_scanned || self.0.closing.is_cancelled() {
+            drop(loaded);
+            return self.catalog().await;
+        }
+        let (given, modules) = (loaded.given.clone(), loaded.modules.clone());
+        drop(loaded);
+        let mut builder = self.builder(Catalog::default());
+        for (candidate, found) in given {
+            builder.add(&candidate, found);
+        }
+        let search = Search::start(&self.0.scan);
+        let found = self.load_all(builder.finish(), modules).await;
+        search.end(&found);
+        let mut loaded = self.0.loaded.lock().await;
+        let before = std::mem::replace(&mut loaded.catalog, Arc::new(found.catalog));
+        let of_ikigai = before
+            .tools()
+            .filter(|tool| tool.source.family == Family::Ikigai);
+        let names = of_ikigai.map(|tool| tool.name.clone());
+        loaded.departed.extend(names);
+        loaded.modules = found.modules;
+        drop(loaded);
+        self.catalog().await
+    }
+
+    /// How far the search for tools is; the receiver hears of every change.
+    pub fn scan_state(&self) -> watch::Receiver<ScanState> {
+        self.0.scan.subscribe()
+    }
+
+    /// Whether the tool was there before a refresh, and is one of those whose callers were promised
+    /// an envelope.
+    pub(super) async fn has_departed(&self, name: &str, error: &Error) -> bool {
+        error.kind() == ErrorKind::NoSuchTool && self.0.loaded.lock().await.departed.contains(name)
+    }
+}
+
+/// What a loaded module is known by.
+pub(super) fn module_of(candidate: &Candidate) -> (PathBuf, Option<String>) {
+    (candidate.resolved.clone(), candidate.query.clone())
+}
