@@ -21,6 +21,8 @@ mod process_trees;
 mod torture;
 // The same from a module, through `pi.exec`.
 mod torture_pi_exec;
+// The same through executables that describe themselves.
+mod torture_tools;
 // What importing a module can read, found without running it.
 mod graph;
 // The host through the SDK: what needs a clock, or ten thousand calls.
