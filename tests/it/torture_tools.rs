@@ -16,7 +16,7 @@ use crate::process::script;
 use crate::torture::{ENDING, ENDLESS};
 use crate::torture_pi_exec::{Fate, run};
 
-const CALLS: usize = 240;
+const CALLS: usize = 180;
 const AT_ONCE: usize = 24;
 const INPUT: usize = 1 << 20;
 
@@ -136,7 +136,7 @@ impl Round {
         };
         Self {
             family: *dice.pick(&FAMILIES),
-            kind: dice.pick(kinds),
+            kind: *dice.pick(kinds),
             fate,
         }
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::fixture::{Fixture, MANY};
+use super::fixture::{EXECUTABLES, Fixture, MANY};
 
 /// How often the loop of the `pi.exec` case starts a child.
 const CHILDREN: usize = 200;
@@ -43,6 +43,7 @@ pub struct Programs<'a> {
 
 pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
     let Programs { haft, host, bun } = *programs;
+    let haft_program = haft;
     let nothing = job(bun, words(&["-e", "0"]), "");
     let haft = |arguments: &[&str], tools: &[PathBuf], expect: &str| {
         let tools = tools.iter().flat_map(|tool| ["--tool".into(), tool.into()]);
@@ -104,6 +105,14 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             cold: false,
         }
     };
+    let (their_home, executables) = (fixture.their_home(), fixture.executables());
+    let tool = |side: &str| {
+        let (home, tool) = (their_home.clone().into(), "slow_0".into());
+        let words = words(&["tools", side]).into_iter();
+        job(host, words.chain([home, tool]), ".")
+    };
+    let slowest = format!("slow_{}", EXECUTABLES - 1);
+    let one_by_one = r#"for tool in "$0"/*; do "$tool" --schema; done"#;
     vec![
         Case {
             title: "start (`--version`, `-e 0`)",
@@ -145,6 +154,26 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             &wide,
             "1",
         ),
+        Case {
+            title: "discover 50 executables that take 50 ms, beside one by one",
+            haft: listing_for(haft_program, &their_home, &slowest),
+            peer: job(
+                Path::new("sh"),
+                words(&["-c", one_by_one])
+                    .into_iter()
+                    .chain([executables.into()]),
+                &slowest,
+            ),
+            reading: Reading::Wall,
+            cold: true,
+        },
+        Case {
+            title: "call of an executable tool",
+            haft: tool("call"),
+            peer: tool("bare-call"),
+            reading: Reading::Said,
+            cold: false,
+        },
         child("child: input, outputs, end", &["call"], &["bare-call"]),
         child(
             "child: 100 MB read",
@@ -158,6 +187,14 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
         ),
         child("child: stop, beyond the grace", &["stop"], &["bare-stop"]),
     ]
+}
+
+/// `haft list` for a user with this home directory.
+fn listing_for(haft: &Path, home: &Path, expect: &str) -> Job {
+    let mut variable = OsString::from("HOME=");
+    variable.push(home);
+    let arguments = [variable, haft.into(), "list".into()];
+    job(Path::new("env"), arguments, expect)
 }
 
 /// A value for each parameter of `wide.ts`.

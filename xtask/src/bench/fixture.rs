@@ -18,6 +18,12 @@ const WIDE: &str = include_str!("wide.ts");
 /// Bun's side: imports modules, calls their factories, lists or calls.
 const PEER: &str = include_str!("peer.ts");
 
+/// An executable that takes its time to describe itself, and answers with what it is given.
+const EXECUTABLE: &str = include_str!("executable.sh");
+
+/// How many executables are asked for what they are.
+pub const EXECUTABLES: usize = 50;
+
 /// How many modules the large listing has.
 pub const MANY: usize = 100;
 
@@ -39,6 +45,7 @@ impl Fixture {
             fixture.one(),
             fixture.many(),
             fixture.home(),
+            fixture.executables(),
             fixture.path().join("peer"),
         ] {
             fs::create_dir_all(path).during(doing)?;
@@ -47,6 +54,11 @@ impl Fixture {
         for number in 0..MANY {
             let path = fixture.many().join(format!("tool_{number}.ts"));
             fs::write(path, module(number)).during(doing)?;
+        }
+        for number in 0..EXECUTABLES {
+            let path = fixture.executables().join(format!("slow_{number}"));
+            let text = EXECUTABLE.replace("NUMBER", &number.to_string());
+            executable(&path, &text).during(doing)?;
         }
         fs::write(fixture.spawn(), SPAWN).during(doing)?;
         fs::write(fixture.echo(), ECHO).during(doing)?;
@@ -74,6 +86,15 @@ impl Fixture {
         self.path().join("many")
     }
 
+    /// The home directory of a user who has executables only.
+    pub fn their_home(&self) -> PathBuf {
+        self.path().join("their-home")
+    }
+
+    pub fn executables(&self) -> PathBuf {
+        self.their_home().join(".ikigai/tools")
+    }
+
     pub fn spawn(&self) -> PathBuf {
         self.path().join("spawn.ts")
     }
@@ -93,6 +114,18 @@ impl Fixture {
 
 fn module(number: usize) -> String {
     MODULE.replace("NUMBER", &number.to_string())
+}
+
+#[cfg(unix)]
+fn executable(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(windows)]
+fn executable(path: &Path, text: &str) -> std::io::Result<()> {
+    fs::write(path, text)
 }
 
 #[cfg(unix)]
