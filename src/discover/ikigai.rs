@@ -42,7 +42,8 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     for (place, level) in levels(config) {
         let is_off = |file: &OsStr| {
             let is_system = level == Level::Host && SYSTEM_TOOLS.iter().any(|name| file == *name);
-            (is_system && !config.system_tools).then_some("`system_tools: false`")
+            (is_system && !config.system_tools)
+                .then_some("`system_tools: false`; `--system-tools` offers it")
         };
         executables::take(place, level, is_off, sweep);
     }

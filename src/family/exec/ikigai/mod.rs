@@ -55,8 +55,6 @@ impl Protocol for Ikigai {
             stdout: Keep::Head(LONGEST_SCHEMA),
             stderr: Keep::Head(64 << 10),
             deadline: Some(DESCRIBING),
-            // Whatever it left behind, nobody wants it for an answer.
-            leftovers: Leftovers::Kill,
             ..spawn(candidate, Some("--schema"), config)
         }
     }
@@ -130,7 +128,17 @@ impl Protocol for Ikigai {
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
+        leftovers: leftovers(candidate),
         ..Spawn::new(&candidate.resolved, argument)
+    }
+}
+
+/// A tool leaves nothing behind. Our own `bash` promises otherwise: a server that a command puts in
+/// the background serves the calls that follow.
+fn leftovers(candidate: &Candidate) -> Leftovers {
+    match candidate.source.level {
+        Level::Host => Leftovers::Leave,
+        Level::User | Level::Project => Leftovers::Kill,
     }
 }
 
