@@ -73,7 +73,9 @@ pub(super) fn read(index: usize, entry: Json<'_>, ground: &Ground) -> Entry {
             handler,
         })
     })();
+    // It will be shown, whatever it is.
     let name = fields.string("name");
+    let name = name.map(|name| name.escape_debug().to_string());
     finish(index, definition, name, name_place, faults, warnings)
 }
 

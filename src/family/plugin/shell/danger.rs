@@ -105,15 +105,21 @@ fn refuse_code(interpreter: &str, letters: &str, words: &[Vec<Part>]) -> Result<
                     "{{{{{name}}}}} stands in the script that `{interpreter}` is given: \
                      its value would be run"
                 ),
-                format!(
-                    "give the value as an argument of the script instead: \
-                     {interpreter} -{} '… \"$1\" …' {interpreter} {{{{{name}}}}}",
-                    &letters[..1]
-                ),
+                instead_of_code(interpreter, name),
             ));
         }
     }
     Ok(())
+}
+
+fn instead_of_code(interpreter: &str, name: &str) -> String {
+    if !interpreter.ends_with("sh") {
+        return "give the value to the script as an argument, after its text".to_owned();
+    }
+    format!(
+        "give the value to the script as an argument: \
+         {interpreter} -c '… \"$1\" …' {interpreter} {{{{{name}}}}}"
+    )
 }
 
 fn is_code_option(word: &[Part], letters: &str) -> bool {

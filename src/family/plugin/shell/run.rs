@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::ShellPlan;
 use super::script::When;
+use crate::config::paths;
 use crate::family::plugin::Ended;
 use crate::process::{Captured, End, Keep, Spawn, SpawnError, run_pipeline};
 use crate::tool::CallCtx;
@@ -91,7 +92,18 @@ impl SoFar {
             SpawnError::NotFound { .. } => 127,
             _ => 126,
         };
-        self.stderr.push_str(&format!("{error}\n"));
+        let why = match error {
+            SpawnError::Cwd { cwd, source, .. } => {
+                format!(
+                    "cannot start in {}: {}",
+                    cwd.display(),
+                    paths::plain(source)
+                )
+            }
+            error => error.to_string(),
+        };
+        self.stderr.push_str(&why);
+        self.stderr.push('\n');
     }
 
     fn ended(self) -> Ended {
