@@ -26,12 +26,12 @@ pub(super) struct WrittenAynd {
 
 impl WrittenAynd {
     /// Relative folders of variables start where the process was started.
-    pub(super) fn from_env(env: &Env) -> WrittenAynd {
+    pub(super) fn from_env(env: &Env, builtin_tools: Option<bool>) -> WrittenAynd {
         let base = env.current_dir.as_deref().unwrap_or(Path::new("/"));
         let given = env.aynd_test_tools_dir.as_deref();
         WrittenAynd {
             tools_dir: given.map(|dir| paths::resolve(base, dir)),
-            builtin_tools: None,
+            builtin_tools,
         }
     }
 

@@ -190,7 +190,10 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             .map(|tool| anchored(tool, base, home))
             .collect(),
         aynd: WrittenAynd {
-            tools_dir: aynd.tools_dir.map(|dir| anchored(dir, base, home).into()),
+            tools_dir: aynd.tools_dir.map(|dir| {
+                let expanded = paths::expand(&dir, home);
+                paths::resolve(base, &expanded.unwrap_or_else(|_| dir.into()))
+            }),
             builtin_tools: aynd.builtin_tools,
         },
         trust_project: file.trust_project,

@@ -113,7 +113,10 @@ impl Written {
             disabled_providers: list("DISABLED_PROVIDERS", ','),
             state_dir: absolute("STATE_DIR"),
             cache_dir: absolute("CACHE_DIR"),
-            aynd: WrittenAynd::from_env(env),
+            aynd: WrittenAynd::from_env(
+                env,
+                parsed("BUILTIN_TOOLS", text("BUILTIN_TOOLS"), yes_or_no)?,
+            ),
             approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
             limits: WrittenLimits {
                 call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,

@@ -38,6 +38,10 @@ pub(super) async fn git_status(ask: Ask<'_>) -> Result<String, Failure> {
 
 /// `git diff --stat`, of what is staged if asked.
 pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
+    // Outside of a repository `git diff` compares any two files, and explains that at length.
+    git(ask.project, &["rev-parse", "--git-dir"], ask.cancel)
+        .await
+        .map_err(|failed| Failure::of_git("diff", &failed))?;
     let mut args = vec![
         "diff",
         "--stat",
@@ -49,8 +53,6 @@ pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
     if ask.args.get("staged") == Some(&Value::Bool(true)) {
         args.push("--staged");
     }
-    // Outside of a repository `git diff` compares files: two of them are missing then.
-    args.push("--");
     let diff = git_on_files(ask.project, &args, ask.cancel).await;
     diff.map_err(|failed| Failure::of_git("diff", &failed))
 }

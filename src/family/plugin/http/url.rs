@@ -59,7 +59,13 @@ impl UrlTemplate {
     pub(super) fn host_parameter(&self) -> Option<&str> {
         match &self.parts[..] {
             [Part::Parameter(name), ..] => Some(name),
-            [Part::Text(start), Part::Parameter(name), ..] if start.ends_with("://") => Some(name),
+            [Part::Text(start), Part::Parameter(name), rest @ ..] if start.ends_with("://") => {
+                let is_whole = match rest.first() {
+                    Some(Part::Text(text)) => text.starts_with(['/', '?', '#', ':']),
+                    Some(Part::Parameter(_)) | None => true,
+                };
+                is_whole.then_some(name)
+            }
             _ => None,
         }
     }
