@@ -26,13 +26,15 @@ mod execute;
 
 mod host;
 
+mod tool_registry;
+
 mod render;
 mod surface;
 mod telemetry;
 
 pub use config::{
-    Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, Permission, PermissionProfile, Roots,
-    parse_duration,
+    Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, Permission, PermissionProfile,
+    Roots, parse_duration,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
@@ -42,6 +44,10 @@ pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
     Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
     ScanState, Severity, Source, Stance, Stopped, Tier, Tool, Updates,
+};
+pub use tool_registry::{
+    McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
+    ToolRegistrationResult, ToolRegistry, ToolSource,
 };
 
 /// Trusting the projects that tools come from.

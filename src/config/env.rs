@@ -33,6 +33,8 @@ pub struct Env {
     pub pi_profile: Option<String>,
     /// `CLAUDE_CONFIG_DIR`: moves `~/.claude`.
     pub claude_config_dir: Option<PathBuf>,
+    /// `AYND_TEST_TOOLS_DIR`: moves aynd's plugin files.
+    pub aynd_test_tools_dir: Option<PathBuf>,
     /// Every `HAFT_*` variable by its name without the prefix.
     pub haft: BTreeMap<String, String>,
 }
@@ -70,6 +72,7 @@ impl Env {
             omp_profile: text("OMP_PROFILE"),
             pi_profile: text("PI_PROFILE"),
             claude_config_dir: path("CLAUDE_CONFIG_DIR"),
+            aynd_test_tools_dir: path("AYND_TEST_TOOLS_DIR"),
             haft: haft.collect(),
         }
     }

@@ -13,6 +13,7 @@ use serde::de::Deserializer;
 use serde::{Deserialize, de};
 use serde_json::Value;
 
+use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
@@ -32,6 +33,7 @@ struct File {
     approval: Option<FileApproval>,
     limits: Option<FileLimits>,
     permissions: Option<FilePermissions>,
+    aynd: Option<FileAynd>,
     /// Kodelet's own block, accepted as it is so that its users can keep one file.
     custom_tools: Option<Value>,
     ikigai: Option<FileIkigai>,
@@ -44,6 +46,13 @@ struct FileIkigai {
     project: Option<bool>,
     #[serde(deserialize_with = "some_time")]
     timeout: Option<Duration>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileAynd {
+    tools_dir: Option<String>,
+    builtin_tools: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -110,6 +119,8 @@ pub(super) fn project_text(path: &Path) -> Result<Option<String>, Error> {
 /// may do unasked.
 pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, Error> {
     let file = parse(path, text)?;
+    let aynd = file.aynd.as_ref();
+    let has_tools_dir = aynd.is_some_and(|aynd| aynd.tools_dir.is_some());
     let for_the_user = [
         (
             "trust_project",
@@ -123,6 +134,8 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
         ),
         ("approval", file.approval.is_some(), "--approval-mode"),
         ("ikigai", file.ikigai.is_some(), "HAFT_IKIGAI_PROJECT"),
+        // The files there are taken for the user's own, who trusts them.
+        ("aynd.tools_dir", has_tools_dir, "--aynd-tools"),
     ];
     for (key, is_there, flag) in for_the_user {
         if is_there {
@@ -170,11 +183,19 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
     let limits = file.limits.unwrap_or_default();
     let approval = file.approval.unwrap_or_default();
     let permissions = file.permissions.unwrap_or_default();
+    let aynd = file.aynd.unwrap_or_default();
     Written {
         tools: tools
             .into_iter()
             .map(|tool| anchored(tool, base, home))
             .collect(),
+        aynd: WrittenAynd {
+            tools_dir: aynd.tools_dir.map(|dir| {
+                let expanded = paths::expand(&dir, home);
+                paths::resolve(base, &expanded.unwrap_or_else(|_| dir.into()))
+            }),
+            builtin_tools: aynd.builtin_tools,
+        },
         trust_project: file.trust_project,
         system_tools: file.system_tools,
         rename: file.rename.unwrap_or_default(),

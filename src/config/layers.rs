@@ -4,9 +4,10 @@
 //! because nobody wants `--tool x` to hide the tools of their configuration file.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::WrittenCustomTools;
 use super::{
@@ -37,6 +38,7 @@ pub(super) struct Written {
     pub ikigai: WrittenIkigai,
     /// What was written and is not used.
     pub problems: Vec<Problem>,
+    pub aynd: WrittenAynd,
 }
 
 #[derive(Debug, Default)]
@@ -62,8 +64,14 @@ pub(super) struct WrittenPermissions {
 }
 
 impl Written {
-    pub(super) fn from_flags(flags: Flags) -> Written {
+    /// Relative paths start at `base`.
+    pub(super) fn from_flags(flags: Flags, base: &Path) -> Written {
+        let tools_dir = flags.aynd_tools_dir;
         Written {
+            aynd: WrittenAynd {
+                tools_dir: tools_dir.map(|dir| paths::resolve(base, &dir)),
+                builtin_tools: flags.builtin_tools,
+            },
             tools: flags.tools,
             system_tools: flags.system_tools.then_some(true),
             built_in_tool_names: flags.built_in_tool_names,
@@ -105,6 +113,10 @@ impl Written {
             disabled_providers: list("DISABLED_PROVIDERS", ','),
             state_dir: absolute("STATE_DIR"),
             cache_dir: absolute("CACHE_DIR"),
+            aynd: WrittenAynd::from_env(
+                env,
+                parsed("BUILTIN_TOOLS", text("BUILTIN_TOOLS"), yes_or_no)?,
+            ),
             approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
             limits: WrittenLimits {
                 call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,
@@ -141,6 +153,7 @@ impl Written {
             .or(lower.built_in_tool_names);
         self.system_tools = self.system_tools.or(lower.system_tools);
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
+        self.aynd.fill_from(lower.aynd);
 
         self.approval_mode = self.approval_mode.or(lower.approval_mode);
         for (tool, rule) in lower.approval_rules {

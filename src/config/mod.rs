@@ -4,6 +4,7 @@
 //! `~/.config/haft/config.yaml`, what oh-my-pi's own settings say of approval, defaults. Every default of the program is in this file.
 //! No module below reads a flag, a variable or a configuration file of ours.
 
+mod aynd;
 mod duration;
 mod env;
 mod file;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use aynd::Aynd;
 pub(crate) use duration::format_duration;
 pub use duration::parse_duration;
 pub use env::Env;
@@ -96,6 +98,10 @@ pub struct Flags {
     pub spill_kb: Option<u32>,
     /// Leave Kodelet's tools alone: no directory is read, nothing is started.
     pub no_custom_tools: bool,
+    /// The folder with aynd's plugin files; a relative one starts where the process was started.
+    pub aynd_tools_dir: Option<PathBuf>,
+    /// Whether aynd's built-in tools are wanted.
+    pub builtin_tools: Option<bool>,
 }
 
 /// What haft goes by: complete, nothing is looked up later.
@@ -129,6 +135,8 @@ pub struct Config {
     pub disabled_extensions: Vec<String>,
     /// Ids of providers that are not to be asked.
     pub disabled_providers: Vec<String>,
+    /// Ids of the only providers to be asked; `None`: all of them.
+    pub only_providers: Option<Vec<String>>,
     /// Which calls run, are refused, or are asked about.
     pub approval: ApprovalPolicy,
     /// Bounds in time and memory.
@@ -141,6 +149,8 @@ pub struct Config {
     pub ikigai: Ikigai,
     /// What was written and is not used, because it cannot be.
     pub problems: Vec<Problem>,
+    /// aynd's plugin files and built-in tools.
+    pub aynd: Aynd,
 }
 
 /// What became of a configuration file.
@@ -237,7 +247,7 @@ impl Config {
         let project_paths = from_project.tools.clone();
 
         let roots = Roots::locate(env, &home, &cwd, config_home);
-        let mut written = Written::from_flags(flags);
+        let mut written = Written::from_flags(flags, started_in(env, &cwd));
         for lower in [from_env, from_project, user_file, omp::user(&roots)] {
             written.fill_from(lower);
         }
@@ -255,6 +265,7 @@ impl Config {
             rename: written.rename,
             disabled_extensions: written.disabled_extensions,
             disabled_providers: written.disabled_providers,
+            only_providers: None,
             approval: ApprovalPolicy {
                 mode: written.approval_mode.unwrap_or_default(),
                 tools: written.approval_rules,
@@ -266,6 +277,7 @@ impl Config {
                 .ikigai
                 .resolve(env.program.as_deref(), env.home.as_deref(), &cwd),
             problems: written.problems,
+            aynd: written.aynd.resolve(&home),
             cwd,
             home,
         })

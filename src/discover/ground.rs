@@ -65,6 +65,10 @@ impl<'a> Ground<'a> {
 
     /// Who switched the provider off, if somebody did.
     pub(super) fn switched_off(&self, id: &str) -> Option<String> {
+        let only = self.config.only_providers.as_ref();
+        if only.is_some_and(|only| only.iter().all(|wanted| wanted != id)) {
+            return Some("the program that embeds haft".to_owned());
+        }
         if self.config.disabled_providers.iter().any(|off| off == id) {
             return Some("`disabled_providers` of haft's configuration".to_owned());
         }

@@ -19,6 +19,8 @@ mod plugins;
 mod settings;
 mod text;
 
+mod aynd;
+mod builtin;
 mod claude;
 mod claude_plugins;
 mod codex;
@@ -140,6 +142,7 @@ pub(crate) struct Provider {
 
 /// All providers. The order is meaning: whoever is first claims a name.
 pub(crate) const PROVIDERS: &[Provider] = &[
+    builtin::PROVIDER,
     native::PROVIDER,
     omp_plugins::PROVIDER,
     claude::PROVIDER,
@@ -149,6 +152,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     configured::PROVIDER,
     kodelet::PROVIDER,
     ikigai::PROVIDER,
+    aynd::PROVIDER,
 ];
 
 /// Looks in every place where tools may be. Runs nothing and imports nothing.

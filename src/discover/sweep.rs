@@ -178,6 +178,7 @@ impl<'a> Sweep<'a> {
                 provider_name: self.provider.name.to_owned(),
                 level,
                 path: path.clone(),
+                plugin: None,
             },
             path,
             named_by_project: false,

@@ -1,39 +1,37 @@
-//! JSON Schema validation for tools whose parameters are a plain schema.
+//! JSON Schema validation for modules whose parameters are a plain schema.
+//!
+//! The schemas are `tool::schema`'s; here they are kept by their text, since a module hands the text
+//! over with every call.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
+
+use crate::tool::schema::Schema;
 
 /// Compiled schemas of one isolate, by their text.
 #[derive(Default)]
 pub(super) struct SchemaChecker {
-    compiled: RefCell<HashMap<String, Rc<Result<Validator, String>>>>,
+    compiled: RefCell<HashMap<String, Rc<Result<Schema, String>>>>,
 }
 
 impl SchemaChecker {
     /// The JSON text of the issues that `value` has under `schema`; empty when it fits.
     pub(super) fn check(&self, schema: &str, value: &str) -> String {
-        let validator = self.compiled(schema);
-        let validator = match &*validator {
-            Ok(validator) => validator,
-            Err(problem) => return issues(vec![issue("", "schema", problem)]),
+        let schema = self.compiled(schema);
+        let schema = match &*schema {
+            Ok(schema) => schema,
+            Err(problem) => return issues(vec![issue("root", "schema", problem)]),
         };
         let value: Value = match serde_json::from_str(value) {
             Ok(value) => value,
-            Err(error) => return issues(vec![issue("", "json", &error.to_string())]),
+            Err(error) => return issues(vec![issue("root", "json", &error.to_string())]),
         };
-        let found: Vec<Value> = validator
-            .iter_errors(&value)
-            .map(|error| {
-                issue(
-                    error.instance_path().as_str(),
-                    error.kind().keyword(),
-                    &error.to_string(),
-                )
-            })
+        let found = schema.mismatches(&value).into_iter();
+        let found: Vec<Value> = found
+            .map(|wrong| issue(&wrong.path, &wrong.keyword, &wrong.message))
             .collect();
         if found.is_empty() {
             String::new()
@@ -42,7 +40,7 @@ impl SchemaChecker {
         }
     }
 
-    fn compiled(&self, schema: &str) -> Rc<Result<Validator, String>> {
+    fn compiled(&self, schema: &str) -> Rc<Result<Schema, String>> {
         if let Some(known) = self.compiled.borrow().get(schema) {
             return known.clone();
         }
@@ -54,18 +52,13 @@ impl SchemaChecker {
     }
 }
 
-fn compile(schema: &str) -> Result<Validator, String> {
+fn compile(schema: &str) -> Result<Schema, String> {
     let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    jsonschema::options()
-        .should_validate_formats(true)
-        .build(&schema)
+    Schema::compile(&schema)
         .map_err(|error| format!("the tool's schema is not a valid JSON Schema: {error}"))
 }
 
-/// `path` is a JSON pointer; in texts it is `a/b`, or `root` for the whole value.
-fn issue(pointer: &str, keyword: &str, message: &str) -> Value {
-    let path = pointer.trim_start_matches('/');
-    let path = if path.is_empty() { "root" } else { path };
+fn issue(path: &str, keyword: &str, message: &str) -> Value {
     json!({ "path": path, "keyword": keyword, "message": message })
 }
 

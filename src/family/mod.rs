@@ -3,8 +3,11 @@
 //! [`load`] is the only door: every family is given its own candidates at once, so that it can
 //! decide about them together (one of them overrides another, all are asked side by side).
 
+mod beneath;
 pub(crate) mod exec;
 pub(crate) mod js;
+mod native;
+mod plugin;
 
 use std::sync::Arc;
 
@@ -35,16 +38,27 @@ pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loa
     let js = Share::of(candidates, Family::Js);
     let kodelet = Share::of(candidates, Family::Kodelet);
     let ikigai = Share::of(candidates, Family::Ikigai);
-    let (from_js, from_kodelet, from_ikigai) = join!(
+    let native = Share::of(candidates, Family::Native);
+    let plugin = Share::of(candidates, Family::Plugin);
+    // aynd's plugins may not have the names of its built-in tools, where those are wanted.
+    let built_in = match native.candidates[..] {
+        [] => &[][..],
+        _ => &native::NAMES[..],
+    };
+    let (from_js, from_kodelet, from_ikigai, from_native, from_plugin) = join!(
         js::load_all(means, &js.candidates),
         exec::kodelet::load_all(means, &kodelet.candidates),
         exec::ikigai::load_all(means, &ikigai.candidates),
+        native::load_all(means, &native.candidates),
+        plugin::load_all(means, &plugin.candidates, built_in),
     );
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     for (share, loaded) in [
         (js, from_js),
         (kodelet, from_kodelet),
         (ikigai, from_ikigai),
+        (native, from_native),
+        (plugin, from_plugin),
     ] {
         share.put_back(loaded, &mut all);
     }

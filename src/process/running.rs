@@ -64,6 +64,15 @@ impl Running {
         spawn: Spawn,
         sink: Option<mpsc::Sender<Chunk>>,
     ) -> Result<Self, SpawnError> {
+        Self::begin_between(spawn, sink, Neighbours::default()).await
+    }
+
+    /// The same for a member of a pipeline.
+    pub(super) async fn begin_between(
+        spawn: Spawn,
+        sink: Option<mpsc::Sender<Chunk>>,
+        neighbours: Neighbours,
+    ) -> Result<Self, SpawnError> {
         ground::keep_children();
         let started = Instant::now();
         let order = Order::new(&spawn)?;
@@ -73,7 +82,7 @@ impl Running {
             source,
         };
 
-        let (ends, ours) = streams(spawn.stdin).map_err(system)?;
+        let (ends, ours) = streams(spawn.stdin, neighbours).map_err(system)?;
         let leader = launch(order, ends).await?;
         // The rest is done while the child gets going. A failure drops the leader: that ends it.
         let ended = watch(leader.pid()).map_err(system)?;
@@ -214,8 +223,19 @@ struct Ours {
     stderr: OwnedFd,
 }
 
-fn streams(stdin: Stdin) -> io::Result<(Ends, Ours)> {
+/// The ends of the pipes that lead to other children, for a member of a pipeline.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    /// What the child reads, instead of its `stdin`.
+    pub(super) before: Option<OwnedFd>,
+    /// Where the child writes. Of its own standard output nothing is seen here then.
+    pub(super) after: Option<OwnedFd>,
+}
+
+fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
+    // Where a neighbour reads the output, our pipe has no writer: it ends at once.
     let (stdout, stdout_end) = io::pipe()?;
+    let stdout_end = neighbours.after.unwrap_or_else(|| stdout_end.into());
     let (stderr, stderr_end) = io::pipe()?;
     let (stdin_end, stdin) = match stdin {
         Stdin::Bytes(bytes) if !bytes.is_empty() => {
@@ -224,9 +244,13 @@ fn streams(stdin: Stdin) -> io::Result<(Ends, Ours)> {
         }
         Stdin::Empty | Stdin::Bytes(_) => (File::open("/dev/null")?.into(), None),
     };
+    let (stdin_end, stdin) = match neighbours.before {
+        Some(before) => (before, None),
+        None => (stdin_end, stdin),
+    };
     let ends = Ends {
         stdin: stdin_end,
-        stdout: stdout_end.into(),
+        stdout: stdout_end,
         stderr: stderr_end.into(),
     };
     let ours = Ours {

@@ -103,6 +103,22 @@ impl Outcome {
         }
     }
 
+    /// A success that carries only a text.
+    pub fn success(text: impl Into<String>, duration: Duration) -> Self {
+        Outcome {
+            is_error: false,
+            ..Outcome::failure(text, duration)
+        }
+    }
+
+    /// A failure that carries only a text, of a call that was stopped.
+    pub fn stopped(why: Stopped, text: impl Into<String>, duration: Duration) -> Self {
+        Outcome {
+            stopped: Some(why),
+            ..Outcome::failure(text, duration)
+        }
+    }
+
     /// All text blocks, one after another, separated by newlines.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {

@@ -43,6 +43,8 @@ pub struct Source {
     pub level: Level,
     /// The path as it was given or found.
     pub path: PathBuf,
+    /// The collection of tools that it belongs to, where its file names one.
+    pub plugin: Option<String>,
 }
 
 /// The systems whose tools haft runs.

@@ -9,6 +9,7 @@ mod found;
 mod problem;
 mod runner;
 mod scan;
+pub(crate) mod schema;
 
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,

@@ -30,6 +30,10 @@ const EDGES: &[(&str, &[&str])] = &[
             "trust",
         ],
     ),
+    (
+        "tool_registry",
+        &["config", "error", "host", "registry", "tool"],
+    ),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (

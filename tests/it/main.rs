@@ -35,6 +35,10 @@ mod exec;
 mod sessions;
 // The library as an embedding host uses it: from a runtime of its own, from many threads at once.
 mod sdk;
+// An HTTP server that can misbehave.
+mod loopback;
+// aynd's tools against real servers, repositories and processes, and its registry.
+mod plugin;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
 // The system tools where a session is not enough: signals, memory, other users.

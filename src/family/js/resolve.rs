@@ -36,6 +36,7 @@ pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)>
         provider_name: "haft".into(),
         level: Level::Host,
         path: PathBuf::from("haft:resolve"),
+        plugin: None,
     };
     Some((described.into_tool(source), Arc::new(runner)))
 }

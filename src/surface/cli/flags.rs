@@ -39,6 +39,14 @@ pub(super) struct Globals {
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     config: Option<PathBuf>,
 
+    /// Read aynd's plugin files from this directory
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
+    aynd_tools: Option<PathBuf>,
+
+    /// Bring aynd's built-in tools as well
+    #[arg(long, help_heading = HEADING)]
+    builtin_tools: bool,
+
     /// Say on standard error what happens inside (`HAFT_LOG=haft=trace` for more)
     #[arg(long, short, help_heading = HEADING)]
     verbose: bool,
@@ -58,6 +66,8 @@ impl Globals {
             system_tools: self.system_tools || later.system_tools,
             no_custom_tools: self.no_custom_tools || later.no_custom_tools,
             config: later.config.or(self.config),
+            aynd_tools: later.aynd_tools.or(self.aynd_tools),
+            builtin_tools: self.builtin_tools || later.builtin_tools,
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
         }
@@ -77,6 +87,8 @@ impl Globals {
             system_tools: self.system_tools,
             config: self.config.clone(),
             no_custom_tools: self.no_custom_tools,
+            aynd_tools_dir: self.aynd_tools.clone(),
+            builtin_tools: self.builtin_tools.then_some(true),
             ..Flags::default()
         }
     }

@@ -1,0 +1,52 @@
+//! aynd's plugin files: the `*.json` of one folder of the user, in the order of their names.
+//!
+//! Sub-folders are not looked into. A folder that is called `x.json` is passed on: aynd tries to
+//! read it, too, and its family has the words for what it is.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::ground::Ground;
+use super::sweep::Sweep;
+use super::{Provider, Verdict};
+use crate::config::{Config, paths};
+use crate::tool::{Family, Level, Problem};
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "aynd",
+    name: "aynd plugins",
+    family: Family::Plugin,
+    places,
+    find,
+};
+
+fn places(config: &Config) -> Vec<PathBuf> {
+    vec![config.aynd.tools_dir.clone()]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    let folder = &ground.config.aynd.tools_dir;
+    let mut files: Vec<PathBuf> = match fs::read_dir(folder) {
+        Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+        // A file in the folder's place is no folder with files, as aynd sees it.
+        Err(error) if paths::is_missing(&error) => return sweep.note(folder, Verdict::Missing),
+        Err(error) => {
+            let why = paths::plain(&error);
+            let text = format!("the folder of plugin files cannot be read: {why}");
+            let hint = "make it readable, or name another one with `aynd: {tools_dir: …}`";
+            return sweep.problem(Problem::warning(text).at(folder).hint(hint));
+        }
+    };
+    files.sort();
+    for file in files {
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            let key = paths::key(&file);
+            sweep.listed(file, key, Level::User);
+        } else {
+            sweep.ignored(file, "plugin files end in .json");
+        }
+    }
+}

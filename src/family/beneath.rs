@@ -1,0 +1,161 @@
+//! Reads a file that must lie beneath a folder, whatever links and races there are.
+//!
+//! Both sides are made real first, so that links within the folder work and links out of it are
+//! seen. Between that and the open anything can be swapped; therefore the real path is then walked
+//! component by component from the folder's descriptor, and no step follows a link. What was opened
+//! is looked at, not what was named: a pipe or device is refused without waiting for it, and of a
+//! file that grows no more than allowed is read.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+
+use crate::config::paths;
+
+/// Why a file cannot be had.
+pub(crate) enum Refused {
+    /// It is not beneath the folder.
+    Outside,
+    /// There is no such file.
+    Missing,
+    /// It is no regular file but this.
+    NotAFile(&'static str),
+    /// It has so many bytes, where that is known beforehand.
+    TooLarge(Option<u64>),
+    /// The folder itself cannot be used.
+    Base(io::Error),
+    /// Anything else that the system says.
+    System(io::Error),
+}
+
+impl Refused {
+    /// The words for whoever asked for `asked`.
+    pub(crate) fn text(&self, base: &Path, asked: &str, max: u64) -> String {
+        match self {
+            Refused::Outside => {
+                format!("Path traversal detected: {asked} resolves outside base path")
+            }
+            Refused::Missing => format!("File not found: {asked}"),
+            Refused::NotAFile(what) => format!("Not a regular file: {asked} is {what}"),
+            Refused::TooLarge(Some(size)) => {
+                format!("File size ({size} bytes) exceeds maximum allowed size ({max} bytes)")
+            }
+            Refused::TooLarge(None) => format!(
+                "File size (more than {max} bytes) exceeds maximum allowed size ({max} bytes)"
+            ),
+            Refused::Base(error) => {
+                format!(
+                    "Cannot use base path {}: {}",
+                    base.display(),
+                    paths::plain(error)
+                )
+            }
+            Refused::System(error) => format!("Cannot read {asked}: {}", paths::plain(error)),
+        }
+    }
+}
+
+/// The bytes of `asked`, which may be relative to `base` or absolute; at most `max`. Blocks.
+pub(crate) fn read(base: &Path, asked: &str, max: u64) -> Result<Vec<u8>, Refused> {
+    let real_base = base.canonicalize().map_err(Refused::Base)?;
+    // By the text first: what is out of the folder by its name is not even looked for.
+    let named = paths::resolve(base, Path::new(asked));
+    if !named.starts_with(base) && !named.starts_with(&real_base) {
+        return Err(Refused::Outside);
+    }
+    let real = named.canonicalize().map_err(missing_or)?;
+    let inside = real
+        .strip_prefix(&real_base)
+        .map_err(|_| Refused::Outside)?;
+    // Opening a pipe for reading, even without waiting, wakes up whoever wants to write to it.
+    let kind = std::fs::symlink_metadata(&real).map_err(missing_or)?;
+    regular(FileType::from_raw_mode(mode_of(&kind)))?;
+    read_all(walk(&real_base, inside)?, max)
+}
+
+fn mode_of(found: &std::fs::Metadata) -> u32 {
+    use std::os::unix::fs::MetadataExt;
+    found.mode()
+}
+
+/// Opens `inside` from `base` on; a step that is a link now was none a moment ago.
+fn walk(base: &Path, inside: &Path) -> Result<OwnedFd, Refused> {
+    let step = OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let into = step | OFlags::PATH | OFlags::DIRECTORY;
+    let mut at =
+        openat(CWD, base, into, Mode::empty()).map_err(|errno| Refused::Base(errno.into()))?;
+    let parts: Vec<&OsStr> = inside
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name),
+            _ => None,
+        })
+        .collect();
+    let Some((file, folders)) = parts.split_last() else {
+        return Err(Refused::NotAFile("a directory"));
+    };
+    for folder in folders {
+        at = openat(&at, *folder, into, Mode::empty()).map_err(swapped_or)?;
+    }
+    let for_reading = step | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    openat(&at, *file, for_reading, Mode::empty()).map_err(swapped_or)
+}
+
+fn read_all(file: OwnedFd, max: u64) -> Result<Vec<u8>, Refused> {
+    let found = fstat(&file).map_err(|errno| Refused::System(errno.into()))?;
+    regular(FileType::from_raw_mode(found.st_mode))?;
+    let size = u64::try_from(found.st_size).unwrap_or_default();
+    if size > max {
+        return Err(Refused::TooLarge(Some(size)));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    // One more than allowed shows that it grew, or that its size is a lie, as it is below /proc.
+    let mut limited = File::from(file).take(max.saturating_add(1));
+    limited.read_to_end(&mut bytes).map_err(Refused::System)?;
+    if bytes.len() as u64 > max {
+        return Err(Refused::TooLarge(None));
+    }
+    Ok(bytes)
+}
+
+fn regular(kind: FileType) -> Result<(), Refused> {
+    Err(Refused::NotAFile(match kind {
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => "a directory",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "something else",
+    }))
+}
+
+fn missing_or(error: io::Error) -> Refused {
+    if paths::is_missing(&error) {
+        Refused::Missing
+    } else {
+        Refused::System(error)
+    }
+}
+
+fn swapped_or(errno: Errno) -> Refused {
+    match errno {
+        // A link where there was none: somebody swaps it under our hands.
+        Errno::LOOP | Errno::NOTDIR => Refused::Outside,
+        errno => missing_or(errno.into()),
+    }
+}
+
+/// `given` as a folder: `~` is the home, relative paths start at the project.
+pub(crate) fn folder(given: &str, project: &Path, home: &Path) -> PathBuf {
+    let given = match given.strip_prefix('~') {
+        Some("") => home.to_owned(),
+        Some(rest) if rest.starts_with('/') => paths::join(home, rest),
+        _ => PathBuf::from(given),
+    };
+    paths::resolve(project, &given)
+}

@@ -1,0 +1,153 @@
+//! git in a repository that may be hostile: nothing that its configuration names is run.
+//!
+//! `.git/config` can name programs for half of what git does: a file system monitor, pagers, diff
+//! drivers, filters, hooks. What can be switched off by a flag or a variable is; filters can only be
+//! switched off by their names, so those of the repository are looked up first. Submodules have
+//! configurations of their own and are not entered.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::process::{End, Environment, Keep, Spawn};
+
+/// How long one git may take: a status of a huge tree on a cold disk.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How much of an output is kept.
+const OUTPUT: usize = 8 << 20;
+
+/// Of our variables git sees these; above all none that moves the repository or names a program.
+const VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "GIT_CONFIG_NOSYSTEM",
+];
+
+/// For every git.
+const ALWAYS: &[&str] = &[
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "protocol.allow=never",
+];
+
+/// Why there is no output.
+pub(super) enum Failed {
+    /// It ended with another code than 0.
+    Code(i32, String),
+    /// It never ran, or did not end in time.
+    Other(String),
+    Cancelled,
+}
+
+impl Failed {
+    /// The words for the tool whose git command it was.
+    pub(super) fn text(&self, command: &str) -> String {
+        match self {
+            Failed::Code(code, said) => {
+                format!("git {command} failed with exit code {code}:\n{said}")
+            }
+            Failed::Other(why) => format!("git {command} failed: {why}"),
+            Failed::Cancelled => format!("git {command} was cancelled"),
+        }
+    }
+}
+
+/// The output of git in `folder`, as text.
+pub(super) async fn git(
+    folder: &Path,
+    args: &[&str],
+    cancel: &CancellationToken,
+) -> Result<String, Failed> {
+    run(folder, &[ALWAYS, args].concat(), cancel).await
+}
+
+/// The same for commands that look at files: without the filters that the repository brings.
+pub(super) async fn git_on_files(
+    folder: &Path,
+    args: &[&str],
+    cancel: &CancellationToken,
+) -> Result<String, Failed> {
+    let mut settings = Vec::new();
+    for driver in filters(folder, cancel).await? {
+        for key in ["clean", "smudge", "process"] {
+            settings.push(format!("filter.{driver}.{key}="));
+        }
+        settings.push(format!("filter.{driver}.required=false"));
+    }
+    let mut all = ALWAYS.to_vec();
+    for setting in &settings {
+        all.extend(["-c", setting]);
+    }
+    all.extend(args);
+    run(folder, &all, cancel).await
+}
+
+/// The filters that the repository's own configuration names. Reading a configuration runs nothing.
+async fn filters(folder: &Path, cancel: &CancellationToken) -> Result<BTreeSet<String>, Failed> {
+    let mut names = BTreeSet::new();
+    let args = [
+        "config",
+        "--list",
+        "--show-scope",
+        "--includes",
+        "--null",
+        "--name-only",
+    ];
+    let listed = match git(folder, &args, cancel).await {
+        Ok(listed) => listed,
+        Err(Failed::Cancelled) => return Err(Failed::Cancelled),
+        // No repository, or no configuration that git can read: the command itself will say so.
+        Err(_) => return Ok(names),
+    };
+    let mut fields = listed.split('\0');
+    while let (Some(scope), Some(key)) = (fields.next(), fields.next()) {
+        // What the user or the machine set up is theirs to run: git-lfs, for one.
+        if scope != "local" && scope != "worktree" {
+            continue;
+        }
+        let name = key
+            .strip_prefix("filter.")
+            .and_then(|key| key.rsplit_once('.'));
+        names.extend(name.map(|(name, _)| name.to_owned()));
+    }
+    Ok(names)
+}
+
+async fn run(folder: &Path, args: &[&str], cancel: &CancellationToken) -> Result<String, Failed> {
+    let spawn = Spawn {
+        cwd: Some(folder.to_owned()),
+        env: Environment::allow(VARIABLES.iter().copied())
+            .with("LC_ALL", "C.UTF-8")
+            .with("GIT_OPTIONAL_LOCKS", "0")
+            .with("GIT_TERMINAL_PROMPT", "0")
+            .with("GIT_NO_LAZY_FETCH", "1")
+            .with("GIT_ALLOW_PROTOCOL", "none")
+            .with("GIT_LITERAL_PATHSPECS", "1"),
+        stdout: Keep::Head(OUTPUT),
+        stderr: Keep::Head(OUTPUT),
+        deadline: Some(TIMEOUT),
+        ..Spawn::new("git", args.iter().copied())
+    };
+    let finished = spawn
+        .run(cancel)
+        .await
+        .map_err(|error| Failed::Other(error.to_string()))?;
+    match finished.end {
+        End::Exited(0) => Ok(finished.stdout.text()),
+        End::Cancelled(_) => Err(Failed::Cancelled),
+        End::TimedOut(_) => Err(Failed::Other(format!("it took longer than {TIMEOUT:?}"))),
+        end => Err(Failed::Code(end.shell_code(), finished.stderr.text())),
+    }
+}

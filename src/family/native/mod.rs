@@ -1,0 +1,215 @@
+//! The tools that haft brings itself: aynd's four (spec aynd 61-67). They only look.
+//!
+//! They are for aynd's users and in the catalog only where `builtin_tools` says so.
+
+mod git;
+mod tools;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
+use self::git::Failed;
+use self::tools::Ask;
+use super::{Loaded, Means};
+use crate::discover::Candidate;
+use crate::error::Error;
+use crate::tool::schema::{Schema, object_of};
+use crate::tool::{
+    Call, CallCtx, NotAdmitted, Outcome, Problem, Runner, Source, Stance, Tier, Tool,
+};
+
+const NOT_STARTED: &str = "The tool was not started: the call had ended";
+
+/// Their names, in the order of the list.
+pub(super) const NAMES: [&str; 4] = [
+    Kind::GitStatus.name(),
+    Kind::GitDiffSummary.name(),
+    Kind::WorkspaceInfo.name(),
+    Kind::FileReader.name(),
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    GitStatus,
+    GitDiffSummary,
+    WorkspaceInfo,
+    FileReader,
+}
+
+/// Why a tool has nothing to say.
+enum Failure {
+    Tool(String),
+    Cancelled(String),
+}
+
+impl Failure {
+    fn of_git(command: &str, failed: &Failed) -> Failure {
+        let text = failed.text(command);
+        match failed {
+            Failed::Cancelled => Failure::Cancelled(text),
+            Failed::Code(..) | Failed::Other(_) => Failure::Tool(text),
+        }
+    }
+}
+
+/// Makes the tools, for each candidate that stands for them.
+pub(super) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+    let load = |candidate: &&Candidate| load(&means.config.cwd, &candidate.source);
+    candidates.iter().map(load).collect()
+}
+
+fn load(project: &std::path::Path, source: &Source) -> Loaded {
+    let mut loaded = Loaded::default();
+    for kind in Kind::ALL {
+        let input_schema = kind.input_schema();
+        let schema = match Schema::compile(&input_schema) {
+            Ok(schema) => schema,
+            Err(error) => {
+                let text = format!("the schema of a built-in tool: {error}");
+                loaded
+                    .problems
+                    .push(Problem::error(text).about(kind.name()));
+                continue;
+            }
+        };
+        let tool = Tool {
+            name: kind.name().to_owned(),
+            label: kind.name().to_owned(),
+            description: kind.description().to_owned(),
+            input_schema,
+            output_schema: None,
+            approval: Tier::Read,
+            hidden: false,
+            strict: None,
+            trusted: true,
+            source: source.clone(),
+        };
+        let project = project.to_owned();
+        let runner = NativeRunner {
+            kind,
+            schema,
+            project,
+        };
+        loaded.tools.push((tool, Arc::new(runner)));
+    }
+    loaded
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [
+        Kind::GitStatus,
+        Kind::GitDiffSummary,
+        Kind::WorkspaceInfo,
+        Kind::FileReader,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::GitStatus => "git-status",
+            Kind::GitDiffSummary => "git-diff-summary",
+            Kind::WorkspaceInfo => "workspace-info",
+            Kind::FileReader => "file-reader",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Kind::GitStatus => "Returns working tree status",
+            Kind::GitDiffSummary => "Returns a summary of uncommitted changes",
+            Kind::WorkspaceInfo => {
+                "Returns the path, git branch and remote URL of the current workspace"
+            }
+            Kind::FileReader => "Reads a file of the project, or some of its lines",
+        }
+    }
+
+    fn input_schema(self) -> Value {
+        let string = |text: &str| json!({"type": "string", "description": text});
+        let number = |text: &str| json!({"type": "number", "description": text});
+        match self {
+            Kind::GitStatus => json!({
+                "type": "object",
+                "properties": {"path": string("A file or folder of the project to look at")},
+            }),
+            Kind::GitDiffSummary => json!({
+                "type": "object",
+                "properties": {"staged": {
+                    "type": "boolean",
+                    "description": "What is staged, instead of what is not",
+                }},
+            }),
+            Kind::WorkspaceInfo => json!({"type": "object", "properties": {}}),
+            Kind::FileReader => json!({
+                "type": "object",
+                "properties": {
+                    "path": string("The file, relative to the project"),
+                    "startLine": number("The first line, counted from 1"),
+                    "endLine": number("The last line, included"),
+                },
+                "required": ["path"],
+            }),
+        }
+    }
+
+    async fn run(self, ask: Ask<'_>) -> Result<String, Failure> {
+        match self {
+            Kind::GitStatus => tools::git_status(ask).await,
+            Kind::GitDiffSummary => tools::git_diff_summary(ask).await,
+            Kind::WorkspaceInfo => tools::workspace_info(ask).await,
+            Kind::FileReader => tools::file_reader(ask).await,
+        }
+    }
+}
+
+/// Runs one of them.
+struct NativeRunner {
+    kind: Kind,
+    schema: Schema,
+    project: PathBuf,
+}
+
+impl NativeRunner {
+    fn arguments(&self, call: &Call) -> Result<Map<String, Value>, Error> {
+        let name = self.kind.name();
+        let mut arguments = object_of(name, &call.arguments)?;
+        // Models write null for what they leave out.
+        arguments.retain(|_, value| !value.is_null());
+        self.schema.check(name, &Value::Object(arguments.clone()))?;
+        Ok(arguments)
+    }
+}
+
+#[async_trait]
+impl Runner for NativeRunner {
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        self.arguments(call).map(drop)
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        let args = self.arguments(&call)?;
+        match ctx.admit(Stance::of_tier(Tier::Read)).await {
+            Ok(()) => {}
+            Err(NotAdmitted::Denied(error)) => return Err(error),
+            Err(NotAdmitted::Stopped(why)) => {
+                return Ok(Outcome::stopped(why, NOT_STARTED, Duration::ZERO));
+            }
+        }
+        let started = Instant::now();
+        let ask = Ask {
+            project: &self.project,
+            args: &args,
+            cancel: &ctx.cancel,
+        };
+        let said = self.kind.run(ask).await;
+        let duration = started.elapsed();
+        Ok(match said {
+            Ok(text) => Outcome::success(text, duration),
+            Err(Failure::Tool(text)) => Outcome::failure(text, duration),
+            Err(Failure::Cancelled(text)) => Outcome::stopped(ctx.stop_reason(), text, duration),
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! What the built-in tools do, each a function from its arguments to a text.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::Failure;
+use super::git::{Failed, git, git_on_files};
+use crate::family::beneath;
+
+/// The largest file that `file-reader` reads, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// What stays of a password in an address.
+const MASK: &str = "***";
+
+/// One call of a built-in tool.
+pub(super) struct Ask<'a> {
+    /// The project's directory.
+    pub(super) project: &'a Path,
+    pub(super) args: &'a Map<String, Value>,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+/// `git status --porcelain`, of a part if asked.
+pub(super) async fn git_status(ask: Ask<'_>) -> Result<String, Failure> {
+    // A changed submodule shows by its commit; its files are not looked at.
+    let mut args = vec!["status", "--porcelain", "--ignore-submodules=dirty"];
+    if let Some(path) = path(ask.args)? {
+        // Behind `--` nothing is an option.
+        args.extend(["--", path]);
+    }
+    let status = git_on_files(ask.project, &args, ask.cancel).await;
+    status.map_err(|failed| Failure::of_git("status", &failed))
+}
+
+/// `git diff --stat`, of what is staged if asked.
+pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
+    // Outside of a repository `git diff` compares any two files, and explains that at length.
+    git(ask.project, &["rev-parse", "--git-dir"], ask.cancel)
+        .await
+        .map_err(|failed| Failure::of_git("diff", &failed))?;
+    let mut args = vec![
+        "diff",
+        "--stat",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+    ];
+    args.push("--ignore-submodules=dirty");
+    if ask.args.get("staged") == Some(&Value::Bool(true)) {
+        args.push("--staged");
+    }
+    let diff = git_on_files(ask.project, &args, ask.cancel).await;
+    diff.map_err(|failed| Failure::of_git("diff", &failed))
+}
+
+/// Where we are: the path, the branch, the remote.
+pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
+    let mut info = Map::new();
+    info.insert("projectPath".into(), ask.project.to_string_lossy().into());
+    put(&mut info, "branch", branch(&ask).await)?;
+    let remote = git(
+        ask.project,
+        &["remote", "get-url", "--", "origin"],
+        ask.cancel,
+    )
+    .await;
+    let remote = remote.map(|url| without_password(url.trim_end()));
+    put(
+        &mut info,
+        "remoteUrl",
+        remote.map_err(|failed| ("remote", failed)),
+    )?;
+    Ok(format!("{:#}", Value::Object(info)))
+}
+
+/// A branch without commits has a name already; without a branch it is `HEAD`.
+async fn branch(ask: &Ask<'_>) -> Result<String, (&'static str, Failed)> {
+    let symbolic = ["symbolic-ref", "--quiet", "--short", "HEAD"];
+    let name = match git(ask.project, &symbolic, ask.cancel).await {
+        Err(Failed::Code(..)) => {
+            let named = ["rev-parse", "--abbrev-ref", "HEAD"];
+            git(ask.project, &named, ask.cancel).await
+        }
+        other => other,
+    };
+    let name = name.map_err(|failed| ("rev-parse", failed))?;
+    Ok(name.trim_end().to_owned())
+}
+
+fn put(
+    info: &mut Map<String, Value>,
+    key: &str,
+    found: Result<String, (&str, Failed)>,
+) -> Result<(), Failure> {
+    match found {
+        Ok(text) => info.insert(key.into(), text.into()),
+        Err((command, failed @ Failed::Cancelled)) => {
+            return Err(Failure::of_git(command, &failed));
+        }
+        Err((command, failed)) => {
+            let text = failed.text(command);
+            info.insert(format!("{key}Error"), text.trim_end().into())
+        }
+    };
+    Ok(())
+}
+
+/// A remote's address often holds a token, which is no business of a model.
+fn without_password(address: &str) -> String {
+    match Url::parse(address) {
+        Ok(mut url) if url.password().is_some() => match url.set_password(Some(MASK)) {
+            Ok(()) => url.into(),
+            Err(()) => address.to_owned(),
+        },
+        _ => address.to_owned(),
+    }
+}
+
+/// A file of the project, or some of its lines.
+pub(super) async fn file_reader(ask: Ask<'_>) -> Result<String, Failure> {
+    let Some(path) = path(ask.args)? else {
+        return Err(no_path());
+    };
+    let (project, asked) = (ask.project.to_owned(), path.to_owned());
+    let reading = tokio::task::spawn_blocking(move || {
+        let read = beneath::read(&project, &asked, MAX_FILE);
+        read.map_err(|refused| refused.text(&project, &asked, MAX_FILE))
+    });
+    let read = tokio::select! {
+        biased;
+        () = ask.cancel.cancelled() => return Err(Failure::Cancelled("Reading was cancelled".into())),
+        read = reading => read,
+    };
+    let bytes = read
+        .unwrap_or_else(|error| Err(format!("Cannot read the file: {error}")))
+        .map_err(Failure::Tool)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let line = |name: &str| ask.args.get(name).and_then(Value::as_f64);
+    Ok(lines(&text, line("startLine"), line("endLine")))
+}
+
+/// The lines from `start` to `end`, both counted from 1 and included. Their ends stay as they are.
+fn lines(text: &str, start: Option<f64>, end: Option<f64>) -> String {
+    if start.is_none() && end.is_none() {
+        return text.to_owned();
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number below 0 is line 0, one beyond all lines is the end"
+    )]
+    let number = |line: f64| line.floor() as usize;
+    let first = start.map_or(1, number).max(1);
+    let last = end.map_or(usize::MAX, number);
+    let count = last.saturating_sub(first - 1);
+    let chosen: Vec<&str> = text.split('\n').skip(first - 1).take(count).collect();
+    chosen.join("\n")
+}
+
+fn path(args: &Map<String, Value>) -> Result<Option<&str>, Failure> {
+    match args.get("path") {
+        None => Ok(None),
+        Some(Value::String(path)) => Ok(Some(path)),
+        Some(_) => Err(no_path()),
+    }
+}
+
+fn no_path() -> Failure {
+    Failure::Tool("Invalid 'path' parameter: must be a string".to_owned())
+}

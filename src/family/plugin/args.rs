@@ -1,0 +1,72 @@
+//! The arguments of one call: as values to substitute, and as the text that they came in.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::template::{Part, parameters};
+use super::text;
+use crate::error::Error;
+use crate::tool::schema::object_of;
+
+/// Arguments that are an object. Whether they fit the tool's schema is asked elsewhere.
+pub(super) struct Args {
+    values: Map<String, Value>,
+    raw: HashMap<String, Box<RawValue>>,
+}
+
+impl Args {
+    /// Reads the arguments of a call of `tool`. What is missing is taken from `defaults`.
+    pub(super) fn read(
+        tool: &str,
+        arguments: &RawValue,
+        defaults: &Map<String, Value>,
+    ) -> Result<Args, Error> {
+        let mut values = object_of(tool, arguments)?;
+        for (name, default) in defaults {
+            if values.get(name).is_none_or(Value::is_null) {
+                values.insert(name.clone(), default.clone());
+            }
+        }
+        // `null` is no object, and neither has it any arguments.
+        let raw = serde_json::from_str(arguments.get()).unwrap_or_default();
+        Ok(Args { values, raw })
+    }
+
+    pub(super) fn values(&self) -> Value {
+        Value::Object(self.values.clone())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
+    /// The text for a placeholder.
+    pub(super) fn text(&self, name: &str) -> Result<String, String> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Err(format!("Missing required parameter: {name}")),
+            Some(value) => Ok(text::of(value)),
+        }
+    }
+
+    /// The arguments that no placeholder of `template` uses, in their order.
+    pub(super) fn others(&self, template: &[Part]) -> Vec<(&str, &Value)> {
+        let is_used = |name: &str| parameters(template).any(|used| used == name);
+        let others = self.values.iter().filter(|(name, _)| !is_used(name));
+        others.map(|(name, value)| (name.as_str(), value)).collect()
+    }
+
+    /// A JSON object of some of the arguments. Their texts are those of the caller, so that no
+    /// number loses a digit.
+    pub(super) fn object(&self, some: &[(&str, &Value)]) -> String {
+        let fields = some.iter().map(|(name, value)| {
+            let name_text = Value::from(*name);
+            match self.raw.get(*name) {
+                Some(raw) if !value.is_null() => format!("{name_text}:{}", raw.get()),
+                _ => format!("{name_text}:{value}"),
+            }
+        });
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+    }
+}

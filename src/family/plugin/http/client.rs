@@ -1,0 +1,47 @@
+//! The one HTTP client: rustls, the machine's certificates, nothing on its own initiative.
+//!
+//! It follows no redirect, decodes no compression and keeps no connection: what a plugin may do with
+//! those is decided in `send`, and a kept connection would belong to a runtime that may be gone.
+
+use std::sync::{Arc, LazyLock};
+
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use reqwest::{Client, redirect};
+use rustls::{ClientConfig, RootCertStore};
+
+const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
+
+/// The client, or why there can be none.
+pub(super) fn client() -> Result<&'static Client, String> {
+    static CLIENT: LazyLock<Result<Client, String>> = LazyLock::new(make);
+    CLIENT.as_ref().map_err(Clone::clone)
+}
+
+fn make() -> Result<Client, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("no TLS: {error}"))?
+        .with_root_certificates(roots())
+        .with_no_client_auth();
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .default_headers(headers)
+        .tls_backend_preconfigured(tls)
+        .redirect(redirect::Policy::none())
+        .pool_max_idle_per_host(0)
+        .build()
+        .map_err(|error| format!("no HTTP client: {error}"))
+}
+
+/// The machine's own certificates; where it has none, as in small containers, Mozilla's.
+fn roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots
+}

@@ -1,0 +1,123 @@
+//! JSON values that know where they stand in their file.
+//!
+//! The places come from the slices that serde_json lends, so nothing is parsed by hand. A text is
+//! accepted as a whole first; after that no part of it can fail to parse.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A line and a column, both 1-based.
+pub(super) type Place = (u32, u32);
+
+/// Something wrong in the file.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) place: Place,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy)]
+pub(super) struct Json<'a> {
+    file: &'a str,
+    raw: &'a RawValue,
+}
+
+/// The fields of an object.
+pub(super) struct Fields<'a> {
+    object: Json<'a>,
+    fields: HashMap<String, &'a RawValue>,
+}
+
+impl<'a> Json<'a> {
+    /// The whole file. Nesting is bounded by the parser.
+    pub(super) fn parse(file: &'a str) -> Result<Json<'a>, serde_json::Error> {
+        serde_json::from_str::<Value>(file)?;
+        let raw = serde_json::from_str(file)?;
+        Ok(Json { file, raw })
+    }
+
+    pub(super) fn place(&self) -> Place {
+        let offset = self.raw.get().as_ptr() as usize - self.file.as_ptr() as usize;
+        let before = &self.file[..offset];
+        let line = before.matches('\n').count() + 1;
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        (number(line), number(column))
+    }
+
+    pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault {
+            place: self.place(),
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(super) fn value(&self) -> Value {
+        serde_json::from_str(self.raw.get()).expect("the whole file was parsed before")
+    }
+
+    pub(super) fn fields(self) -> Option<Fields<'a>> {
+        let fields = serde_json::from_str(self.raw.get()).ok()?;
+        Some(Fields {
+            object: self,
+            fields,
+        })
+    }
+
+    pub(super) fn items(self) -> Option<Vec<Json<'a>>> {
+        let items: Vec<&'a RawValue> = serde_json::from_str(self.raw.get()).ok()?;
+        let file = self.file;
+        Some(items.into_iter().map(|raw| Json { file, raw }).collect())
+    }
+
+    pub(super) fn string(&self) -> Option<String> {
+        serde_json::from_str(self.raw.get()).ok()
+    }
+
+    pub(super) fn number(&self) -> Option<f64> {
+        serde_json::from_str(self.raw.get()).ok()
+    }
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn get(&self, name: &str) -> Option<Json<'a>> {
+        let file = self.object.file;
+        self.fields.get(name).map(|raw| Json { file, raw })
+    }
+
+    /// The string of that name, if it is one.
+    pub(super) fn string(&self, name: &str) -> Option<String> {
+        self.get(name)?.string()
+    }
+
+    /// A fault of the field; of the object where there is no such field.
+    pub(super) fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
+        self.get(name).unwrap_or(self.object).fault(message)
+    }
+
+    /// What JavaScript would print for the field.
+    pub(super) fn shown(&self, name: &str) -> String {
+        match self.get(name).map(|json| json.value()) {
+            None => "undefined".to_owned(),
+            Some(value) => super::text::of(&value),
+        }
+    }
+}
+
+impl Fault {
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Fault {
+        self.hint = Some(hint.into());
+        self
+    }
+}

@@ -1,0 +1,58 @@
+//! Numbers of a handler: how long it may take, how much it may read.
+
+use std::time::Duration;
+
+use super::json::{Fault, Fields};
+
+/// The longest timer of JavaScript, for which the format was made: 24 days.
+const LONGEST_MS: f64 = 2_147_483_647.0;
+
+/// The handler's `timeout` in milliseconds, or `default`; nothing, and a fault, where it is none.
+pub(super) fn timeout(
+    handler_name: &str,
+    handler: &Fields<'_>,
+    default: Duration,
+    faults: &mut Vec<Fault>,
+) -> Option<Duration> {
+    let Some(given) = handler.get("timeout") else {
+        return Some(default);
+    };
+    let number = given.number().filter(|ms| *ms > 0.0 && *ms <= LONGEST_MS);
+    if number.is_none() {
+        faults.push(given.fault(format!(
+            "{handler_name} timeout must be a number of milliseconds above 0 and not above \
+             {LONGEST_MS}"
+        )));
+    }
+    number.map(|ms| Duration::from_secs_f64(ms / 1000.0))
+}
+
+/// A whole number of bytes of that name, or `default`.
+pub(super) fn bytes(
+    handler_name: &str,
+    handler: &Fields<'_>,
+    name: &str,
+    default: u64,
+    faults: &mut Vec<Fault>,
+) -> Option<u64> {
+    let Some(given) = handler.get(name) else {
+        return Some(default);
+    };
+    let number = given.value().as_u64().or_else(|| {
+        // `1e6` is a whole number as well.
+        let float = given.number()?;
+        let is_whole = float.fract() == 0.0 && (0.0..=9_007_199_254_740_991.0).contains(&float);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole and in the range"
+        )]
+        is_whole.then_some(float as u64)
+    });
+    if number.is_none() {
+        faults.push(given.fault(format!(
+            "{handler_name} {name} must be a whole number of bytes, 0 or more"
+        )));
+    }
+    number
+}

@@ -1,0 +1,194 @@
+//! JSON plugin files: aynd's tools (spec aynd 1-60).
+//!
+//! A file declares tools, and three handlers run them: a command without a shell, an HTTP request, a
+//! file of a folder. Nothing of a file is executed when it is loaded. Names are claimed in the order
+//! of the files, so that the first one wins the same way every time.
+
+mod args;
+mod definition;
+mod file;
+mod file_read;
+mod http;
+mod json;
+mod limits;
+mod runner;
+mod shell;
+mod template;
+mod text;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Loaded, Means, beneath};
+use crate::config::paths;
+use crate::discover::Candidate;
+use crate::tool::{Problem, Source, Tool};
+use definition::{Definition, Entry};
+use file::PluginFile;
+use json::Fault;
+use runner::PluginRunner;
+
+/// Where relative folders start.
+struct Ground {
+    project: PathBuf,
+    home: PathBuf,
+}
+
+/// How a handler ended.
+enum Ended {
+    Succeeded(String),
+    Failed(String),
+    /// The call was cancelled or out of time.
+    Stopped(String),
+}
+
+impl Ground {
+    fn folder(&self, given: &str) -> PathBuf {
+        beneath::folder(given, &self.project, &self.home)
+    }
+}
+
+/// Loads files; `built_in` names belong to tools that are not from plugins.
+pub(super) async fn load_all(
+    means: &Means<'_>,
+    candidates: &[&Candidate],
+    built_in: &[&str],
+) -> Vec<Loaded> {
+    let ground = Ground {
+        project: means.config.cwd.clone(),
+        home: means.config.home.clone(),
+    };
+    let mut names = Names {
+        built_in,
+        taken: HashMap::new(),
+    };
+    let load = |candidate: &&Candidate| load(candidate, &ground, &mut names);
+    candidates.iter().map(load).collect()
+}
+
+fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded {
+    let mut loaded = Loaded::default();
+    let path = &candidate.path;
+    let text = match paths::read_text(&candidate.resolved) {
+        Ok(Some(text)) => text,
+        Ok(None) => return unreadable(path, "it does not exist"),
+        Err(error) => return unreadable(path, &paths::plain(&error)),
+    };
+    let file = match file::read(&text, ground) {
+        Ok(file) => file,
+        Err(faults) => {
+            let problems = faults.into_iter().map(|fault| problem(fault, path, None));
+            loaded.problems.extend(problems);
+            return loaded;
+        }
+    };
+    let PluginFile { name, entries } = file;
+    for entry in entries {
+        take(entry, &name, candidate, names, &mut loaded);
+    }
+    loaded
+}
+
+fn take(
+    entry: Entry,
+    plugin: &str,
+    candidate: &Candidate,
+    names: &mut Names<'_>,
+    loaded: &mut Loaded,
+) {
+    let path = &candidate.path;
+    let about = entry.name.as_deref();
+    for fault in entry.faults {
+        loaded.problems.push(problem(fault, path, about));
+    }
+    for fault in entry.warnings {
+        let error = problem(fault, path, about);
+        loaded.problems.push(Problem {
+            severity: crate::tool::Severity::Warning,
+            ..error
+        });
+    }
+    let Some(definition) = entry.definition else {
+        return;
+    };
+    match names.claim(&definition.name, path) {
+        Ok(()) => {
+            let source = Source {
+                plugin: Some(plugin.to_owned()),
+                ..candidate.source.clone()
+            };
+            let tool = tool(&definition, source);
+            let runner = PluginRunner::new(definition);
+            loaded.tools.push((tool, Arc::new(runner)));
+        }
+        Err((message, hint)) => {
+            let fault = Fault {
+                place: entry.name_place,
+                message,
+                hint: Some(hint),
+            };
+            loaded.problems.push(problem(fault, path, about));
+        }
+    }
+}
+
+fn tool(definition: &Definition, source: Source) -> Tool {
+    Tool {
+        name: definition.name.clone(),
+        label: definition.name.clone(),
+        description: definition.description.clone(),
+        input_schema: definition.input_schema.clone(),
+        output_schema: None,
+        approval: definition.handler.tier(),
+        hidden: false,
+        strict: None,
+        trusted: true,
+        source,
+    }
+}
+
+/// Who has which name.
+struct Names<'a> {
+    built_in: &'a [&'a str],
+    taken: HashMap<String, PathBuf>,
+}
+
+impl Names<'_> {
+    /// Takes a name, or says who has it and what to do.
+    fn claim(&mut self, name: &str, path: &Path) -> Result<(), (String, String)> {
+        if self.built_in.contains(&name) {
+            return Err((
+                format!("Plugin tool \"{name}\" conflicts with built-in tool of the same name"),
+                "give the plugin's tool another name".to_owned(),
+            ));
+        }
+        if let Some(first) = self.taken.get(name) {
+            return Err((
+                format!("Duplicate plugin tool name: {name}"),
+                format!("{} has the name; rename one of the two", first.display()),
+            ));
+        }
+        self.taken.insert(name.to_owned(), path.to_owned());
+        Ok(())
+    }
+}
+
+fn problem(fault: Fault, path: &Path, tool: Option<&str>) -> Problem {
+    let (line, column) = fault.place;
+    Problem {
+        tool_name: tool.map(str::to_owned),
+        hint: fault.hint,
+        ..Problem::error(fault.message).at(path).place(line, column)
+    }
+}
+
+fn unreadable(path: &Path, why: &str) -> Loaded {
+    let problem = Problem::error(format!("Failed to read file: {why}"))
+        .at(path)
+        .hint("make it a readable JSON file, or remove it");
+    Loaded {
+        tools: Vec::new(),
+        problems: vec![problem],
+    }
+}

@@ -1,0 +1,77 @@
+//! Calls one tool: arguments, values in their places, the gate, the handler.
+//!
+//! Whatever can be refused without touching anything is refused before the gate; nobody is asked
+//! about a call that cannot run. What happens after it is the tool's own result, a failure too.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+
+use super::Ended;
+use super::args::Args;
+use super::definition::{Definition, Handler};
+use super::file_read::FileReadPlan;
+use super::http::HttpPlan;
+use super::shell::ShellPlan;
+use crate::error::{Error, ErrorKind};
+use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, Runner, Stance};
+
+const NOT_STARTED: &str = "The tool was not started: the call had ended";
+
+/// Runs the tool of one definition.
+pub(super) struct PluginRunner(Definition);
+
+/// A call that nothing is left to say against.
+enum Plan {
+    Shell(ShellPlan),
+    Http(HttpPlan),
+    FileRead(FileReadPlan),
+}
+
+impl PluginRunner {
+    pub(super) fn new(definition: Definition) -> Self {
+        PluginRunner(definition)
+    }
+
+    fn plan(&self, call: &Call) -> Result<Plan, Error> {
+        let Definition { name, schema, .. } = &self.0;
+        let args = Args::read(name, &call.arguments, &self.0.defaults)?;
+        schema.check(name, &args.values())?;
+        let plan = match &self.0.handler {
+            Handler::Shell(shell) => shell.plan(name, &args).map(Plan::Shell),
+            Handler::Http(http) => http.plan(&args).map(Plan::Http),
+            Handler::FileRead(file) => file.plan(&args).map(Plan::FileRead),
+        };
+        plan.map_err(|text| Error::new(ErrorKind::BadArguments, text))
+    }
+}
+
+#[async_trait]
+impl Runner for PluginRunner {
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        self.plan(call).map(drop)
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        let plan = self.plan(&call)?;
+        match ctx.admit(Stance::of_tier(self.0.handler.tier())).await {
+            Ok(()) => {}
+            Err(NotAdmitted::Denied(error)) => return Err(error),
+            Err(NotAdmitted::Stopped(why)) => {
+                return Ok(Outcome::stopped(why, NOT_STARTED, Duration::ZERO));
+            }
+        }
+        let started = Instant::now();
+        let ended = match plan {
+            Plan::Shell(plan) => plan.run(&ctx).await,
+            Plan::Http(plan) => plan.run(&ctx).await,
+            Plan::FileRead(plan) => plan.run(&ctx).await,
+        };
+        let duration = started.elapsed();
+        Ok(match ended {
+            Ended::Succeeded(text) => Outcome::success(text, duration),
+            Ended::Failed(text) => Outcome::failure(text, duration),
+            Ended::Stopped(text) => Outcome::stopped(ctx.stop_reason(), text, duration),
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Shell tools: a command template without a shell.
+//!
+//! The template is parsed once, when it is loaded; a call puts values into words, which stay the
+//! words that they are, and the programs are started one by one.
+
+mod danger;
+mod lexer;
+mod run;
+mod script;
+mod values;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Ground;
+use super::args::Args;
+use super::json::{Fault, Fields};
+use super::limits;
+use super::template::Part;
+use lexer::Word;
+use script::{Script, Step, When};
+
+/// What a call may take where the plugin does not say.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What is wrong with a template, and the way out.
+pub(super) struct Refused {
+    message: String,
+    hint: String,
+}
+
+/// A command template, ready for values.
+pub(super) struct Shell {
+    steps: Vec<Step>,
+    timeout: Duration,
+    cwd: PathBuf,
+}
+
+/// A call whose values are in their places: nothing is left to be refused.
+pub(super) struct ShellPlan {
+    steps: Vec<(When, Vec<Vec<String>>)>,
+    timeout: Duration,
+    cwd: PathBuf,
+}
+
+impl Refused {
+    fn new(message: impl Into<String>, hint: impl Into<String>) -> Refused {
+        let (message, hint) = (message.into(), hint.into());
+        Refused { message, hint }
+    }
+
+    fn into_fault(self, handler: &Fields<'_>) -> Fault {
+        let message = format!("Shell handler command: {}", self.message);
+        handler.fault("command", message).hint(self.hint)
+    }
+}
+
+impl Shell {
+    /// Reads the handler; what is only worth a warning goes to `warnings`.
+    pub(super) fn read(
+        handler: &Fields<'_>,
+        ground: &Ground,
+        faults: &mut Vec<Fault>,
+        warnings: &mut Vec<Fault>,
+    ) -> Option<Shell> {
+        let timeout = limits::timeout("Shell handler", handler, TIMEOUT, faults);
+        let cwd = match (handler.get("cwd"), handler.string("cwd")) {
+            (None, _) => Some(ground.project.clone()),
+            (Some(_), Some(cwd)) => Some(ground.folder(&cwd)),
+            (Some(_), None) => {
+                let text = "Shell handler cwd must be a string if provided";
+                faults.push(handler.fault("cwd", text));
+                None
+            }
+        };
+        let command = handler
+            .string("command")
+            .filter(|command| !command.trim().is_empty());
+        let Some(command) = command else {
+            let text = "Shell handler command is required and must be a non-empty string";
+            faults.push(handler.fault("command", text));
+            return None;
+        };
+        match script::parse(&command) {
+            Ok(Script {
+                steps,
+                warnings: told,
+            }) => {
+                warnings.extend(told.into_iter().map(|told| told.into_fault(handler)));
+                Some(Shell {
+                    steps,
+                    timeout: timeout?,
+                    cwd: cwd?,
+                })
+            }
+            Err(refused) => {
+                faults.push(refused.into_fault(handler));
+                None
+            }
+        }
+    }
+
+    /// Every parameter of the template.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        let commands = self.steps.iter().flat_map(|step| &step.pipeline);
+        let words = commands.flat_map(|command| &command.words);
+        words.flat_map(|word| super::template::parameters(word))
+    }
+
+    /// Puts the values into their places.
+    pub(super) fn plan(&self, tool: &str, args: &Args) -> Result<ShellPlan, String> {
+        let argv = |words: &Vec<Word>| -> Result<Vec<String>, String> {
+            words
+                .iter()
+                .map(|word| argument(tool, word, args))
+                .collect()
+        };
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let commands = step.pipeline.iter().map(|command| argv(&command.words));
+            steps.push((step.when, commands.collect::<Result<_, _>>()?));
+        }
+        Ok(ShellPlan {
+            steps,
+            timeout: self.timeout,
+            cwd: self.cwd.clone(),
+        })
+    }
+}
+
+/// One argument. What a value contains is never looked at again.
+fn argument(tool: &str, word: &Word, args: &Args) -> Result<String, String> {
+    let mut argument = String::new();
+    for part in word {
+        match part {
+            Part::Text(text) => argument.push_str(text),
+            Part::Parameter(name) => {
+                let value = args.text(name)?;
+                values::check(tool, name, &value)?;
+                argument.push_str(&value);
+            }
+        }
+    }
+    if matches!(word.first(), Some(Part::Parameter(_))) {
+        values::notice_option(tool, &argument);
+    }
+    Ok(argument)
+}

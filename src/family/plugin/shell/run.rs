@@ -1,0 +1,138 @@
+//! Runs the pipelines of a call one after another, under one clock.
+//!
+//! A program that cannot be started counts as a shell counts it: exit code 127 or 126, with the
+//! reason among the errors, so that `missing || true` goes on.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::ShellPlan;
+use super::script::When;
+use crate::config::paths;
+use crate::family::plugin::Ended;
+use crate::process::{Captured, End, Keep, Spawn, SpawnError, run_pipeline};
+use crate::tool::CallCtx;
+
+/// How much of the standard output is kept, over all programs of a call.
+const STDOUT: usize = 8 << 20;
+
+/// How much of each program's standard error is kept.
+const STDERR: usize = 1 << 20;
+
+/// What has been said and how it stands.
+struct SoFar {
+    stdout: String,
+    stderr: String,
+    code: i32,
+}
+
+impl ShellPlan {
+    /// Runs it to its end.
+    pub(in crate::family::plugin) async fn run(self, ctx: &CallCtx) -> Ended {
+        let until = Instant::now() + self.timeout;
+        let mut so_far = SoFar {
+            stdout: String::new(),
+            stderr: String::new(),
+            code: 0,
+        };
+        for (when, pipeline) in &self.steps {
+            let is_due = match when {
+                When::Always => true,
+                When::AfterSuccess => so_far.code == 0,
+                When::AfterFailure => so_far.code != 0,
+            };
+            if !is_due {
+                continue;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let room = STDOUT.saturating_sub(so_far.stdout.len());
+            let programs = pipeline.iter().map(|argv| self.spawn(argv, left, room));
+            let finished = match run_pipeline(programs.collect(), &ctx.cancel).await {
+                Ok(finished) => finished,
+                Err(error) => {
+                    so_far.not_started(&error);
+                    continue;
+                }
+            };
+            let is = |end: fn(End) -> bool| finished.iter().any(|member| end(member.end));
+            if is(|end| matches!(end, End::Cancelled(_))) {
+                return Ended::Stopped("Command was cancelled".to_owned());
+            }
+            if is(|end| matches!(end, End::TimedOut(_))) {
+                let limit = self.timeout.as_secs_f64() * 1000.0;
+                return Ended::Failed(format!("Command timed out after {limit}ms"));
+            }
+            for member in &finished {
+                so_far.stderr.push_str(&shown(&member.stderr));
+            }
+            if let Some(last) = finished.last() {
+                so_far.stdout.push_str(&shown(&last.stdout));
+                so_far.code = last.end.shell_code();
+            }
+        }
+        so_far.ended()
+    }
+
+    fn spawn(&self, argv: &[String], left: Duration, room: usize) -> Spawn {
+        let (program, args) = argv.split_first().expect("a command has a program");
+        Spawn {
+            cwd: Some(self.cwd.clone()),
+            stdout: Keep::Head(room),
+            stderr: Keep::Head(STDERR),
+            deadline: Some(left),
+            ..Spawn::new(program, args)
+        }
+    }
+}
+
+impl SoFar {
+    fn not_started(&mut self, error: &SpawnError) {
+        self.code = match error {
+            SpawnError::NotFound { .. } => 127,
+            _ => 126,
+        };
+        let why = match error {
+            SpawnError::Cwd { cwd, source, .. } => {
+                format!(
+                    "cannot start in {}: {}",
+                    cwd.display(),
+                    paths::plain(source)
+                )
+            }
+            error => error.to_string(),
+        };
+        self.stderr.push_str(&why);
+        self.stderr.push('\n');
+    }
+
+    fn ended(self) -> Ended {
+        if self.code != 0 {
+            let said = if self.stderr.is_empty() {
+                self.stdout
+            } else {
+                self.stderr
+            };
+            return Ended::Failed(format!(
+                "Command failed with exit code {}:\n{said}",
+                self.code
+            ));
+        }
+        if self.stderr.is_empty() {
+            return Ended::Succeeded(self.stdout);
+        }
+        Ended::Succeeded(format!("{}\n--- stderr ---\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// The output, with a line that says what is missing where the cap cut it.
+fn shown(captured: &Captured) -> String {
+    let text = captured.text();
+    if captured.dropped == 0 {
+        return text;
+    }
+    format!(
+        "{text}\n[haft: {} bytes of output dropped]\n",
+        captured.dropped
+    )
+}

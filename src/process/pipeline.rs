@@ -1,0 +1,50 @@
+//! Several programs at once, each reading what the one before it writes.
+//!
+//! The pipes between them are the system's own, so nothing passes through us, a reader that stops
+//! reading ends its writer by SIGPIPE, and `yes | head -n 1` ends. Like a shell's pipeline it has
+//! ended when all its members have; one deadline and one token end them all.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use futures::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use crate::process::error::SpawnError;
+use crate::process::finished::Finished;
+use crate::process::running::{Neighbours, Running};
+use crate::process::spawn::Spawn;
+
+/// Starts the programs and waits for all of them; the results are in their order. The `stdin` of
+/// the first counts; of all but the last the standard output is empty here.
+///
+/// # Errors
+/// If one of them could not be started: those that were started before it are killed.
+pub async fn run_pipeline(
+    programs: Vec<Spawn>,
+    cancel: &CancellationToken,
+) -> Result<Vec<Finished>, SpawnError> {
+    if cancel.is_cancelled() {
+        return Ok(programs.iter().map(|_| Finished::never_started()).collect());
+    }
+    let count = programs.len();
+    let mut members = Vec::with_capacity(count);
+    let mut before: Option<OwnedFd> = None;
+    for (index, program) in programs.into_iter().enumerate() {
+        let is_last = index + 1 == count;
+        let between = (!is_last).then(io::pipe).transpose();
+        let (reader, writer) = between
+            .map_err(|source| SpawnError::System {
+                program: program.program.to_string_lossy().into_owned(),
+                source,
+            })?
+            .unzip();
+        let neighbours = Neighbours {
+            before: before.take(),
+            after: writer.map(OwnedFd::from),
+        };
+        before = reader.map(OwnedFd::from);
+        members.push(Running::begin_between(program, None, neighbours).await?);
+    }
+    Ok(join_all(members.into_iter().map(|member| member.finish(cancel))).await)
+}
