@@ -5,6 +5,7 @@
 
 pub(crate) mod exec;
 pub(crate) mod js;
+pub(crate) mod shell;
 
 use std::sync::Arc;
 
