@@ -23,6 +23,7 @@ mod claude;
 mod claude_plugins;
 mod codex;
 mod configured;
+mod cycod;
 mod ikigai;
 mod kodelet;
 mod manifests;
@@ -149,6 +150,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     configured::PROVIDER,
     kodelet::PROVIDER,
     ikigai::PROVIDER,
+    cycod::PROVIDER,
 ];
 
 /// Looks in every place where tools may be. Runs nothing and imports nothing.

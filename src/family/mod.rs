@@ -36,16 +36,19 @@ pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loa
     let js = Share::of(candidates, Family::Js);
     let kodelet = Share::of(candidates, Family::Kodelet);
     let ikigai = Share::of(candidates, Family::Ikigai);
-    let (from_js, from_kodelet, from_ikigai) = join!(
+    let shell = Share::of(candidates, Family::Shell);
+    let (from_js, from_kodelet, from_ikigai, from_shell) = join!(
         js::load_all(means, &js.candidates),
         exec::kodelet::load_all(means, &kodelet.candidates),
         exec::ikigai::load_all(means, &ikigai.candidates),
+        shell::load_all(means, &shell.candidates),
     );
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     for (share, loaded) in [
         (js, from_js),
         (kodelet, from_kodelet),
         (ikigai, from_ikigai),
+        (shell, from_shell),
     ] {
         share.put_back(loaded, &mut all);
     }

@@ -201,7 +201,9 @@ fn check_text(rules: &Validation, text: &str, problems: &mut Vec<String>) {
         match pattern.search(text) {
             Matched::Yes => {}
             Matched::No => {
-                problems.push(format!("does not match the required pattern: {pattern_text}"));
+                problems.push(format!(
+                    "does not match the required pattern: {pattern_text}"
+                ));
             }
             Matched::TooExpensive => problems.push(format!(
                 "cannot be checked: the pattern {pattern_text} takes too long on it"

@@ -7,8 +7,17 @@ pub(crate) mod arguments;
 pub(crate) mod definition;
 pub(crate) mod references;
 
+mod circle;
 mod format;
+mod load;
+mod offer;
 mod pattern;
 mod read;
 mod report;
+mod run;
+mod schema;
+pub(crate) mod shelf;
+mod version;
 mod yaml;
+
+pub(crate) use load::load_all;

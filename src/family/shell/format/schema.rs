@@ -10,8 +10,14 @@ use super::{Shape, TOOL, Table};
 /// The schema of a whole file.
 pub(crate) fn json_schema() -> Value {
     let mut schema = Map::new();
-    schema.insert("$schema".into(), "http://json-schema.org/draft-07/schema#".into());
-    schema.insert("title".into(), "A YAML shell tool (.cycod/tools/*.yaml)".into());
+    schema.insert(
+        "$schema".into(),
+        "http://json-schema.org/draft-07/schema#".into(),
+    );
+    schema.insert(
+        "title".into(),
+        "A YAML shell tool (.cycod/tools/*.yaml)".into(),
+    );
     schema.extend(of_table(&TOOL));
     schema.insert("required".into(), json!(["description"]));
     Value::Object(schema)

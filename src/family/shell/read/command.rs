@@ -32,7 +32,11 @@ pub(super) fn command(node: &Node, kind: &str, report: &mut Report<'_>) -> Optio
     }
     let text = value.text()?.to_owned();
     if text.trim().is_empty() {
-        report.error(value.place, format!("`{kind}` is empty"), "write the command");
+        report.error(
+            value.place,
+            format!("`{kind}` is empty"),
+            "write the command",
+        );
     }
     Some(match kind {
         "bash" => Command::Bash(text),

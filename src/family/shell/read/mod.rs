@@ -68,7 +68,12 @@ fn tree(text: &str, report: &mut Report<'_>) -> Option<Node> {
         },
     };
     let (root, broken) = parsed;
-    for Broken { message, place, hint } in broken {
+    for Broken {
+        message,
+        place,
+        hint,
+    } in broken
+    {
         report.error(place, message, hint);
     }
     let is_empty = root.is_none();
@@ -129,5 +134,7 @@ fn flag(node: &Node, key: &str) -> Option<bool> {
 
 fn millis(node: &Node, key: &str) -> Option<std::time::Duration> {
     let millis = node.get(key)?.whole()?;
-    u64::try_from(millis).ok().map(std::time::Duration::from_millis)
+    u64::try_from(millis)
+        .ok()
+        .map(std::time::Duration::from_millis)
 }

@@ -1,16 +1,22 @@
 //! The parameters of a tool (spec cycod 34–49).
 
 use super::super::definition::{Datum, Kind, Parameter, Pattern, Validation};
-use super::super::references::{PREDEFINED, references};
+use super::super::references::is_computed;
 use super::super::report::Report;
 use super::super::yaml::{Entry, Node};
 use super::{flag, text};
 
 /// All parameters that can be read.
 pub(super) fn parameters(node: &Node, report: &mut Report<'_>) -> Vec<Parameter> {
-    let names: Vec<&str> = node.entries().iter().map(|entry| entry.key.as_str()).collect();
+    let names: Vec<&str> = node
+        .entries()
+        .iter()
+        .map(|entry| entry.key.as_str())
+        .collect();
     let entries = node.entries().iter();
-    entries.map(|entry| parameter(entry, &names, report)).collect()
+    entries
+        .map(|entry| parameter(entry, &names, report))
+        .collect()
 }
 
 fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Parameter {
@@ -55,7 +61,7 @@ fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Paramete
         parameter.validation = validation(&parameter, rules, report);
     }
     let default = parameter.default.as_ref();
-    parameter.is_default_computed = default.is_some_and(|value| refers(value, names));
+    parameter.is_default_computed = default.is_some_and(|value| is_computed(value, names));
     if !parameter.is_default_computed
         && let Some(value) = parameter.default.take()
     {
@@ -117,39 +123,33 @@ fn examples(node: &Node, kind: Kind) -> Vec<Datum> {
     node.each().iter().map(|item| datum(item, kind)).collect()
 }
 
-/// Whether a text in the value refers to something that only a call knows.
-fn refers(value: &Datum, names: &[&str]) -> bool {
-    match value {
-        Datum::Text(text) => {
-            let mut all = references(text).filter(|reference| reference.property.is_none());
-            all.any(|reference| {
-                names.contains(&reference.name) || PREDEFINED.contains(&reference.name)
-            })
-        }
-        Datum::List(items) => items.iter().any(|item| refers(item, names)),
-        Datum::Object(entries) => entries.iter().any(|(_, value)| refers(value, names)),
-        Datum::Null | Datum::Bool(_) | Datum::Number(_) => false,
-    }
-}
-
 /// The rules that fit the type. What does not fit is a warning: it has no effect (check 228).
 fn validation(parameter: &Parameter, node: &Node, report: &mut Report<'_>) -> Validation {
     const FITS: [(Kind, &[&str]); 5] = [
         (Kind::String, &["minLength", "maxLength", "pattern", "enum"]),
         (Kind::Number, &["minimum", "maximum", "multipleOf", "enum"]),
         (Kind::Boolean, &["enum"]),
-        (Kind::Array, &["minItems", "maxItems", "uniqueItems", "enum"]),
+        (
+            Kind::Array,
+            &["minItems", "maxItems", "uniqueItems", "enum"],
+        ),
         (Kind::Object, &["enum"]),
     ];
     let fitting = FITS.iter().find(|(kind, _)| *kind == parameter.kind);
     let fitting = fitting.map_or(&[][..], |(_, rules)| *rules);
     let rule = |key: &str| fitting.contains(&key).then(|| node.get(key)).flatten();
     for entry in node.entries() {
-        let is_rule = FITS.iter().any(|(_, rules)| rules.contains(&entry.key.as_str()));
+        let is_rule = FITS
+            .iter()
+            .any(|(_, rules)| rules.contains(&entry.key.as_str()));
         if is_rule && !fitting.contains(&entry.key.as_str()) {
             report.warning(
                 entry.place,
-                format!("`{}` has no effect on a {}", entry.key, parameter.kind.as_str()),
+                format!(
+                    "`{}` has no effect on a {}",
+                    entry.key,
+                    parameter.kind.as_str()
+                ),
                 format!("this type knows: {}", fitting.join(", ")),
             );
         }
@@ -169,15 +169,30 @@ fn validation(parameter: &Parameter, node: &Node, report: &mut Report<'_>) -> Va
         choices: choices(parameter.kind, rule("enum")),
     };
     let crossed = [
-        ("minLength", "maxLength", rules.min_length > rules.max_length && rules.max_length.is_some()),
-        ("minItems", "maxItems", rules.min_items > rules.max_items && rules.max_items.is_some()),
-        ("minimum", "maximum", rules.maximum.is_some_and(|most| rules.minimum > Some(most))),
+        (
+            "minLength",
+            "maxLength",
+            rules.min_length > rules.max_length && rules.max_length.is_some(),
+        ),
+        (
+            "minItems",
+            "maxItems",
+            rules.min_items > rules.max_items && rules.max_items.is_some(),
+        ),
+        (
+            "minimum",
+            "maximum",
+            rules.maximum.is_some_and(|most| rules.minimum > Some(most)),
+        ),
     ];
     for (least, most, is_crossed) in crossed {
         if is_crossed {
             report.error(
                 node.place,
-                format!("Parameter '{}' allows nothing: `{least}` is above `{most}`.", parameter.name),
+                format!(
+                    "Parameter '{}' allows nothing: `{least}` is above `{most}`.",
+                    parameter.name
+                ),
                 "swap the two",
             );
         }

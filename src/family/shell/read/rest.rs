@@ -197,7 +197,10 @@ fn expected(node: &Node) -> Expected {
         return Expected::default();
     };
     Expected {
-        exit_code: node.get("exit-code").and_then(Node::whole).unwrap_or_default(),
+        exit_code: node
+            .get("exit-code")
+            .and_then(Node::whole)
+            .unwrap_or_default(),
         output_contains: texts(node, "output-contains"),
         output_contains_any: texts(node, "output-contains-any"),
         output_not_contains: texts(node, "output-not-contains"),

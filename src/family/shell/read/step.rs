@@ -172,5 +172,8 @@ fn output(node: &Node, report: &mut Report<'_>) -> Output {
 
 fn unique(names: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
-    names.into_iter().filter(|name| seen.insert(name.clone())).collect()
+    names
+        .into_iter()
+        .filter(|name| seen.insert(name.clone()))
+        .collect()
 }

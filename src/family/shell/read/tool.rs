@@ -61,7 +61,9 @@ pub(super) fn tool(root: &Node, stem: &str, report: &mut Report<'_>) -> Definiti
 
 /// `name:`, else the file's (spec cycod 3). It becomes part of paths and of commands, hence 12.
 fn name(root: &Node, stem: &str, report: &mut Report<'_>) -> String {
-    let written = root.get("name").and_then(|node| Some((node.place, node.text()?)));
+    let written = root
+        .get("name")
+        .and_then(|node| Some((node.place, node.text()?)));
     let (place, name, hint) = match written {
         Some((place, name)) => (place, name, "use letters, digits, `-` and `_`"),
         None => (
@@ -71,7 +73,11 @@ fn name(root: &Node, stem: &str, report: &mut Report<'_>) -> String {
         ),
     };
     if !is_tool_name(name) {
-        report.error(place, format!("`{name}` cannot be the name of a tool"), hint);
+        report.error(
+            place,
+            format!("`{name}` cannot be the name of a tool"),
+            hint,
+        );
     }
     name.to_owned()
 }

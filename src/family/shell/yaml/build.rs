@@ -209,7 +209,8 @@ fn merge(value: Node, entries: &mut Vec<Entry>) {
     }
 }
 
-const SYNTAX: &str = "correct the line; quote a text that holds `: ` or ` #`, or write it below a `|`";
+const SYNTAX: &str =
+    "correct the line; quote a text that holds `: ` or ` #`, or write it below a `|`";
 
 fn unreadable(error: &ScanError) -> Broken {
     let mark = error.marker();

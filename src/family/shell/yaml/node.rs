@@ -58,9 +58,8 @@ impl Scalar {
             return Number::parse(&number.to_string());
         }
         let digits = self.text.trim_start_matches(['-', '+']);
-        let has_zeros = digits.len() > 1
-            && digits.starts_with('0')
-            && digits.as_bytes()[1].is_ascii_digit();
+        let has_zeros =
+            digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
         match has_zeros {
             true => None,
             false => Number::parse(&self.text),
@@ -171,7 +170,9 @@ impl Node {
         };
         let number = Number::parse(digits)?.to_f64() * f64::from(1u32 << scale);
         // Exact up to 8 petabytes; nothing has more.
-        (1.0..=MOST_BYTES).contains(&number).then_some(number as u64)
+        (1.0..=MOST_BYTES)
+            .contains(&number)
+            .then_some(number as u64)
     }
 
     /// The texts of a list, or a single one.

@@ -73,5 +73,7 @@ fn opens_block(line: &str) -> bool {
     };
     let header = value.split(" #").next().unwrap_or_default().trim();
     header.starts_with(['|', '>'])
-        && header[1..].chars().all(|c| matches!(c, '+' | '-' | '0'..='9'))
+        && header[1..]
+            .chars()
+            .all(|c| matches!(c, '+' | '-' | '0'..='9'))
 }
