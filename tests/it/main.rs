@@ -35,6 +35,8 @@ mod exec;
 mod sessions;
 // The library as an embedding host uses it: from a runtime of its own, from many threads at once.
 mod sdk;
+// YAML shell tools as files: what is read, refused, offered. Nothing is run.
+mod cycod;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
 // The system tools where a session is not enough: signals, memory, other users.

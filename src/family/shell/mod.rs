@@ -20,4 +20,5 @@ pub(crate) mod shelf;
 mod version;
 mod yaml;
 
+pub use format::{json_schema, reference};
 pub(crate) use load::load_all;

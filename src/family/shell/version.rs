@@ -29,7 +29,8 @@ pub(super) fn wanted(text: &str) -> Wanted {
         &text[numbers..]
     );
     match Version::parse(&filled) {
-        Ok(version) if version > HOST => Wanted::Newer,
+        // What is behind a `+` says nothing about age.
+        Ok(version) if version.cmp_precedence(&HOST).is_gt() => Wanted::Newer,
         Ok(_) => Wanted::Met,
         Err(_) => Wanted::Garbage,
     }

@@ -10,8 +10,8 @@ mod steps;
 mod tables;
 
 pub(super) use check::{check, nearest};
-pub(super) use reference::reference;
-pub(super) use schema::json_schema;
+pub use reference::reference;
+pub use schema::json_schema;
 pub(super) use tables::TOOL;
 
 /// What may stand under a key.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{Shape, TOOL, Table};
 
 /// One row for each key, nested keys below their parents.
-pub(crate) fn reference() -> String {
+pub fn reference() -> String {
     let mut out = String::from("| key | value | meaning |\n| --- | --- | --- |\n");
     rows(&TOOL, "", &mut out);
     out

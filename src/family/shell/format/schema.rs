@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Shape, TOOL, Table};
 
 /// The schema of a whole file.
-pub(crate) fn json_schema() -> Value {
+pub fn json_schema() -> Value {
     let mut schema = Map::new();
     schema.insert(
         "$schema".into(),
