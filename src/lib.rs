@@ -53,6 +53,14 @@ pub use tool_registry::{
 /// Trusting the projects that tools come from.
 pub use trust::{Change, How, PackageUse, Project, Review, Reviewed, State, Store};
 
+/// The formats that people write tools in, as editors and the documentation need them.
+#[doc(hidden)]
+pub mod formats {
+    pub use crate::family::shell::{
+        json_schema as shell_tool_schema, reference as shell_tool_reference,
+    };
+}
+
 /// What the `haft` program does with its arguments. For the binary only.
 #[doc(hidden)]
 pub mod program {

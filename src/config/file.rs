@@ -30,6 +30,7 @@ struct File {
     rename: Option<BTreeMap<String, String>>,
     disabled_extensions: Option<Vec<String>>,
     disabled_providers: Option<Vec<String>>,
+    cycod_global_dir: Option<String>,
     approval: Option<FileApproval>,
     limits: Option<FileLimits>,
     permissions: Option<FilePermissions>,
@@ -136,6 +137,12 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
         ("ikigai", file.ikigai.is_some(), "HAFT_IKIGAI_PROJECT"),
         // The files there are taken for the user's own, who trusts them.
         ("aynd.tools_dir", has_tools_dir, "--aynd-tools"),
+        // What lies in it is trusted as the user's own.
+        (
+            "cycod_global_dir",
+            file.cycod_global_dir.is_some(),
+            "HAFT_CYCOD_GLOBAL_DIR",
+        ),
     ];
     for (key, is_there, flag) in for_the_user {
         if is_there {
@@ -201,6 +208,9 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         rename: file.rename.unwrap_or_default(),
         disabled_extensions: file.disabled_extensions.unwrap_or_default(),
         disabled_providers: file.disabled_providers.unwrap_or_default(),
+        cycod_global_dir: file
+            .cycod_global_dir
+            .map(|given| PathBuf::from(anchored(given, base, home))),
         approval_mode: approval.mode,
         approval_rules: approval
             .tools

@@ -30,6 +30,7 @@ pub(super) struct Written {
     pub disabled_providers: Vec<String>,
     pub state_dir: Option<PathBuf>,
     pub cache_dir: Option<PathBuf>,
+    pub cycod_global_dir: Option<PathBuf>,
     pub approval_mode: Option<ApprovalMode>,
     pub approval_rules: BTreeMap<String, Rule>,
     pub limits: WrittenLimits,
@@ -117,6 +118,7 @@ impl Written {
                 env,
                 parsed("BUILTIN_TOOLS", text("BUILTIN_TOOLS"), yes_or_no)?,
             ),
+            cycod_global_dir: absolute("CYCOD_GLOBAL_DIR"),
             approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
             limits: WrittenLimits {
                 call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,

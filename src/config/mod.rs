@@ -246,7 +246,11 @@ impl Config {
         };
         let project_paths = from_project.tools.clone();
 
-        let roots = Roots::locate(env, &home, &cwd, config_home);
+        let cycod_global = from_env
+            .cycod_global_dir
+            .clone()
+            .or_else(|| user_file.cycod_global_dir.clone());
+        let roots = Roots::locate(env, &home, &cwd, config_home, cycod_global);
         let mut written = Written::from_flags(flags, started_in(env, &cwd));
         for lower in [from_env, from_project, user_file, omp::user(&roots)] {
             written.fill_from(lower);

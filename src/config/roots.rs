@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Env, paths};
 
+/// Where the format's own host keeps tools for everybody (spec cycod 2).
+const CYCOD_GLOBAL: &str = "/usr/local/share/cycod/tools";
+
 /// Where the systems whose tools we run keep their things.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
@@ -20,6 +23,10 @@ pub struct Roots {
     pub claude: PathBuf,
     /// `~/.codex`.
     pub codex: PathBuf,
+    /// `~/.cycod/tools`: the user's YAML shell tools.
+    pub cycod_user: PathBuf,
+    /// The YAML shell tools of everybody on the machine.
+    pub cycod_global: PathBuf,
     /// `~/.config`: where git keeps its global ignore file.
     pub config_home: PathBuf,
     /// A profile name that oh-my-pi does not allow; the default profile is used instead.
@@ -27,7 +34,14 @@ pub struct Roots {
 }
 
 impl Roots {
-    pub(super) fn locate(env: &Env, home: &Path, cwd: &Path, config_home: PathBuf) -> Roots {
+    pub(super) fn locate(
+        env: &Env,
+        home: &Path,
+        cwd: &Path,
+        config_home: PathBuf,
+        cycod_global: Option<PathBuf>,
+    ) -> Roots {
+        let cycod_global = cycod_global.unwrap_or_else(|| CYCOD_GLOBAL.into());
         let omp_name = env
             .pi_config_dir
             .clone()
@@ -62,6 +76,8 @@ impl Roots {
             omp_agent,
             claude,
             codex: home.join(".codex"),
+            cycod_user: home.join(".cycod/tools"),
+            cycod_global,
             config_home,
             refused_profile,
         }

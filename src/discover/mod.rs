@@ -25,6 +25,7 @@ mod claude;
 mod claude_plugins;
 mod codex;
 mod configured;
+mod cycod;
 mod ikigai;
 mod kodelet;
 mod manifests;
@@ -152,6 +153,7 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     configured::PROVIDER,
     kodelet::PROVIDER,
     ikigai::PROVIDER,
+    cycod::PROVIDER,
     aynd::PROVIDER,
 ];
 

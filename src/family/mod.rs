@@ -8,6 +8,7 @@ pub(crate) mod exec;
 pub(crate) mod js;
 mod native;
 mod plugin;
+pub(crate) mod shell;
 
 use std::sync::Arc;
 
@@ -45,10 +46,12 @@ pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loa
         [] => &[][..],
         _ => &native::NAMES[..],
     };
-    let (from_js, from_kodelet, from_ikigai, from_native, from_plugin) = join!(
+    let shell = Share::of(candidates, Family::Shell);
+    let (from_js, from_kodelet, from_ikigai, from_shell, from_native, from_plugin) = join!(
         js::load_all(means, &js.candidates),
         exec::kodelet::load_all(means, &kodelet.candidates),
         exec::ikigai::load_all(means, &ikigai.candidates),
+        shell::load_all(means, &shell.candidates),
         native::load_all(means, &native.candidates),
         plugin::load_all(means, &plugin.candidates, built_in),
     );
@@ -57,6 +60,7 @@ pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loa
         (js, from_js),
         (kodelet, from_kodelet),
         (ikigai, from_ikigai),
+        (shell, from_shell),
         (native, from_native),
         (plugin, from_plugin),
     ] {

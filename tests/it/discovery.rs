@@ -158,8 +158,8 @@ fn an_empty_world_has_no_tools_and_no_problems() {
         .filter(|l| l.verdict == Verdict::Missing);
     assert_eq!(
         missing.count(),
-        10,
-        "the ten fixed folders are named as missing: {scan:#?}"
+        13,
+        "the thirteen fixed folders are named as missing: {scan:#?}"
     );
 }
 

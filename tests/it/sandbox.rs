@@ -35,6 +35,11 @@ impl Sandbox {
         let env = BTreeMap::from([
             ("HOME", home.display().to_string()),
             ("PATH", search_path()),
+            // The one place outside of the home directory and the project where tools may be.
+            (
+                "HAFT_CYCOD_GLOBAL_DIR",
+                dir.path().join("cycod-global").display().to_string(),
+            ),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),
             ("TZ", "UTC".into()),

@@ -1,0 +1,93 @@
+//! CYCOD's folders of YAML shell tools: the project's, the user's, everybody's (spec cycod 1–2).
+//!
+//! A file's own `name:` may differ from the file's name, so that files compete by path only here;
+//! who has which name is for the family, which opens them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::folder::{not_regular, refuse};
+use super::ground::Ground;
+use super::sweep::Sweep;
+use super::{Provider, Verdict};
+use crate::config::Config;
+use crate::tool::{Family, Level, Problem};
+
+pub(super) const PROVIDER: Provider = Provider {
+    id: "cycod",
+    name: "CYCOD",
+    family: Family::Shell,
+    places,
+    find,
+};
+
+/// Local before user before global: the order in which they claim names.
+fn places(config: &Config) -> Vec<PathBuf> {
+    vec![
+        config.cwd.join(".cycod/tools"),
+        config.roots.cycod_user.clone(),
+        config.roots.cycod_global.clone(),
+    ]
+}
+
+fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
+    let levels = [Level::Project, Level::User, Level::User];
+    let folders = places(ground.config);
+    for (index, (folder, level)) in folders.iter().zip(levels).enumerate() {
+        // In the home directory the project's folder is the user's own.
+        if level == Level::Project && folders[index + 1..].contains(folder) {
+            continue;
+        }
+        take(folder, level, sweep);
+    }
+}
+
+fn take(folder: &Path, level: Level, sweep: &mut Sweep<'_>) {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return refuse(folder, &error, sweep),
+    };
+    // By name, so that it is always the same one that comes first.
+    let names: BTreeSet<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    for name in names {
+        let path = folder.join(&name);
+        let Some((stem, extension)) = name.to_str().map(split) else {
+            sweep.ignored(path, "the file name is not valid UTF-8: rename it");
+            continue;
+        };
+        if extension != "yaml" {
+            if let Some(reason) = reason(stem, extension) {
+                sweep.ignored(path, reason);
+            }
+            continue;
+        }
+        match fs::metadata(&path) {
+            Ok(found) if found.is_file() => sweep.listed(path, stem.to_owned(), level),
+            Ok(found) => sweep.ignored(path, not_regular(found.file_type())),
+            Err(_) => {
+                let reason = "the link leads nowhere";
+                let hint = "point it to a file, or remove it";
+                sweep.problem(Problem::warning(reason).at(&path).hint(hint));
+                sweep.note(path, Verdict::Missing);
+            }
+        }
+    }
+}
+
+fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or((name, ""))
+}
+
+/// Why a file is none of ours; nothing for what hides itself.
+fn reason(stem: &str, extension: &str) -> Option<&'static str> {
+    match extension {
+        _ if stem.is_empty() || stem.starts_with('.') => None,
+        "yml" => Some("YAML shell tools end in .yaml: rename it to load it"),
+        "json" => Some("YAML shell tools end in .yaml; `haft tool import` takes JSON"),
+        _ if extension.eq_ignore_ascii_case("yaml") => {
+            Some("extensions are case-sensitive: write it in lower case")
+        }
+        _ => Some("no YAML shell tool: they end in .yaml"),
+    }
+}

@@ -1,0 +1,108 @@
+//! One thing to execute, in the words of the file: exactly one kind (spec cycod 19–25).
+
+/// A command with `{references}` in its text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Command {
+    /// `bash:` one text for `bash -c`.
+    Bash(String),
+    /// `cmd:` for Windows' own shell.
+    Cmd(String),
+    /// `pwsh:` for PowerShell.
+    Pwsh(String),
+    /// `run:` a program and its arguments, no shell; split into words before anything is filled in.
+    Run(String),
+    /// `script:` with `shell:`; `None`: the platform's default shell.
+    Script { text: String, shell: Option<String> },
+    /// `commands:` one text per platform, for that platform's default shell.
+    Commands(Commands),
+}
+
+/// `commands:` a text for each platform.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Commands {
+    pub(crate) default: Option<String>,
+    pub(crate) windows: Option<String>,
+    pub(crate) linux: Option<String>,
+    pub(crate) macos: Option<String>,
+}
+
+/// The systems that the format knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Platform {
+    Windows,
+    Linux,
+    Macos,
+}
+
+impl Platform {
+    /// Every platform by its name in files.
+    pub(crate) const NAMES: [(&'static str, Platform); 3] = [
+        ("windows", Platform::Windows),
+        ("linux", Platform::Linux),
+        ("macos", Platform::Macos),
+    ];
+
+    /// The one that haft runs on. What is neither Windows nor macOS takes Linux's commands.
+    pub(crate) const fn current() -> Platform {
+        if cfg!(windows) {
+            Platform::Windows
+        } else if cfg!(target_os = "macos") {
+            Platform::Macos
+        } else {
+            Platform::Linux
+        }
+    }
+
+    /// Its name in files, which is also what `{OS}` says.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Platform::Windows => "windows",
+            Platform::Linux => "linux",
+            Platform::Macos => "macos",
+        }
+    }
+}
+
+impl Commands {
+    /// The text for `platform`: its own if there is one, else the default (spec cycod 24).
+    pub(crate) fn on(&self, platform: Platform) -> Option<&str> {
+        let own = match platform {
+            Platform::Windows => &self.windows,
+            Platform::Linux => &self.linux,
+            Platform::Macos => &self.macos,
+        };
+        own.as_deref().or(self.default.as_deref())
+    }
+
+    /// Every text that is there.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let all = [&self.default, &self.windows, &self.linux, &self.macos];
+        all.into_iter().filter_map(|text| text.as_deref())
+    }
+}
+
+impl Command {
+    /// The key of its kind in files.
+    pub(crate) const fn key(&self) -> &'static str {
+        match self {
+            Command::Bash(_) => "bash",
+            Command::Cmd(_) => "cmd",
+            Command::Pwsh(_) => "pwsh",
+            Command::Run(_) => "run",
+            Command::Script { .. } => "script",
+            Command::Commands(_) => "commands",
+        }
+    }
+
+    /// Every text in it that `{references}` are filled into.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        match self {
+            Command::Bash(text)
+            | Command::Cmd(text)
+            | Command::Pwsh(text)
+            | Command::Run(text)
+            | Command::Script { text, .. } => vec![text],
+            Command::Commands(commands) => commands.texts().collect(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a tool may do and what it says about its own risk (spec cycod 118–127, 234–237).
+
+use crate::tool::Tier;
+
+/// `security:`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Security {
+    pub(crate) privilege: Privilege,
+    pub(crate) isolation: Isolation,
+    /// With `{references}`, for example `filesystem:write:{DIRECTORY}`.
+    pub(crate) required_permissions: Vec<String>,
+    pub(crate) justification: Option<String>,
+}
+
+/// `security.execution-privilege:`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Privilege {
+    #[default]
+    SameAsUser,
+    Reduced,
+    /// Always asked about, whatever is approved by tags.
+    Elevated,
+}
+
+/// `security.isolation:`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Isolation {
+    /// For a program the same as `Process`.
+    None,
+    #[default]
+    Process,
+    Container,
+}
+
+/// What the security tags say; the order is meaning. No tag is the highest risk of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Risk {
+    /// `read`.
+    Read,
+    /// `write`.
+    Write,
+    /// `run`.
+    Run,
+    /// None of the three: every call needs an explicit yes.
+    Untagged,
+}
+
+impl Risk {
+    /// The highest of the security tags in `tags`. Capitals count: `Read` is no security tag.
+    pub(crate) fn of(tags: &[String]) -> Risk {
+        let known = tags.iter().filter_map(|tag| match tag.as_str() {
+            "read" => Some(Risk::Read),
+            "write" => Some(Risk::Write),
+            "run" => Some(Risk::Run),
+            _ => None,
+        });
+        known.max().unwrap_or(Risk::Untagged)
+    }
+
+    /// The tier that the host's approval goes by.
+    pub(crate) const fn tier(self) -> Tier {
+        match self {
+            Risk::Read => Tier::Read,
+            Risk::Write => Tier::Write,
+            Risk::Run | Risk::Untagged => Tier::Exec,
+        }
+    }
+}
+
+impl Privilege {
+    /// Every level by its name in files.
+    pub(crate) const NAMES: [(&'static str, Privilege); 3] = [
+        ("same-as-user", Privilege::SameAsUser),
+        ("reduced", Privilege::Reduced),
+        ("elevated", Privilege::Elevated),
+    ];
+}
+
+impl Isolation {
+    /// Every level by its name in files.
+    pub(crate) const NAMES: [(&'static str, Isolation); 3] = [
+        ("none", Isolation::None),
+        ("process", Isolation::Process),
+        ("container", Isolation::Container),
+    ];
+}

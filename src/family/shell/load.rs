@@ -1,0 +1,160 @@
+//! From files to tools: reads each one, puts all on the shelf, gives each candidate its own.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::definition::Scope;
+use super::offer::{self, Unavailable};
+use super::read::read;
+use super::run;
+use super::shelf::{Brought, Shelf, winners};
+use super::version::{self, Wanted};
+use crate::config::{Config, paths};
+use crate::discover::Candidate;
+use crate::family::{Loaded, Means};
+use crate::tool::Problem;
+
+/// The largest file that is read: a thousand times a long tool.
+const LARGEST: u64 = 4 << 20;
+
+/// Loads all candidates; the order is who claims a name.
+pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+    let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
+    let mut brought = Vec::new();
+    let mut places = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        // A file takes well under a millisecond; the others of this thread go on in between.
+        tokio::task::yield_now().await;
+        let (definition, problems) = read_file(candidate);
+        all[index].problems = problems;
+        if let Some(definition) = definition {
+            brought.push(Brought {
+                definition,
+                path: candidate.path.clone(),
+                scope: scope_of(candidate, means.config),
+            });
+            places.push(index);
+        }
+    }
+    let (shelf, problems) = Shelf::fill(&brought);
+    let shelf = Arc::new(shelf);
+    let winners = winners(&brought);
+    for (nth, (brought, problems)) in brought.iter().zip(problems).enumerate() {
+        let loaded = &mut all[places[nth]];
+        loaded.problems.extend(problems);
+        let shelved = winners[nth].then(|| shelf.get(&brought.definition.name));
+        let Some(shelved) = shelved.flatten() else {
+            continue;
+        };
+        loaded.problems.extend(version_problem(brought));
+        let source = candidates[places[nth]].source.clone();
+        let unavailable = Unavailable::of(&shelved.definition);
+        let tool = offer::tool(shelved, source, unavailable.as_ref());
+        let runner = match unavailable {
+            Some(unavailable) => Arc::new(unavailable),
+            None => run::runner(shelved.clone(), shelf.clone(), means),
+        };
+        loaded.tools.push((tool, runner));
+    }
+    all
+}
+
+/// A tool that is not offered although nothing is wrong with it needs a word; that it belongs to
+/// another platform does not.
+fn version_problem(brought: &Brought) -> Option<Problem> {
+    let wanted = brought.definition.min_host_version.as_deref()?;
+    let problem = match version::wanted(wanted) {
+        Wanted::Met => return None,
+        Wanted::Newer => {
+            let unavailable = Unavailable::of(&brought.definition)?;
+            Problem::warning(unavailable.message).hint(unavailable.hint)
+        }
+        Wanted::Garbage => Problem::warning(format!("`min-cycod-version` is no version: {wanted}"))
+            .hint("write three numbers, for example `1.2.0`"),
+    };
+    Some(problem.at(&brought.path).about(&brought.definition.name))
+}
+
+/// Whose tool it is. One that was named by its path is local: it comes before all others.
+fn scope_of(candidate: &Candidate, config: &Config) -> Scope {
+    let roots = &config.roots;
+    let folder = candidate.resolved.parent();
+    if folder == Some(&roots.cycod_global) {
+        Scope::Global
+    } else if folder == Some(&roots.cycod_user) {
+        Scope::User
+    } else {
+        Scope::Local
+    }
+}
+
+fn read_file(candidate: &Candidate) -> (Option<super::definition::Definition>, Vec<Problem>) {
+    let refused = |message: String, hint: &str| {
+        let problem = Problem::error(message).at(&candidate.path).hint(hint);
+        (None, vec![problem])
+    };
+    let text = match text_of(&candidate.resolved) {
+        Ok(text) => text,
+        Err(Unreadable::Io(error)) => {
+            let message = format!("the file cannot be read: {}", paths::plain(&error));
+            return refused(message, "make it readable for this user, or remove it");
+        }
+        Err(Unreadable::NoFile) => {
+            return refused("not a regular file".to_owned(), "a tool is a text file");
+        }
+        Err(Unreadable::TooLarge) => {
+            let message = format!("the file is larger than {} MB", LARGEST >> 20);
+            return refused(
+                message,
+                "a tool's file is short; is this one of another kind?",
+            );
+        }
+        Err(Unreadable::NoText { line }) => {
+            let problem = Problem::error("the file is not valid UTF-8")
+                .at(&candidate.path)
+                .place(line, 1)
+                .hint("save it as UTF-8");
+            return (None, vec![problem]);
+        }
+    };
+    let read = read(&candidate.path, &text);
+    let mut problems = read.problems;
+    if let Some(definition) = &read.definition {
+        for problem in &mut problems {
+            problem.tool_name = Some(definition.name.clone());
+        }
+    }
+    (read.definition, problems)
+}
+
+/// Why a file has no text.
+enum Unreadable {
+    Io(io::Error),
+    NoFile,
+    TooLarge,
+    NoText { line: u32 },
+}
+
+fn text_of(path: &Path) -> Result<String, Unreadable> {
+    // A pipe is looked at before it is opened: opening one waits for its writer.
+    let found = path.metadata().map_err(Unreadable::Io)?;
+    if !found.is_file() {
+        return Err(Unreadable::NoFile);
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .map_err(Unreadable::Io)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Unreadable::TooLarge);
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let breaks = before.iter().filter(|byte| **byte == b'\n').count();
+        Unreadable::NoText {
+            line: u32::try_from(breaks + 1).unwrap_or(u32::MAX),
+        }
+    })
+}

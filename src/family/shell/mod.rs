@@ -1,0 +1,24 @@
+//! YAML shell tools: the format that CYCOD specified (spec cycod).
+//!
+//! `definition` is what a file says, `read` makes it, `shelf` puts all tools side by side so that
+//! one can use another, `run` is what happens when one is called.
+
+pub(crate) mod arguments;
+pub(crate) mod definition;
+pub(crate) mod references;
+
+mod circle;
+mod format;
+mod load;
+mod offer;
+mod pattern;
+mod read;
+mod report;
+mod run;
+mod schema;
+pub(crate) mod shelf;
+mod version;
+mod yaml;
+
+pub use format::{json_schema, reference};
+pub(crate) use load::load_all;

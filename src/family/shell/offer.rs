@@ -1,0 +1,91 @@
+//! A definition as every surface sees it, and the tools that are there but cannot run here.
+
+use async_trait::async_trait;
+
+use super::definition::{Definition, Platform};
+use super::schema::input_schema;
+use super::shelf::Shelved;
+use super::version::{self, HOST, Wanted};
+use crate::error::{Error, ErrorKind};
+use crate::tool::{Call, CallCtx, Outcome, Runner, Source, Tool};
+
+/// The tool for the catalog. What cannot run here is kept from models, and can be asked for.
+pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unavailable>) -> Tool {
+    let definition = &shelved.definition;
+    Tool {
+        label: definition.name.clone(),
+        name: definition.name.clone(),
+        description: description(definition),
+        input_schema: input_schema(definition),
+        output_schema: None,
+        approval: shelved.risk.tier(),
+        hidden: unavailable.is_some(),
+        strict: None,
+        trusted: true,
+        source,
+    }
+}
+
+fn description(definition: &Definition) -> String {
+    let text = definition.description.trim_end();
+    match &definition.deprecation {
+        None => text.to_owned(),
+        Some(deprecation) => match &deprecation.message {
+            Some(message) => format!("[deprecated: {message}] {text}"),
+            None => format!("[deprecated] {text}"),
+        },
+    }
+}
+
+/// The runner of a tool that cannot run here: says why.
+pub(super) struct Unavailable {
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+impl Unavailable {
+    /// Why the tool cannot run on this machine, by this haft.
+    pub(super) fn of(definition: &Definition) -> Option<Unavailable> {
+        let name = &definition.name;
+        let wanted = definition.min_host_version.as_deref();
+        if let Some(wanted) = wanted.filter(|it| version::wanted(it) == Wanted::Newer) {
+            return Some(Unavailable {
+                message: format!(
+                    "Tool '{name}' needs CYCOD {wanted}; haft stands for CYCOD {HOST}"
+                ),
+                hint: "use an older version of the tool, or lower `min-cycod-version`".to_owned(),
+            });
+        }
+        if definition.runs_on(Platform::current()) {
+            return None;
+        }
+        let platforms: Vec<&str> = definition
+            .platforms
+            .iter()
+            .map(|own| own.as_str())
+            .collect();
+        Some(Unavailable {
+            message: format!(
+                "Tool '{name}' is not supported on platform {}; supported: {}",
+                Platform::current().as_str(),
+                platforms.join(", ")
+            ),
+            hint: "use it there, or add this platform to `platforms`".to_owned(),
+        })
+    }
+
+    fn error(&self) -> Error {
+        Error::new(ErrorKind::Load, &self.message).with_hint(&self.hint)
+    }
+}
+
+#[async_trait]
+impl Runner for Unavailable {
+    async fn check(&self, _call: &Call) -> Result<(), Error> {
+        Err(self.error())
+    }
+
+    async fn run(&self, _call: Call, _ctx: CallCtx) -> Result<Outcome, Error> {
+        Err(self.error())
+    }
+}

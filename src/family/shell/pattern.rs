@@ -1,0 +1,83 @@
+//! `validation.pattern`: an ECMAScript regular expression that cannot run away (spec cycod 46).
+//!
+//! Two engines look at it. `regress` knows ECMAScript's grammar and says whether the author wrote
+//! a valid expression; it has no bound on backtracking, so it never sees a value. What matches is
+//! `jsonschema`'s translation to a linear engine, which backtracks only for lookaround and
+//! backreferences, and then only so many steps.
+
+use std::fmt;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Value, json};
+
+/// Backtracking steps for one value: some milliseconds. The linear engine needs none.
+const STEPS: usize = 100_000;
+
+/// What a compiled expression may weigh. `\w{1,1000}` fits; `(\w{1,1000}){1,1000}` does not.
+const SIZE: usize = 4 << 20;
+
+/// A compiled expression with its text.
+#[derive(Clone)]
+pub(crate) struct Pattern {
+    text: String,
+    matcher: Validator,
+}
+
+/// What came of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matched {
+    Yes,
+    No,
+    /// Nobody knows: deciding takes too long.
+    TooExpensive,
+}
+
+impl Pattern {
+    /// Compiles. The error says in a few words why it cannot be.
+    pub(crate) fn compile(text: &str) -> Result<Pattern, String> {
+        regress::Regex::with_flags(text, "u")
+            .or_else(|_| regress::Regex::new(text))
+            .map_err(|error| error.text)?;
+        let options = PatternOptions::fancy_regex()
+            .backtrack_limit(STEPS)
+            .size_limit(SIZE)
+            .dfa_size_limit(SIZE);
+        let matcher = jsonschema::options()
+            .with_pattern_options(options)
+            .build(&json!({ "pattern": text }))
+            .map_err(|_| "it is too big, or uses what haft cannot match safely".to_owned())?;
+        Ok(Pattern {
+            text: text.to_owned(),
+            matcher,
+        })
+    }
+
+    /// Searches `value` for it, unanchored (spec cycod 39).
+    pub(crate) fn search(&self, value: &str) -> Matched {
+        match self.matcher.validate(&Value::from(value)) {
+            Ok(()) => Matched::Yes,
+            Err(error) => match error.kind() {
+                ValidationErrorKind::BacktrackLimitExceeded { .. } => Matched::TooExpensive,
+                _ => Matched::No,
+            },
+        }
+    }
+
+    /// As its author wrote it.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/", self.text)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.text == other.text
+    }
+}

@@ -1,0 +1,117 @@
+//! The `{references}` in a text, as far as a definition can be checked by them.
+//!
+//! What they come to is for `run`; here only names count, to say that one is not known.
+
+use super::circle::circle;
+use super::definition::{Datum, Parameter};
+
+/// One `{…}` that may be a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reference<'a> {
+    pub(crate) name: &'a str,
+    /// What follows the last dot: `output` in `{step.output}`.
+    pub(crate) property: Option<&'a str>,
+}
+
+/// What every tool can refer to (spec cycod 51; `TEMP_DIR` is `file-paths.temp-directory`).
+pub(crate) const PREDEFINED: &[&str] = &[
+    "TOOL_NAME",
+    "WORKSPACE",
+    "TEMP",
+    "HOME",
+    "OS",
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+    "TEMP_DIR",
+];
+
+/// What can be asked of a step.
+pub(crate) const PROPERTIES: &[&str] = &[
+    "output",
+    "error",
+    "exit-code",
+    "duration",
+    "start-time",
+    "end-time",
+];
+
+/// All of them, in order. `${X}` is the shell's.
+pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
+    let opens = text.match_indices('{').filter(|(at, _)| {
+        let before = text[..*at].bytes().next_back();
+        before != Some(b'$')
+    });
+    opens.filter_map(|(at, _)| reference(&text[at + 1..]))
+}
+
+/// Whether a text in a default refers to something that only a call knows.
+pub(crate) fn is_computed(value: &Datum, names: &[impl AsRef<str>]) -> bool {
+    let is_known =
+        |name: &str| PREDEFINED.contains(&name) || names.iter().any(|known| known.as_ref() == name);
+    match value {
+        Datum::Text(text) => {
+            references(text).any(|found| found.property.is_none() && is_known(found.name))
+        }
+        Datum::List(items) => items.iter().any(|item| is_computed(item, names)),
+        Datum::Object(entries) => entries.iter().any(|(_, value)| is_computed(value, names)),
+        Datum::Null | Datum::Bool(_) | Datum::Number(_) => false,
+    }
+}
+
+/// The names of parameters whose defaults refer to each other in a circle, the first one twice
+/// (spec cycod 52).
+pub(crate) fn circle_of_defaults(parameters: &[Parameter]) -> Option<Vec<&str>> {
+    let edges: Vec<Vec<usize>> = parameters
+        .iter()
+        .map(|parameter| {
+            let mut names = Vec::new();
+            if let Some(default) = &parameter.default {
+                collect(default, &mut names);
+            }
+            let place = |name: &&str| parameters.iter().position(|other| other.name == *name);
+            names.iter().filter_map(place).collect()
+        })
+        .collect();
+    let circle = circle(&edges)?;
+    Some(
+        circle
+            .into_iter()
+            .map(|at| parameters[at].name.as_str())
+            .collect(),
+    )
+}
+
+fn collect<'a>(value: &'a Datum, names: &mut Vec<&'a str>) {
+    match value {
+        Datum::Text(text) => {
+            let plain = references(text).filter(|reference| reference.property.is_none());
+            names.extend(plain.map(|reference| reference.name));
+        }
+        Datum::List(items) => items.iter().for_each(|item| collect(item, names)),
+        Datum::Object(entries) => entries.iter().for_each(|(_, value)| collect(value, names)),
+        Datum::Null | Datum::Bool(_) | Datum::Number(_) => {}
+    }
+}
+
+fn reference(text: &str) -> Option<Reference<'_>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let end = text.find(|c| !is_part(c))?;
+    let head = &text[..end];
+    // `{X}`, `{X:transform}`, `{X ? 'a' : 'b'}`
+    let rest = text[end..].trim_start();
+    let is_closed = text[end..].starts_with(['}', ':']) || rest.starts_with('?');
+    if !is_closed || !head.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        return None;
+    }
+    Some(match head.rsplit_once('.') {
+        Some((name, property)) => Reference {
+            name,
+            property: Some(property),
+        },
+        None => Reference {
+            name: head,
+            property: None,
+        },
+    })
+}

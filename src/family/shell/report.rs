@@ -1,0 +1,78 @@
+//! Collects what is wrong with one file.
+
+use std::path::Path;
+
+use super::definition::Place;
+use crate::tool::{Problem, Severity};
+
+/// The problems of one file, in the order in which they were found.
+pub(crate) struct Report<'a> {
+    path: &'a Path,
+    /// The file's text, for the author's lines around a place.
+    text: &'a str,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(path: &'a Path, text: &'a str) -> Report<'a> {
+        Report {
+            path,
+            text,
+            problems: Vec::new(),
+        }
+    }
+
+    pub(crate) fn error(&mut self, place: Place, text: impl Into<String>, hint: impl Into<String>) {
+        self.push(Problem::error(text), place, hint.into());
+    }
+
+    pub(crate) fn warning(
+        &mut self,
+        place: Place,
+        text: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.push(Problem::warning(text), place, hint.into());
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        let mut all = self.problems.iter();
+        all.any(|problem| problem.severity == Severity::Error)
+    }
+
+    /// Everything, by place.
+    pub(crate) fn finish(self) -> Vec<Problem> {
+        let mut problems = self.problems;
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems
+    }
+
+    fn push(&mut self, problem: Problem, place: Place, hint: String) {
+        let mut problem = problem
+            .at(self.path)
+            .place(place.line, place.column)
+            .hint(hint);
+        problem.frame = frame(self.text, place);
+        self.problems.push(problem);
+    }
+}
+
+/// The line with its number, and a caret below the column.
+fn frame(text: &str, place: Place) -> Option<String> {
+    let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
+    let line = text.lines().nth(index)?.trim_end();
+    if line.chars().count() > LONGEST_LINE {
+        return None;
+    }
+    let number = place.line.to_string();
+    let before: String = line
+        .chars()
+        .take(usize::try_from(place.column).ok()?.saturating_sub(1))
+        .map(|c| if c == '\t' { '\t' } else { ' ' })
+        .collect();
+    let gap = " ".repeat(number.len());
+    Some(format!("> {number} | {line}\n  {gap} | {before}^"))
+}
+
+/// A longer line helps nobody on a terminal.
+const LONGEST_LINE: usize = 200;

@@ -1,0 +1,233 @@
+//! All tools side by side: who has a name, what an alias stands for, who uses whom.
+//!
+//! What is on the shelf can run: every tool that it uses is there too, nothing goes in a circle, and
+//! an alias has become a tool of its own. A tool is as risky as the riskiest one that it uses, so
+//! that a harmless-looking wrapper hides nothing (spec cycod 126).
+
+mod alias;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::definition::{Definition, Place, Privilege, Risk, Scope, StepWork, Work};
+use super::format::nearest;
+use crate::tool::Problem;
+
+/// A tool that was read, and where.
+pub(crate) struct Brought {
+    pub(crate) definition: Definition,
+    pub(crate) path: PathBuf,
+    pub(crate) scope: Scope,
+}
+
+/// A tool that can run.
+#[derive(Debug)]
+pub(crate) struct Shelved {
+    /// Never an alias.
+    pub(crate) definition: Definition,
+    /// Of the tool and of everything that it uses.
+    pub(crate) risk: Risk,
+    /// The tool, or one that it uses, runs with rights that its user does not have: every call is
+    /// asked about, whatever its tags are (spec cycod 122).
+    pub(crate) is_elevated: bool,
+}
+
+/// Tools by name. A call looks up here what its steps use.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    tools: HashMap<String, Arc<Shelved>>,
+}
+
+/// How many tools may use one another in a row.
+const DEEPEST: usize = 32;
+
+impl Shelf {
+    /// The tool of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Shelved>> {
+        self.tools.get(name)
+    }
+
+    /// Puts up what can be; `brought` is in the order in which names are claimed. What is wrong
+    /// with each of them stands at its own place. A tool is on the shelf if `get` gives its name
+    /// and `holds` says that it is the one.
+    pub(crate) fn fill(brought: &[Brought]) -> (Shelf, Vec<Vec<Problem>>) {
+        let mut filling = Filling {
+            brought,
+            names: HashMap::new(),
+            done: HashMap::new(),
+            way: Vec::new(),
+            problems: brought.iter().map(|_| Vec::new()).collect(),
+        };
+        filling.claim();
+        for (index, tool) in brought.iter().enumerate() {
+            if filling.names.get(tool.definition.name.as_str()) == Some(&index) {
+                // Whatever kept it from the shelf is among its problems.
+                let _ = filling.put(index);
+            }
+        }
+        let tools = filling
+            .done
+            .into_iter()
+            .filter_map(|(index, shelved)| {
+                Some((brought[index].definition.name.clone(), shelved.ok()?))
+            })
+            .collect();
+        (Shelf { tools }, filling.problems)
+    }
+}
+
+/// Which of the tools have their names.
+pub(crate) fn winners(brought: &[Brought]) -> Vec<bool> {
+    let mut names = std::collections::HashSet::new();
+    let claims = brought.iter();
+    claims
+        .map(|tool| names.insert(tool.definition.name.as_str()))
+        .collect()
+}
+
+struct Filling<'a> {
+    brought: &'a [Brought],
+    names: HashMap<&'a str, usize>,
+    done: HashMap<usize, Result<Arc<Shelved>, Refused>>,
+    way: Vec<usize>,
+    problems: Vec<Vec<Problem>>,
+}
+
+/// The problems of a tool say why it is not on the shelf.
+#[derive(Clone, Copy, Debug)]
+struct Refused;
+
+impl<'a> Filling<'a> {
+    /// The first of a name counts (spec cycod 4, 7).
+    fn claim(&mut self) {
+        for (index, tool) in self.brought.iter().enumerate() {
+            let name = tool.definition.name.as_str();
+            let Some(first) = self.names.get(name).copied() else {
+                self.names.insert(name, index);
+                continue;
+            };
+            let first = &self.brought[first];
+            let text = format!(
+                "{} is not loaded: {} comes first with the tool name `{name}`",
+                tool.path.display(),
+                first.path.display(),
+            );
+            // That a project's tool replaces the user's is how the format is meant.
+            let problem = match first.scope == tool.scope {
+                true => Problem::warning(text).hint("rename one of the two tools"),
+                false => Problem::info(text).hint(format!(
+                    "the {} scope comes before the {} scope; rename one of the two to have both",
+                    first.scope.as_str(),
+                    tool.scope.as_str(),
+                )),
+            };
+            self.problems[index].push(problem.at(&tool.path).about(name));
+        }
+    }
+
+    fn put(&mut self, index: usize) -> Result<Arc<Shelved>, Refused> {
+        if let Some(done) = self.done.get(&index) {
+            return done.clone();
+        }
+        self.way.push(index);
+        let shelved = self.shelve(index).map(Arc::new);
+        self.way.pop();
+        self.done.insert(index, shelved.clone());
+        shelved
+    }
+
+    fn shelve(&mut self, index: usize) -> Result<Shelved, Refused> {
+        let definition = &self.brought[index].definition;
+        let alias = match &definition.work {
+            Work::Alias(alias) => alias,
+            Work::Command(_) | Work::Steps(_) => return self.with_used(index),
+        };
+        let base = self.find(index, &alias.base_tool, alias.place, "the alias stands for")?;
+        let (merged, problems) = alias::merge(definition, alias, &base.definition);
+        for problem in problems {
+            self.report(index, alias.place, problem);
+        }
+        Ok(Shelved {
+            definition: merged.ok_or(Refused)?,
+            risk: base.risk,
+            is_elevated: base.is_elevated,
+        })
+    }
+
+    fn with_used(&mut self, index: usize) -> Result<Shelved, Refused> {
+        let definition = &self.brought[index].definition;
+        let mut shelved = Ok(Shelved {
+            definition: definition.clone(),
+            risk: definition.risk(),
+            is_elevated: definition.security.privilege == Privilege::Elevated,
+        });
+        for step in definition.steps() {
+            let StepWork::UseTool(uses) = &step.work else {
+                continue;
+            };
+            let what = format!("step '{}' uses", step.name);
+            match (
+                self.find(index, &uses.tool, uses.place, &what),
+                &mut shelved,
+            ) {
+                (Ok(used), Ok(own)) => {
+                    own.risk = own.risk.max(used.risk);
+                    own.is_elevated |= used.is_elevated;
+                }
+                (Ok(_), Err(Refused)) => {}
+                // The others are looked at all the same: all problems at once.
+                (Err(refused), _) => shelved = Err(refused),
+            }
+        }
+        shelved
+    }
+
+    /// The tool that another one names; if it cannot be used the problem is the other one's.
+    fn find(
+        &mut self,
+        user: usize,
+        name: &str,
+        place: Place,
+        what: &str,
+    ) -> Result<Arc<Shelved>, Refused> {
+        let path = &self.brought[user].path;
+        let Some(index) = self.names.get(name).copied() else {
+            let hint = match nearest(name, self.names.keys().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "add that tool, or correct the name".to_owned(),
+            };
+            let text = format!("{what} '{name}', and there is no tool of that name");
+            self.report(user, place, Problem::error(text).at(path).hint(hint));
+            return Err(Refused);
+        };
+        if let Some(start) = self.way.iter().position(|on_way| *on_way == index) {
+            let round = self.way[start..].iter().chain([&index]);
+            let names: Vec<&str> = round
+                .map(|index| self.brought[*index].definition.name.as_str())
+                .collect();
+            let text = format!("circular dependency {}", names.join(" -> "));
+            let problem = Problem::error(text).hint("a tool cannot use itself; break the circle");
+            self.report(user, place, problem);
+            return Err(Refused);
+        }
+        if self.way.len() >= DEEPEST {
+            let text = format!("more than {DEEPEST} tools use one another in a row");
+            let problem = Problem::error(text).hint("use fewer tools inside tools");
+            self.report(user, place, problem);
+            return Err(Refused);
+        }
+        self.put(index).map_err(|refused| {
+            let text = format!("{what} '{name}', which cannot be used");
+            let hint = format!("correct {} first", self.brought[index].path.display());
+            self.report(user, place, Problem::error(text).hint(hint));
+            refused
+        })
+    }
+
+    fn report(&mut self, index: usize, place: Place, problem: Problem) {
+        let tool = &self.brought[index];
+        let problem = problem.at(&tool.path).about(&tool.definition.name);
+        self.problems[index].push(problem.place(place.line, place.column));
+    }
+}

@@ -1,0 +1,198 @@
+//! A node of the tree, and what its scalars mean.
+
+use crate::family::shell::definition::{Datum, Number, Place};
+
+/// A value with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Scalar(Scalar),
+    List(Vec<Node>),
+    /// In the file's order; keys are unique.
+    Map(Vec<Entry>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Scalar {
+    pub(crate) text: String,
+    /// Written without quotes, so that `true` may be a boolean and `5` a number.
+    pub(crate) is_plain: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// The key's place.
+    pub(crate) place: Place,
+    pub(crate) value: Node,
+}
+
+impl Scalar {
+    /// Nothing, `~` or `null`.
+    pub(crate) fn is_null(&self) -> bool {
+        self.is_plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
+    }
+
+    /// A boolean of YAML 1.2. `yes`, `no`, `on` and `off` are text.
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        match self.text.as_str() {
+            "true" | "True" | "TRUE" if self.is_plain => Some(true),
+            "false" | "False" | "FALSE" if self.is_plain => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A finite number. `0755` is text: who writes it means a file mode or an id, and a parameter
+    /// of type number takes it all the same.
+    pub(crate) fn as_number(&self) -> Option<Number> {
+        if !self.is_plain {
+            return None;
+        }
+        if let Some(hex) = self.text.strip_prefix("0x") {
+            let number = u64::from_str_radix(hex, 16).ok()?;
+            return Number::parse(&number.to_string());
+        }
+        let digits = self.text.trim_start_matches(['-', '+']);
+        let has_zeros =
+            digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
+        match has_zeros {
+            true => None,
+            false => Number::parse(&self.text),
+        }
+    }
+
+    fn to_datum(&self) -> Datum {
+        if self.is_null() {
+            Datum::Null
+        } else if let Some(flag) = self.as_bool() {
+            Datum::Bool(flag)
+        } else if let Some(number) = self.as_number() {
+            Datum::Number(number)
+        } else {
+            Datum::Text(self.text.clone())
+        }
+    }
+}
+
+impl Node {
+    /// The value as data.
+    pub(crate) fn to_datum(&self) -> Datum {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.to_datum(),
+            Value::List(items) => Datum::List(items.iter().map(Node::to_datum).collect()),
+            Value::Map(entries) => Datum::Object(
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.clone(), entry.value.to_datum()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// The text of a scalar, however it is written; `None` for null, lists and mappings.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(scalar) if !scalar.is_null() => Some(&scalar.text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar(scalar) if scalar.is_null())
+    }
+
+    /// The value under `key`; nothing if there is none, or if it is null.
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        let entry = self.entries().iter().find(|entry| entry.key == key)?;
+        (!entry.value.is_null()).then_some(&entry.value)
+    }
+
+    /// The entries of a mapping; none for anything else.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list; none for anything else.
+    pub(crate) fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// What it is, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.to_datum().kind(),
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// Values that the format's keys ask for; quotes around them do not matter.
+impl Node {
+    /// `true` or `false`, and what YAML 1.1 and people write for them.
+    pub(crate) fn flag(&self) -> Option<bool> {
+        match self.text()?.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn whole(&self) -> Option<i64> {
+        self.text()?.parse().ok()
+    }
+
+    pub(crate) fn number(&self) -> Option<f64> {
+        Number::parse(self.text()?).map(|number| number.to_f64())
+    }
+
+    /// Bytes: `512`, `64 KB`, `10MB`, `1.5GB`; 1 KB is 1024 (spec cycod 105).
+    pub(crate) fn size(&self) -> Option<u64> {
+        let text = self.text()?.trim().to_ascii_uppercase();
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let scale: u32 = match &text[digits.len()..] {
+            "" | "B" => 0,
+            "K" | "KB" | "KIB" => 10,
+            "M" | "MB" | "MIB" => 20,
+            "G" | "GB" | "GIB" => 30,
+            _ => return None,
+        };
+        let number = Number::parse(digits)?.to_f64() * f64::from(1u32 << scale);
+        // Exact up to 8 petabytes; nothing has more.
+        (1.0..=MOST_BYTES)
+            .contains(&number)
+            .then_some(number as u64)
+    }
+
+    /// The texts of a list, or a single one.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        match &self.value {
+            Value::List(items) => items
+                .iter()
+                .filter_map(|item| item.text().map(str::to_owned))
+                .collect(),
+            _ => self.text().map(str::to_owned).into_iter().collect(),
+        }
+    }
+
+    /// The nodes of a list, or this one.
+    pub(crate) fn each(&self) -> &[Node] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => std::slice::from_ref(self),
+        }
+    }
+}
+
+const MOST_BYTES: f64 = (1u64 << 53) as f64;
