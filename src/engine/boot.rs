@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, Once};
 
 use deno_core::v8;
 use deno_resolver::npm::DenoInNpmPackageChecker;
-use deno_runtime::deno_fs::RealFs;
 use deno_runtime::deno_io::{Stdio, StdioPipe};
 use deno_runtime::deno_permissions::{Permissions, PermissionsContainer, PermissionsOptions};
 use deno_runtime::deno_web::BlobStore;
@@ -15,6 +14,7 @@ use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
 use url::Url;
 
 use super::extension::{self, IsolateHost};
+use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Sys};
 use super::memory::Alarm;
@@ -107,7 +107,7 @@ fn make_worker(options: &EngineOptions, main: &Url, alarm: &Alarm) -> Result<Mai
             broadcast_channel: Default::default(),
             deno_rt_native_addon_loader: None,
             feature_checker: Default::default(),
-            fs: Arc::new(RealFs),
+            fs: Arc::new(BoundedFiles::new(options.most_bytes_of_a_file())),
             module_loader: Rc::new(Loader::new(node.clone())),
             node_services: Some(node.init_services()),
             npm_process_state_provider: None,

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
-use super::{Programs, ToolLog};
+use super::{EngineOptions, Programs, ToolLog};
 use crate::tool::{Progress, Updates};
 
 /// The [`IsolateHost`] of one isolate.
@@ -23,23 +23,21 @@ pub(super) struct Link {
     loading: RefCell<HashSet<u32>>,
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
+    most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
     log: Arc<dyn ToolLog>,
 }
 
 impl Link {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        programs: Arc<dyn Programs>,
-        log: Arc<dyn ToolLog>,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
         Link {
             shared,
             loading: RefCell::default(),
             execs: Rc::default(),
             schemas: SchemaChecker::default(),
-            programs,
-            log,
+            most_bytes_of_a_file: options.most_bytes_of_a_file(),
+            programs: options.programs.clone(),
+            log: options.log.clone(),
         }
     }
 
@@ -146,6 +144,10 @@ impl IsolateHost for Link {
 
     fn signal_number(&self, name: &str) -> Option<i32> {
         Signal::from_str(name).ok().map(|signal| signal as i32)
+    }
+
+    fn most_bytes_of_a_file(&self) -> u64 {
+        self.most_bytes_of_a_file
     }
 
     fn is_loading(&self) -> bool {

@@ -7,6 +7,7 @@
 
 mod boot;
 mod extension;
+mod files;
 mod gated;
 pub mod graph;
 mod isolate;
@@ -85,6 +86,13 @@ pub struct EngineOptions {
     pub log: Arc<dyn ToolLog>,
     /// Previewed actions can be resolved later.
     pub has_later: bool,
+}
+
+impl EngineOptions {
+    /// As much as all buffers of an isolate may hold.
+    fn most_bytes_of_a_file(&self) -> u64 {
+        u64::from(self.heap_mb) << 20
+    }
 }
 
 /// What Web and Node APIs may touch, by kind: `None` nothing, an empty list everything, else what

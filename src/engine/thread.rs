@@ -72,11 +72,7 @@ fn live(
             return;
         }
     };
-    let link = Rc::new(Link::new(
-        shared.clone(),
-        options.programs.clone(),
-        options.log.clone(),
-    ));
+    let link = Rc::new(Link::new(shared.clone(), options));
     // Dropped after the worker, which rings it.
     let alarm = Alarm::new(shared, options.heap_mb);
     runtime.block_on(async {
