@@ -37,6 +37,7 @@ pub(super) struct Functions {
     pub(super) describe: v8::Global<v8::Function>,
     pub(super) cancel: v8::Global<v8::Function>,
     pub(super) session: v8::Global<v8::Function>,
+    pub(super) leave: v8::Global<v8::Function>,
 }
 
 /// A page of WebAssembly is 64 kB.
@@ -207,6 +208,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
     let start = function(scope, door, "start")?;
     let settings = serde_json::json!({
         "cwd": options.cwd,
+        "sessionId": options.session_id,
         "version": env!("CARGO_PKG_VERSION"),
     });
     let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
@@ -224,6 +226,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
         describe: take("describe")?,
         cancel: take("cancel")?,
         session: take("session")?,
+        leave: take("leave")?,
     })
 }
 

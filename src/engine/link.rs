@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -148,6 +149,11 @@ impl IsolateHost for Link {
 
     fn most_bytes_of_a_file(&self) -> u64 {
         self.most_bytes_of_a_file
+    }
+
+    fn env_changed(&self) {
+        let has_shared_state = &self.shared.has_shared_state;
+        has_shared_state.store(true, Ordering::Relaxed);
     }
 
     fn is_loading(&self) -> bool {

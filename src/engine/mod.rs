@@ -10,19 +10,21 @@ mod extension;
 mod files;
 mod gated;
 pub mod graph;
+mod homes;
 mod isolate;
+mod kinship;
 mod link;
 mod loader;
 mod memory;
 mod pending;
 mod requests;
 mod schema_check;
+mod session;
 mod snapshot;
 mod thread;
 mod undertaker;
 mod version;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,11 +33,14 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 pub use extension::LogLevel;
 pub use isolate::{Answer, Ask, Lost};
+pub use session::new_session_id;
+use homes::{Homes, Moves};
 use isolate::{Asked, Isolate, Loners, Shared};
 use pending::PendingActions;
 use requests::Doom;
@@ -51,20 +56,12 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     options: EngineOptions,
     homes: Mutex<Homes>,
+    moves: Moves,
     loners: Arc<Loners>,
     /// Every isolate that may still be there, retired and doomed ones too.
     isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
-}
-
-/// Where modules live.
-#[derive(Default)]
-struct Homes {
-    /// The isolate that modules share.
-    shared: Option<Arc<Isolate>>,
-    /// Those of the modules that must be alone.
-    own: HashMap<u32, Arc<Isolate>>,
 }
 
 /// What an engine needs to know and have.
@@ -74,6 +71,10 @@ pub struct EngineOptions {
     pub cwd: PathBuf,
     /// V8's heap limit of one isolate, in MB.
     pub heap_mb: u32,
+    /// How many isolates modules may be spread over.
+    pub isolates: u32,
+    /// `ctx.sessionId`.
+    pub session_id: String,
     /// How long a call may go on after its AbortSignal fired.
     pub grace: Duration,
     /// How long importing a module and running its factory may take.
@@ -173,6 +174,7 @@ impl Engine {
             pending: Arc::new(PendingActions::new(options.has_later)),
             options,
             homes: Mutex::default(),
+            moves: Moves::default(),
             loners: Arc::default(),
             isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
@@ -212,6 +214,7 @@ impl Engine {
             id: self.0.next_module.fetch_add(1, Ordering::Relaxed),
             url,
         };
+        self.0.moves.know(module.id, &module.url);
         for _ in 0..MOST_ISOLATES {
             let isolate = self.isolate_for(module.id).await?;
             if let Some(described) = module.load_into(&isolate).await {
@@ -243,10 +246,10 @@ impl Engine {
 
     /// Delivers the JSON of a session event to every `onSession` of every loaded module.
     pub async fn session_event(&self, event: &str) {
-        let homes = self.0.homes.lock().await;
-        let isolates: Vec<_> = homes.shared.iter().chain(homes.own.values()).collect();
-        let asked: Vec<_> = isolates
-            .into_iter()
+        let mut homes = self.0.homes.lock().await;
+        homes.session.update(event);
+        let asked: Vec<_> = homes
+            .isolates()
             .map(|isolate| {
                 let event = event.to_owned();
                 isolate.ask(|id| Ask::Session { id, event }, None)
@@ -280,36 +283,6 @@ impl Engine {
             .isolates
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// The isolate for new work of a module; a fresh one if the last was lost or retired.
-    async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
-        let mut homes = self.0.homes.lock().await;
-        let is_loner = self.0.loners.contain(module);
-        let home = match is_loner {
-            true => homes.own.get(&module),
-            false => homes.shared.as_ref(),
-        };
-        if let Some(isolate) = home
-            && isolate.takes_work()
-        {
-            return Ok(isolate.clone());
-        }
-        let loners = (!is_loner).then(|| self.0.loners.clone());
-        let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
-            .await
-            .map_err(LoadFailure::Engine)?;
-        let mut isolates = self.isolates();
-        isolates.retain(|isolate| !isolate.is_gone());
-        isolates.push(isolate.shared());
-        drop(isolates);
-        match is_loner {
-            true => {
-                homes.own.insert(module, isolate.clone());
-            }
-            false => homes.shared = Some(isolate.clone()),
-        }
-        Ok(isolate)
     }
 }
 
@@ -386,19 +359,39 @@ impl Module {
         asked: &mut Asked,
         ctx: &CallCtx,
     ) -> Option<Answered> {
-        let suspicion = tokio::time::sleep(self.engine.0.options.grace);
-        tokio::pin!(suspicion);
-        let mut is_suspicious = true;
+        tokio::select! {
+            biased;
+            answer = self.answer(isolate, asked) => Some(answer),
+            () = ctx.cancel.cancelled() => None,
+        }
+    }
+
+    /// The answer, however long it takes. Meanwhile looks after a request that has to wait: its
+    /// module may move, and what keeps the isolate busy may be nobody's.
+    async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
+        let asked_at = Instant::now();
+        let haunted_at = asked_at + self.engine.0.options.grace;
+        let look = tokio::time::sleep_until(asked_at + BUSY);
+        tokio::pin!(look);
+        let mut is_waiting = true;
         loop {
             tokio::select! {
                 biased;
-                answer = &mut asked.answer => return Some(answer),
-                () = ctx.cancel.cancelled() => return None,
-                () = &mut suspicion, if is_suspicious => {
-                    is_suspicious = false;
-                    isolate.terminate_if_haunted();
-                }
+                answer = &mut asked.answer => return answer,
+                () = &mut look, if is_waiting => {}
             }
+            is_waiting = isolate.lets_wait(asked);
+            let now = Instant::now();
+            if is_waiting {
+                self.engine.relieve(isolate, self);
+            }
+            if now >= haunted_at {
+                isolate.terminate_if_haunted();
+                is_waiting = false;
+            }
+            // Rarer and rarer: ten thousand calls may wait.
+            let next = now + (now - asked_at);
+            look.as_mut().reset(if now < haunted_at { next.min(haunted_at) } else { next });
         }
     }
 
@@ -511,21 +504,10 @@ impl Module {
             },
             None,
         );
-        let options = &self.engine.0.options;
-        let suspicion = tokio::time::sleep(options.grace);
-        let limit = tokio::time::sleep(options.load_timeout);
-        tokio::pin!(suspicion, limit);
-        let mut is_suspicious = true;
-        let answer = loop {
-            tokio::select! {
-                biased;
-                answer = &mut asked.answer => break answer,
-                () = &mut limit => return Some(Err(self.load_timed_out(isolate).await)),
-                () = &mut suspicion, if is_suspicious => {
-                    is_suspicious = false;
-                    isolate.terminate_if_haunted();
-                }
-            }
+        let limit = self.engine.0.options.load_timeout;
+        let answered = tokio::time::timeout(limit, self.answer(isolate, &mut asked)).await;
+        let Ok(answer) = answered else {
+            return Some(Err(self.load_timed_out(isolate).await));
         };
         Some(match answer {
             Ok(Answer::Done(text)) => {
@@ -557,6 +539,9 @@ impl Module {
 
 /// The module of `js-runtime/16_pending.ts`, which no file can be named like.
 const RESOLVER: &str = "haft:resolve";
+
+/// How long a request may wait before its isolate counts as busy.
+const BUSY: Duration = Duration::from_millis(50);
 
 /// How long an isolate that is not stuck may take to answer a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);

@@ -4,7 +4,7 @@
 //! stuck in native code keeps nobody waiting. The hard thing is to tell apart what the tool has
 //! seen from what it has not: only the latter may be sent to another isolate.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
@@ -16,8 +16,19 @@ use crate::tool::Updates;
 pub(super) struct Slot {
     pub(super) updates: Option<Updates>,
     pub(super) answer: oneshot::Sender<Answer>,
+    /// What it wants of which module, where that ties the module to this isolate.
+    purpose: Option<Purpose>,
     /// JavaScript has seen it.
     is_taken: bool,
+}
+
+/// A request that can as well be made elsewhere as long as JavaScript has not seen it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Import the module and run its factory.
+    Load(u32),
+    /// Run something that may change what the module remembers.
+    Call(u32),
 }
 
 /// Why an isolate must end now.
@@ -34,16 +45,45 @@ pub(super) struct Requests(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     slots: HashMap<u32, Slot>,
+    /// The modules that something was called in.
+    used: HashSet<u32>,
+    /// The modules that live elsewhere now.
+    evicted: HashSet<u32>,
     is_closed: bool,
 }
 
 impl Slot {
-    pub(super) fn new(updates: Option<Updates>, answer: oneshot::Sender<Answer>) -> Self {
+    pub(super) fn new(
+        updates: Option<Updates>,
+        answer: oneshot::Sender<Answer>,
+        purpose: Option<Purpose>,
+    ) -> Self {
         Slot {
             updates,
             answer,
+            purpose,
             is_taken: false,
         }
+    }
+
+    fn wants(&self, module: u32) -> bool {
+        self.purpose
+            .is_some_and(|purpose| purpose.module() == module)
+    }
+}
+
+impl Purpose {
+    fn module(self) -> u32 {
+        match self {
+            Purpose::Load(module) | Purpose::Call(module) => module,
+        }
+    }
+}
+
+impl Table {
+    fn is_unused(&self, module: u32) -> bool {
+        let mut slots = self.slots.values();
+        !self.used.contains(&module) && !slots.any(|slot| slot.is_taken && slot.wants(module))
     }
 }
 
@@ -58,7 +98,10 @@ impl Requests {
     /// Registers a request before the isolate hears of it.
     pub(super) fn expect(&self, id: u32, slot: Slot) {
         let mut table = self.table();
-        if table.is_closed {
+        let is_elsewhere = slot
+            .purpose
+            .is_some_and(|purpose| table.evicted.contains(&purpose.module()));
+        if table.is_closed || is_elsewhere {
             drop(table);
             // Whoever asks may have stopped waiting.
             let _ = slot.answer.send(Answer::NotStarted);
@@ -70,8 +113,41 @@ impl Requests {
     /// Notes that JavaScript is about to see the request; false if nobody wants it any more.
     pub(super) fn take(&self, id: u32) -> bool {
         let mut table = self.table();
-        let slot = table.slots.get_mut(&id);
-        slot.map(|slot| slot.is_taken = true).is_some()
+        let Some(slot) = table.slots.get_mut(&id) else {
+            return false;
+        };
+        slot.is_taken = true;
+        if let Some(Purpose::Call(module)) = slot.purpose {
+            table.used.insert(module);
+        }
+        true
+    }
+
+    /// True if nothing of the module was ever called, and nothing of it runs.
+    pub(super) fn is_unused(&self, module: u32) -> bool {
+        self.table().is_unused(module)
+    }
+
+    /// Sends whoever waits for the module, now and later, to where it lives then. False, and nothing
+    /// happens, if JavaScript has called it: what it remembers is here.
+    pub(super) fn evict(&self, module: u32) -> bool {
+        let mut table = self.table();
+        if !table.is_unused(module) {
+            return false;
+        }
+        table.evicted.insert(module);
+        let waiting = table.slots.extract_if(|_, slot| slot.wants(module));
+        let waiting: Vec<_> = waiting.collect();
+        drop(table);
+        for (_, slot) in waiting {
+            let _ = slot.answer.send(Answer::NotStarted);
+        }
+        true
+    }
+
+    /// The module may live here again.
+    pub(super) fn readmit(&self, module: u32) {
+        self.table().evicted.remove(&module);
     }
 
     /// Where the updates of a request go.
@@ -95,6 +171,12 @@ impl Requests {
     /// True when nothing waits.
     pub(super) fn is_idle(&self) -> bool {
         self.table().slots.is_empty()
+    }
+
+    /// True when JavaScript has not seen the request yet.
+    pub(super) fn is_waiting(&self, id: u32) -> bool {
+        let table = self.table();
+        table.slots.get(&id).is_some_and(|slot| !slot.is_taken)
     }
 
     /// True when requests wait although none of them runs: what keeps the thread busy is left over
