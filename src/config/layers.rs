@@ -198,7 +198,9 @@ impl WrittenLimits {
         }
         if self.isolates == Some(0) {
             let hint = "1 keeps all tools together; leave it out for one for each core";
-            return Err(Error::new(ErrorKind::Usage, "isolates 0: no tool could run").with_hint(hint));
+            return Err(
+                Error::new(ErrorKind::Usage, "isolates 0: no tool could run").with_hint(hint),
+            );
         }
         Ok(Limits {
             call_timeout: self.call_timeout.unwrap_or(Limits::default().call_timeout),

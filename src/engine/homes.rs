@@ -131,9 +131,8 @@ impl Engine {
     async fn is_independent(&self, module: u32) -> bool {
         let known = lock(&self.0.moves.known).clone();
         let kinship = self.0.moves.kinship.clone();
-        let asked = tokio::task::spawn_blocking(move || {
-            lock(&kinship).is_independent(module, &known)
-        });
+        let asked =
+            tokio::task::spawn_blocking(move || lock(&kinship).is_independent(module, &known));
         asked.await.unwrap_or(false)
     }
 

@@ -359,6 +359,11 @@ impl Isolate {
         self.shared.requests.is_waiting(asked.id)
     }
 
+    /// Tells that the tool of a request runs, which its thread may be too busy to do.
+    pub(super) fn tell_start(&self, asked: &Asked) {
+        self.shared.requests.tell_start(asked.id);
+    }
+
     /// True when nothing is asked of it.
     pub(super) fn is_idle(&self) -> bool {
         self.shared.requests.is_idle()

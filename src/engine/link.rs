@@ -16,12 +16,14 @@ use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::{EngineOptions, Programs, ToolLog};
-use crate::tool::{Progress, Updates};
+use crate::tool::Progress;
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct Link {
     shared: Arc<Shared>,
     loading: RefCell<HashSet<u32>>,
+    /// The requests whose tools have started in this turn.
+    started: RefCell<Vec<u32>>,
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
     most_bytes_of_a_file: u64,
@@ -34,6 +36,7 @@ impl Link {
         Link {
             shared,
             loading: RefCell::default(),
+            started: RefCell::default(),
             execs: Rc::default(),
             schemas: SchemaChecker::default(),
             most_bytes_of_a_file: options.most_bytes_of_a_file(),
@@ -45,6 +48,13 @@ impl Link {
     /// Marks that the request `id` loads a module; see [`IsolateHost::is_loading`].
     pub(super) fn loading(&self, id: u32) {
         self.loading.borrow_mut().insert(id);
+    }
+
+    /// Tells which tools have started and still run; called at the end of each turn.
+    pub(super) fn tell_starts(&self) {
+        for id in self.started.borrow_mut().drain(..) {
+            self.shared.requests.tell_start(id);
+        }
     }
 
     /// Stops the programs that still run.
@@ -60,20 +70,17 @@ impl Link {
     }
 }
 
-/// An empty text says that the tool has started; see `31_call.ts`.
-fn send_progress(updates: &Updates, text: String) {
-    if text.is_empty() {
-        updates.send(Progress::Started);
-    } else if let Ok(partial) = RawValue::from_string(text) {
-        updates.send(Progress::Partial(partial));
-    }
-}
-
 impl IsolateHost for Link {
     fn reply(&self, id: u32, kind: ReplyKind, text: String) {
         if kind == ReplyKind::Update {
-            if let Some(updates) = self.shared.requests.updates(id) {
-                send_progress(&updates, text);
+            // An empty text says that the tool has started; see `31_call.ts`.
+            if text.is_empty() {
+                self.shared.requests.started(id);
+                self.started.borrow_mut().push(id);
+            } else if let Some(updates) = self.shared.requests.updates(id)
+                && let Ok(partial) = RawValue::from_string(text)
+            {
+                updates.send(Progress::Partial(partial));
             }
             return;
         }

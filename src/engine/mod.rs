@@ -38,12 +38,12 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 pub use extension::LogLevel;
-pub use isolate::{Answer, Ask, Lost};
-pub use session::new_session_id;
 use homes::{Homes, Moves};
+pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Loners, Shared};
 use pending::PendingActions;
 use requests::Doom;
+pub use session::new_session_id;
 pub use version::version;
 
 use crate::error::Error;
@@ -381,6 +381,7 @@ impl Module {
                 () = &mut look, if is_waiting => {}
             }
             is_waiting = isolate.lets_wait(asked);
+            isolate.tell_start(asked);
             let now = Instant::now();
             if is_waiting {
                 self.engine.relieve(isolate, self);
@@ -391,7 +392,11 @@ impl Module {
             }
             // Rarer and rarer: ten thousand calls may wait.
             let next = now + (now - asked_at);
-            look.as_mut().reset(if now < haunted_at { next.min(haunted_at) } else { next });
+            look.as_mut().reset(if now < haunted_at {
+                next.min(haunted_at)
+            } else {
+                next
+            });
         }
     }
 

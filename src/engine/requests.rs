@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
-use crate::tool::Updates;
+use crate::tool::{Progress, Updates};
 
 /// Where the answers to a request go.
 pub(super) struct Slot {
@@ -20,6 +20,8 @@ pub(super) struct Slot {
     purpose: Option<Purpose>,
     /// JavaScript has seen it.
     is_taken: bool,
+    /// Its tool runs, and nobody has been told.
+    is_start_untold: bool,
 }
 
 /// A request that can as well be made elsewhere as long as JavaScript has not seen it.
@@ -63,6 +65,15 @@ impl Slot {
             answer,
             purpose,
             is_taken: false,
+            is_start_untold: false,
+        }
+    }
+
+    fn tell_start(&mut self) {
+        if std::mem::take(&mut self.is_start_untold)
+            && let Some(updates) = &self.updates
+        {
+            updates.send(Progress::Started);
         }
     }
 
@@ -150,15 +161,34 @@ impl Requests {
         self.table().evicted.remove(&module);
     }
 
+    /// Notes that the tool of a request runs. It is told together with what comes next, because
+    /// telling wakes another thread and most tools have ended a moment later.
+    pub(super) fn started(&self, id: u32) {
+        if let Some(slot) = self.table().slots.get_mut(&id) {
+            slot.is_start_untold = true;
+        }
+    }
+
+    /// Tells that the tool of a request runs, if nobody has been told.
+    pub(super) fn tell_start(&self, id: u32) {
+        if let Some(slot) = self.table().slots.get_mut(&id) {
+            slot.tell_start();
+        }
+    }
+
     /// Where the updates of a request go.
     pub(super) fn updates(&self, id: u32) -> Option<Updates> {
-        self.table().slots.get(&id)?.updates.clone()
+        let mut table = self.table();
+        let slot = table.slots.get_mut(&id)?;
+        slot.tell_start();
+        slot.updates.clone()
     }
 
     /// Answers a request; forgotten ones and those answered before are let go.
     pub(super) fn answer(&self, id: u32, answer: Answer) {
         let slot = self.table().slots.remove(&id);
-        if let Some(slot) = slot {
+        if let Some(mut slot) = slot {
+            slot.tell_start();
             let _ = slot.answer.send(answer);
         }
     }
@@ -193,7 +223,8 @@ impl Requests {
         let slots = std::mem::take(&mut table.slots);
         drop(table);
         let running = slots.values().filter(|slot| slot.is_taken).count();
-        for slot in slots.into_values() {
+        for mut slot in slots.into_values() {
+            slot.tell_start();
             let why = || Lost(doom.why.clone());
             let answer = match slot.is_taken {
                 false => Answer::NotStarted,

@@ -41,6 +41,12 @@ pub fn new_session_id() -> String {
     *variant = (*variant & 0x3f) | 0x80;
     let number = u128::from_be_bytes(bytes);
     let hex = format!("{number:032x}");
-    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    let parts = [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ];
     parts.join("-")
 }

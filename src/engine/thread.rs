@@ -142,6 +142,7 @@ impl Life<'_> {
                 .report(&format!("an error that nobody caught: {error}"));
             cx.waker().wake_by_ref();
         }
+        self.link.tell_starts();
         self.alarm
             .take_room_back(self.worker.js_runtime.v8_isolate());
         let is_doomed = self.shared.doomed.get().is_some();

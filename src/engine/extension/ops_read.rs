@@ -49,10 +49,7 @@ pub fn op_haft_read_file_sync(state: &mut OpState, fd: i32) -> Result<Vec<u8>, F
 /// In place of `op_node_fs_read_file`.
 #[op2]
 #[buffer]
-pub async fn op_haft_read_file(
-    state: Rc<RefCell<OpState>>,
-    fd: i32,
-) -> Result<Vec<u8>, FsError> {
+pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<Vec<u8>, FsError> {
     let (file, limit) = file_and_limit(&state.borrow(), fd)?;
     let size = file.clone().stat_async().await.map_or(0, |stat| stat.size);
     let mut piece = BufMutView::new(piece_for(size, limit)?);
