@@ -1,5 +1,5 @@
 // Tools by name, each wrong in its own way.
-import { readFileSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 
 const text = (value: unknown) => ({ content: [{ type: "text", text: String(value) }] });
 
@@ -14,6 +14,12 @@ const tools: Record<string, () => unknown> = {
   shared: () => { const all = []; for (;;) all.push(new Uint8Array(new SharedArrayBuffer(10_000_000)).fill(1)); },
   growing: () => { const all = []; for (;;) { const one = new ArrayBuffer(8, { maxByteLength: 200_000_000 }); one.resize(200_000_000); all.push(one); } },
   wasm: () => { const one = new WebAssembly.Memory({ initial: 1 }); for (;;) { one.grow(100); new Uint8Array(one.buffer).fill(1); } },
+  endless: () => text(readFileSync("/dev/zero").length),
+  endlessLater: async () => text((await Deno.readFile("/dev/zero")).length),
+  endlessText: async () => text((await Deno.readTextFile("/dev/zero")).length),
+  endlessDescriptor: () => text(readFileSync(openSync("/dev/zero", "r")).length),
+  large: () => text(readFileSync("large").length),
+  small: () => text(readFileSync("/proc/self/status").length > 100 && readFileSync("bad.ts", "utf8").length > 100),
   memory: () => { const kilobytes = Number(/VmRSS:\s*(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]); return text(kilobytes < 400_000 ? "little" : `${kilobytes} kB`); },
 };
 
