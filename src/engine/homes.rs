@@ -121,8 +121,7 @@ impl Engine {
         }
         let (engine, busy, module) = (self.clone(), isolate.clone(), module.clone());
         tokio::spawn(async move {
-            if engine.is_independent(module.id).await {
-                engine.move_out(&busy, &module).await;
+            if engine.is_independent(module.id).await && engine.move_out(&busy, &module).await {
                 lock(&engine.0.moves.settled).remove(&module.id);
             }
         });
@@ -136,21 +135,25 @@ impl Engine {
         asked.await.unwrap_or(false)
     }
 
-    /// Loads the module elsewhere, then lets it leave `busy`, if it still can.
-    async fn move_out(&self, busy: &Arc<Isolate>, module: &Module) {
+    /// Loads the module elsewhere, then lets it leave `busy`, if it still can. False if it need not
+    /// be tried again.
+    async fn move_out(&self, busy: &Arc<Isolate>, module: &Module) -> bool {
         let Some(home) = self.idle_isolate(busy).await else {
-            return;
+            return true;
         };
-        let has_loaded = match module.load_into(&home).await {
-            Some(loaded) => loaded.is_ok(),
-            None => false,
-        };
+        match module.load_into(&home).await {
+            Some(Ok(_)) => {}
+            // What loads once only is tied to where it did: a port, a lock file.
+            Some(Err(_)) => return false,
+            None => return true,
+        }
         let mut homes = self.0.homes.lock().await;
-        if has_loaded && home.takes_work() && busy.evict(module.id) {
+        if home.takes_work() && busy.evict(module.id) {
             homes.moved.insert(module.id, home);
         } else {
             home.forget_module(module.id);
         }
+        true
     }
 
     /// An isolate of the pool that has nothing to do, other than `busy`.

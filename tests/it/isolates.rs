@@ -18,6 +18,8 @@ const tool = (pi, name, execute) =>
 let calls = 0;
 export default (pi) => [
   tool(pi, "NAME_count", () => text(++calls)),
+  tool(pi, "NAME_session", (_id, _params, _onUpdate, ctx) =>
+    text(`${ctx.sessionId} ${ctx.sessionManager.getBranch().length}`)),
   tool(pi, "NAME_compute", (_id, _params, onUpdate) => { onUpdate(text("computing")); for (;;); }),
 ];
 "#;
@@ -97,6 +99,21 @@ async fn a_module_that_was_never_called_gets_out_of_the_way() {
     assert!(computing.outcome().await.is_err());
 }
 
+/// The session is the caller's, whichever isolate it meets.
+#[tokio::test(flavor = "multi_thread")]
+async fn all_isolates_know_the_same_session() {
+    let room = Room::with(&["one", "two"], "", 2);
+    let event = r#"{"event":{"reason":"start"},"branch":[{"id":"a"},{"id":"b"}]}"#;
+    let event = RawValue::from_string(event.into()).expect("JSON");
+    room.host.session_event(&event).await;
+    let here = room.text("one_session").await;
+    assert!(here.ends_with(" 2"), "{here}");
+    let computing = room.compute("one_compute").await;
+    assert_eq!(room.text("two_session").await, here);
+    room.host.kill().await;
+    assert!(computing.outcome().await.is_err());
+}
+
 /// Both compute at once, and a third one has its answer only when there is an isolate for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn there_are_as_many_isolates_as_were_allowed() {
@@ -133,12 +150,20 @@ async fn a_module_that_touches_what_all_share_waits_for_its_isolate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn after_a_change_of_the_environment_everybody_waits() {
+    waits(
+        Room::with(&["one", "two"], "process.env.HERE = \"1\";", 2),
+        false,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn with_one_isolate_everybody_waits() {
     waits(Room::with(&["one", "two"], "", 1), false).await;
 }
 
-/// The call of the second module is answered by the isolate of the first when that is free again:
-/// here it is lost, so that both start anew.
+/// The second module has no answer while the first computes.
 async fn waits(room: Room, call_first: bool) {
     if call_first {
         assert_eq!(room.text("two_count").await, "1");

@@ -11,6 +11,7 @@ const tools: Record<string, () => unknown> = {
   clones: () => { const all = []; const one = new Array(100_000).fill(1); for (;;) all.push(structuredClone(one)); },
   buffers: () => { const all = []; for (;;) all.push(new Uint8Array(10_000_000).fill(1)); },
   oneBuffer: () => text(new ArrayBuffer(4_000_000_000).byteLength),
+  both: () => { try { new ArrayBuffer(4_000_000_000); } catch { const all = []; for (;;) all.push({ text: `number ${all.length}` }); } return text("none"); },
   shared: () => { const all = []; for (;;) all.push(new Uint8Array(new SharedArrayBuffer(10_000_000)).fill(1)); },
   growing: () => { const all = []; for (;;) { const one = new ArrayBuffer(8, { maxByteLength: 200_000_000 }); one.resize(200_000_000); all.push(one); } },
   wasm: () => { const one = new WebAssembly.Memory({ initial: 1 }); for (;;) { one.grow(100); new Uint8Array(one.buffer).fill(1); } },
