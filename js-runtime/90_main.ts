@@ -10,6 +10,7 @@ import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
 import { forgetPrepared, prepareCall, startPrepared } from "ext:haft/33_gated.ts";
+import "ext:haft/34_warm.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
 
 function start(given: string): void {
