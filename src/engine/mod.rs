@@ -209,12 +209,7 @@ impl Engine {
     }
 
     async fn load_url(&self, url: Url) -> Result<(Module, String), LoadFailure> {
-        let module = Module {
-            engine: self.clone(),
-            id: self.0.next_module.fetch_add(1, Ordering::Relaxed),
-            url,
-        };
-        self.0.moves.know(module.id, &module.url);
+        let module = Module::new(self, url);
         for _ in 0..MOST_ISOLATES {
             let isolate = self.isolate_for(module.id).await?;
             if let Some(described) = module.load_into(&isolate).await {
@@ -287,6 +282,15 @@ impl Engine {
 }
 
 impl Module {
+    /// A module that is loaded when it is first needed.
+    fn new(engine: &Engine, url: Url) -> Module {
+        let id = engine.0.next_module.fetch_add(1, Ordering::Relaxed);
+        // Whoever may move has to know with whom it shares files.
+        engine.0.moves.know(id, &url);
+        let engine = engine.clone();
+        Module { engine, id, url }
+    }
+
     /// Calls the tool at `index` of the module. Ends soon after `ctx.cancel` fires, whatever the
     /// tool does: the AbortSignal, then the grace period, then the isolate goes.
     pub async fn invoke(
@@ -370,8 +374,8 @@ impl Module {
     /// module may move, and what keeps the isolate busy may be nobody's.
     async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
         let asked_at = Instant::now();
-        let haunted_at = asked_at + self.engine.0.options.grace;
-        let look = tokio::time::sleep_until(asked_at + BUSY);
+        let grace = self.engine.0.options.grace;
+        let look = tokio::time::sleep(BUSY.min(grace));
         tokio::pin!(look);
         let mut is_waiting = true;
         loop {
@@ -382,21 +386,16 @@ impl Module {
             }
             is_waiting = isolate.lets_wait(asked);
             isolate.tell_start(asked);
-            let now = Instant::now();
-            if is_waiting {
-                self.engine.relieve(isolate, self);
-            }
-            if now >= haunted_at {
+            let waited = asked_at.elapsed();
+            if waited >= grace {
                 isolate.terminate_if_haunted();
                 is_waiting = false;
+            } else if is_waiting {
+                self.engine.relieve(isolate, self);
             }
-            // Rarer and rarer: ten thousand calls may wait.
-            let next = now + (now - asked_at);
-            look.as_mut().reset(if now < haunted_at {
-                next.min(haunted_at)
-            } else {
-                next
-            });
+            // Rarer and rarer, because ten thousand calls may wait; once more when the grace is over.
+            let pause = waited.min(grace.saturating_sub(waited)).max(LEAST_PAUSE);
+            look.as_mut().reset(Instant::now() + pause);
         }
     }
 
@@ -547,6 +546,9 @@ const RESOLVER: &str = "haft:resolve";
 
 /// How long a request may wait before its isolate counts as busy.
 const BUSY: Duration = Duration::from_millis(50);
+
+/// Between two looks at a request that waits.
+const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long an isolate that is not stuck may take to answer a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);
