@@ -34,10 +34,12 @@ export const captured = {
 export interface Settings {
   cwd: string;
   logFile: string;
+  /** The same in all isolates of a host. */
+  sessionId: string;
   version: string;
 }
 
-export const settings: Settings = { cwd: "", logFile: "", version: "" };
+export const settings: Settings = { cwd: "", logFile: "", sessionId: "", version: "" };
 
 /** One running call, or one module being loaded. */
 export interface RunningCall {

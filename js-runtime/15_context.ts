@@ -14,16 +14,11 @@ export const session: {
   file: string | undefined;
   branch: Entry[];
   entries: Entry[];
-} = { id: makeId(), file: undefined, branch: [], entries: [] };
+} = { id: "", file: undefined, branch: [], entries: [] };
 
-// Lives in the snapshot, so the random part is made when the isolate starts.
-function makeId(): string {
-  return "";
-}
-
-/** Gives this isolate's session its name; called once when the isolate starts. */
-export function startSession(): void {
-  session.id = crypto.randomUUID();
+/** Gives the session its name; called once when the isolate starts. */
+export function startSession(id: string): void {
+  session.id = id;
 }
 
 /** Takes over what a `session/event` says about branch and entries. */

@@ -135,6 +135,11 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
   };
 }
 
+/** Forgets the tools of a module that lives in another isolate from now on. */
+export function leave(moduleId: number): void {
+  modules.delete(moduleId);
+}
+
 /** Answers with the description of a tool as its author computes it now. */
 export function currentDescription(id: number, moduleId: number, toolIndex: number): void {
   try {

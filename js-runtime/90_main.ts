@@ -6,15 +6,16 @@ import { type Settings, settings } from "ext:haft/00_state.ts";
 import "ext:haft/06_loader.ts";
 import "ext:haft/08_warm.ts";
 import { startSession } from "ext:haft/15_context.ts";
-import { currentDescription, loadModule } from "ext:haft/30_load.ts";
+import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
 import { forgetPrepared, prepareCall, startPrepared } from "ext:haft/33_gated.ts";
+import "ext:haft/34_warm.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
 
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
-  startSession();
+  startSession(settings.sessionId);
   guardUncaught();
 }
 
@@ -29,4 +30,5 @@ function start(given: string): void {
   describe: currentDescription,
   cancel,
   session: sessionEvent,
+  leave,
 };

@@ -1,5 +1,6 @@
 //! The whole of haft behind one handle: find tools, list them, call them.
 
+mod running;
 mod search;
 
 use std::collections::HashSet;
@@ -8,7 +9,6 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, OnceCell, RwLock, mpsc, watch};
-use tokio::task::JoinHandle;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +23,7 @@ use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{Approver, Call, Event, Family, Outcome, Problem, ScanState, Stopped};
 use crate::trust::{self, Judged};
+pub use running::RunningCall;
 use search::{Found, Modules, Search, module_of};
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
@@ -74,15 +75,6 @@ pub struct Loaded {
 const MARGIN: Duration = Duration::from_millis(500);
 
 const SHUT_DOWN: &str = "the host has been shut down";
-
-/// A call on its way. Dropping it cancels the call.
-pub struct RunningCall {
-    /// What happens, in order. Ends when the call does.
-    pub events: mpsc::UnboundedReceiver<Event>,
-    cancel: CancellationToken,
-    task: JoinHandle<Result<Outcome, Error>>,
-    is_detached: bool,
-}
 
 impl Host {
     /// A host with this configuration.
@@ -204,8 +196,10 @@ impl Host {
         let (sender, events) = mpsc::unbounded_channel();
         let (cancel, token) = (CancellationToken::new(), self.0.closing.child_token());
         let timeout = timeout.or(self.0.config.limits.call_timeout);
+        // A deadline must hold even if nobody looks, and looking for tools takes its time.
+        let wants_task = timeout.is_some() || !self.is_scanned();
         let (host, asked) = (self.clone(), cancel.clone());
-        let task = tokio::spawn(async move {
+        let running = async move {
             let running = host.run(call, timeout, token.clone(), sender);
             tokio::pin!(running);
             let ended = tokio::select! {
@@ -221,13 +215,14 @@ impl Host {
             } else {
                 ended
             }
-        });
-        RunningCall {
-            events,
-            cancel,
-            task,
-            is_detached: false,
-        }
+        };
+        RunningCall::start(Box::pin(running), events, cancel, wants_task)
+    }
+
+    /// False if it is not known without waiting.
+    fn is_scanned(&self) -> bool {
+        let loaded = self.0.loaded.try_lock();
+        loaded.is_ok_and(|loaded| loaded.is_scanned)
     }
 
     /// Finds the tool and runs it; `token` ends it.
@@ -411,41 +406,6 @@ impl Host {
     fn builder(&self, existing: Catalog) -> Builder<'_> {
         let config = &self.0.config;
         Builder::new(existing, &config.built_in_tool_names, &config.rename)
-    }
-}
-
-impl RunningCall {
-    /// Cancelling it asks the call to end: first politely, then not.
-    pub fn cancel_token(&self) -> CancellationToken {
-        self.cancel.clone()
-    }
-
-    /// The next event; nothing when the call has ended.
-    pub async fn next_event(&mut self) -> Option<Event> {
-        self.events.recv().await
-    }
-
-    /// Waits for the end.
-    ///
-    /// # Errors
-    /// When the tool could not be run. A stopped call is an outcome that says so.
-    pub async fn outcome(mut self) -> Result<Outcome, Error> {
-        let result = (&mut self.task).await;
-        self.is_detached = true;
-        result.unwrap_or_else(|error| {
-            Err(Error::new(
-                ErrorKind::Internal,
-                format!("the call's task failed: {error}"),
-            ))
-        })
-    }
-}
-
-impl Drop for RunningCall {
-    fn drop(&mut self) {
-        if !self.is_detached {
-            self.cancel.cancel();
-        }
     }
 }
 

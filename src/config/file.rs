@@ -77,6 +77,7 @@ struct FileLimits {
     #[serde(deserialize_with = "duration")]
     grace: Option<Duration>,
     heap_mb: Option<u32>,
+    isolates: Option<u32>,
     spill_kb: Option<u32>,
 }
 
@@ -222,6 +223,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             load_timeout: limits.load_timeout,
             grace: limits.grace,
             heap_mb: limits.heap_mb,
+            isolates: limits.isolates,
             spill_kb: limits.spill_kb,
         },
         permissions: WrittenPermissions {

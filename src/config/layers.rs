@@ -49,6 +49,7 @@ pub(super) struct WrittenLimits {
     pub load_timeout: Option<Duration>,
     pub grace: Option<Duration>,
     pub heap_mb: Option<u32>,
+    pub isolates: Option<u32>,
     pub spill_kb: Option<u32>,
 }
 
@@ -82,6 +83,7 @@ impl Written {
                 load_timeout: flags.load_timeout,
                 grace: None,
                 heap_mb: flags.heap_mb,
+                isolates: None,
                 spill_kb: flags.spill_kb,
             },
             custom_tools: WrittenCustomTools::switched(flags.no_custom_tools.then_some(false)),
@@ -125,6 +127,7 @@ impl Written {
                 load_timeout: parsed("LOAD_TIMEOUT", text("LOAD_TIMEOUT"), parse_duration)?,
                 grace: parsed("GRACE", text("GRACE"), parse_duration)?,
                 heap_mb: parsed("HEAP_MB", text("HEAP_MB"), mebibytes)?,
+                isolates: parsed("ISOLATES", text("ISOLATES"), whole_number)?,
                 spill_kb: parsed("SPILL_KB", text("SPILL_KB"), kibibytes)?,
             },
             custom_tools: WrittenCustomTools::switched(parsed(
@@ -171,6 +174,7 @@ impl Written {
         limits.load_timeout = limits.load_timeout.or(low.load_timeout);
         limits.grace = limits.grace.or(low.grace);
         limits.heap_mb = limits.heap_mb.or(low.heap_mb);
+        limits.isolates = limits.isolates.or(low.isolates);
         limits.spill_kb = limits.spill_kb.or(low.spill_kb);
 
         let (own, low) = (&mut self.permissions, lower.permissions);
@@ -194,11 +198,18 @@ impl WrittenLimits {
             let hint = format!("at least {LEAST_HEAP_MB}; {HEAP_MB} is the default");
             return Err(Error::new(ErrorKind::Usage, text).with_hint(hint));
         }
+        if self.isolates == Some(0) {
+            let hint = "1 keeps all tools together; leave it out for one for each core";
+            return Err(
+                Error::new(ErrorKind::Usage, "isolates 0: no tool could run").with_hint(hint),
+            );
+        }
         Ok(Limits {
             call_timeout: self.call_timeout.unwrap_or(Limits::default().call_timeout),
             load_timeout: self.load_timeout.unwrap_or(LOAD_TIMEOUT),
             grace: self.grace.unwrap_or(GRACE),
             heap_mb,
+            isolates: self.isolates.unwrap_or(Limits::default().isolates),
             spill_kb: self.spill_kb.unwrap_or(SPILL_KB),
         })
     }
@@ -272,6 +283,11 @@ fn some_time(text: &str) -> Result<Duration, String> {
 fn kibibytes(text: &str) -> Result<u32, String> {
     let number = text.trim().parse();
     number.map_err(|_| format!("`{text}` is not a whole number of KiB"))
+}
+
+fn whole_number(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    number.map_err(|_| format!("`{text}` is not a whole number"))
 }
 
 fn mebibytes(text: &str) -> Result<u32, String> {

@@ -46,6 +46,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// still fit a small machine.
 const HEAP_MB: u32 = 512;
 
+/// Isolates beyond this would fill a machine with many cores with copies of the runtime.
+const MOST_ISOLATES: usize = 8;
+
 /// The least heap that boots the runtime and one zod module.
 const LEAST_HEAP_MB: u32 = 32;
 
@@ -175,8 +178,16 @@ pub struct Limits {
     pub grace: Duration,
     /// JavaScript memory of one isolate, in MiB.
     pub heap_mb: u32,
+    /// How many isolates there may be for tools that get in each other's way; 1: all share one.
+    pub isolates: u32,
     /// Text of a result beyond so many KiB goes to a file; 0: never.
     pub spill_kb: u32,
+}
+
+/// As many as can compute at once.
+fn one_for_each_core() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    u32::try_from(cores.min(MOST_ISOLATES)).unwrap_or(1)
 }
 
 impl Default for Limits {
@@ -187,6 +198,7 @@ impl Default for Limits {
             load_timeout: LOAD_TIMEOUT,
             grace: GRACE,
             heap_mb: HEAP_MB,
+            isolates: one_for_each_core(),
             spill_kb: SPILL_KB,
         }
     }

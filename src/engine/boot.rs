@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, Once};
 
 use deno_core::v8;
 use deno_resolver::npm::DenoInNpmPackageChecker;
-use deno_runtime::deno_fs::RealFs;
 use deno_runtime::deno_io::{Stdio, StdioPipe};
 use deno_runtime::deno_permissions::{Permissions, PermissionsContainer, PermissionsOptions};
 use deno_runtime::deno_web::BlobStore;
@@ -15,6 +14,7 @@ use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
 use url::Url;
 
 use super::extension::{self, IsolateHost};
+use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Sys};
 use super::memory::Alarm;
@@ -37,6 +37,7 @@ pub(super) struct Functions {
     pub(super) describe: v8::Global<v8::Function>,
     pub(super) cancel: v8::Global<v8::Function>,
     pub(super) session: v8::Global<v8::Function>,
+    pub(super) leave: v8::Global<v8::Function>,
 }
 
 /// A page of WebAssembly is 64 kB.
@@ -107,7 +108,7 @@ fn make_worker(options: &EngineOptions, main: &Url, alarm: &Alarm) -> Result<Mai
             broadcast_channel: Default::default(),
             deno_rt_native_addon_loader: None,
             feature_checker: Default::default(),
-            fs: Arc::new(RealFs),
+            fs: Arc::new(BoundedFiles::new(options.most_bytes_of_a_file())),
             module_loader: Rc::new(Loader::new(node.clone())),
             node_services: Some(node.init_services()),
             npm_process_state_provider: None,
@@ -207,6 +208,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
     let start = function(scope, door, "start")?;
     let settings = serde_json::json!({
         "cwd": options.cwd,
+        "sessionId": options.session_id,
         "version": env!("CARGO_PKG_VERSION"),
     });
     let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
@@ -224,6 +226,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
         describe: take("describe")?,
         cancel: take("cancel")?,
         session: take("session")?,
+        leave: take("leave")?,
     })
 }
 

@@ -13,7 +13,7 @@ use deno_core::v8;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::pending::PendingActions;
-use super::requests::{Doom, Requests, Slot};
+use super::requests::{Doom, Purpose, Requests, Slot};
 use super::{EngineOptions, Programs, thread, undertaker};
 use crate::tool::Updates;
 
@@ -36,6 +36,8 @@ pub(super) struct Shared {
     /// The isolate's number there.
     pub(super) home: u64,
     pub(super) requests: Requests,
+    /// Something that modules of one isolate share was changed, as `process.env`.
+    pub(super) has_shared_state: AtomicBool,
     /// The modules that must be alone; `None` if this isolate belongs to one of them.
     loners: Option<Arc<Loners>>,
     programs: Arc<dyn Programs>,
@@ -117,6 +119,27 @@ pub enum Ask {
     Cancel { id: u32, reason: String },
     /// Tell every `onSession`.
     Session { id: u32, event: String },
+    /// Forget a module's tools: it lives elsewhere.
+    Leave { module: u32 },
+}
+
+impl Ask {
+    fn purpose(&self) -> Option<Purpose> {
+        match self {
+            Ask::Load { module, .. } => Some(Purpose::Load(*module)),
+            Ask::Invoke { module, .. } | Ask::Prepare { module, .. } => {
+                Some(Purpose::Call(*module))
+            }
+            // What was prepared here starts here; what only looks changes nothing.
+            Ask::Start { .. }
+            | Ask::Forget { .. }
+            | Ask::Check { .. }
+            | Ask::Describe { .. }
+            | Ask::Cancel { .. }
+            | Ask::Session { .. }
+            | Ask::Leave { .. } => None,
+        }
+    }
 }
 
 /// The last answer to a request.
@@ -239,6 +262,7 @@ impl Isolate {
             pending,
             home,
             requests: Requests::default(),
+            has_shared_state: AtomicBool::new(false),
             loners,
             programs: options.programs.clone(),
             life: OnceLock::new(),
@@ -276,9 +300,11 @@ impl Isolate {
     pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, updates: Option<Updates>) -> Asked {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        self.shared.requests.expect(id, Slot::new(updates, sender));
+        let ask = make(id);
+        let slot = Slot::new(updates, sender, ask.purpose());
+        self.shared.requests.expect(id, slot);
         // A thread that has ended has answered already.
-        let _ = self.asks.send(Message::Ask(make(id)));
+        let _ = self.asks.send(Message::Ask(ask));
         Asked { id, answer }
     }
 
@@ -326,6 +352,51 @@ impl Isolate {
     /// What the engine keeps of an isolate that it has handed out.
     pub(super) fn shared(&self) -> Arc<Shared> {
         self.shared.clone()
+    }
+
+    /// True when JavaScript has not seen the request yet.
+    pub(super) fn lets_wait(&self, asked: &Asked) -> bool {
+        self.shared.requests.is_waiting(asked.id)
+    }
+
+    /// Tells that the tool of a request runs, which its thread may be too busy to do.
+    pub(super) fn tell_start(&self, asked: &Asked) {
+        self.shared.requests.tell_start(asked.id);
+    }
+
+    /// True when nothing is asked of it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.shared.requests.is_idle()
+    }
+
+    /// True if the module may still live elsewhere as well as here.
+    pub(super) fn could_lose(&self, module: u32) -> bool {
+        self.shared.loners.is_some()
+            && !self.shared.has_shared_state.load(Ordering::Relaxed)
+            && self.shared.requests.is_unused(module)
+    }
+
+    /// Sends whoever wants the module away. False if it cannot leave any more.
+    pub(super) fn evict(&self, module: u32) -> bool {
+        let has_left = self.could_lose(module) && self.shared.requests.evict(module);
+        if has_left {
+            self.forget_module(module);
+        }
+        has_left
+    }
+
+    /// Takes the module in again after it was sent away.
+    pub(super) fn readmit(&self, module: u32) {
+        self.shared.requests.readmit(module);
+    }
+
+    /// Makes JavaScript forget the module's tools.
+    pub(super) fn forget_module(&self, module: u32) {
+        self.modules
+            .lock()
+            .expect("no panic holds this lock")
+            .remove(&module);
+        self.send(Ask::Leave { module });
     }
 
     pub(super) fn has_module(&self, module: u32) -> bool {

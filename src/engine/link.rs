@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -14,38 +15,46 @@ use tokio_util::sync::CancellationToken;
 use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
-use super::{Programs, ToolLog};
-use crate::tool::{Progress, Updates};
+use super::{EngineOptions, Programs, ToolLog};
+use crate::tool::Progress;
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct Link {
     shared: Arc<Shared>,
     loading: RefCell<HashSet<u32>>,
+    /// The requests whose tools have started in this turn.
+    started: RefCell<Vec<u32>>,
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
+    most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
     log: Arc<dyn ToolLog>,
 }
 
 impl Link {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        programs: Arc<dyn Programs>,
-        log: Arc<dyn ToolLog>,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
         Link {
             shared,
             loading: RefCell::default(),
+            started: RefCell::default(),
             execs: Rc::default(),
             schemas: SchemaChecker::default(),
-            programs,
-            log,
+            most_bytes_of_a_file: options.most_bytes_of_a_file(),
+            programs: options.programs.clone(),
+            log: options.log.clone(),
         }
     }
 
     /// Marks that the request `id` loads a module; see [`IsolateHost::is_loading`].
     pub(super) fn loading(&self, id: u32) {
         self.loading.borrow_mut().insert(id);
+    }
+
+    /// Tells which tools have started and still run; called at the end of each turn.
+    pub(super) fn tell_starts(&self) {
+        for id in self.started.borrow_mut().drain(..) {
+            self.shared.requests.tell_start(id);
+        }
     }
 
     /// Stops the programs that still run.
@@ -61,20 +70,17 @@ impl Link {
     }
 }
 
-/// An empty text says that the tool has started; see `31_call.ts`.
-fn send_progress(updates: &Updates, text: String) {
-    if text.is_empty() {
-        updates.send(Progress::Started);
-    } else if let Ok(partial) = RawValue::from_string(text) {
-        updates.send(Progress::Partial(partial));
-    }
-}
-
 impl IsolateHost for Link {
     fn reply(&self, id: u32, kind: ReplyKind, text: String) {
         if kind == ReplyKind::Update {
-            if let Some(updates) = self.shared.requests.updates(id) {
-                send_progress(&updates, text);
+            // An empty text says that the tool has started; see `31_call.ts`.
+            if text.is_empty() {
+                self.shared.requests.started(id);
+                self.started.borrow_mut().push(id);
+            } else if let Some(updates) = self.shared.requests.updates(id)
+                && let Ok(partial) = RawValue::from_string(text)
+            {
+                updates.send(Progress::Partial(partial));
             }
             return;
         }
@@ -146,6 +152,15 @@ impl IsolateHost for Link {
 
     fn signal_number(&self, name: &str) -> Option<i32> {
         Signal::from_str(name).ok().map(|signal| signal as i32)
+    }
+
+    fn most_bytes_of_a_file(&self) -> u64 {
+        self.most_bytes_of_a_file
+    }
+
+    fn env_changed(&self) {
+        let has_shared_state = &self.shared.has_shared_state;
+        has_shared_state.store(true, Ordering::Relaxed);
     }
 
     fn is_loading(&self) -> bool {

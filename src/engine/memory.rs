@@ -4,6 +4,10 @@
 //! outside of the heap: their allocator counts them and says no, which JavaScript sees as a
 //! RangeError. What neither sees (WebAssembly memory, buffers that grow) is looked at after each
 //! large garbage collection, which V8 starts on account of it.
+//!
+//! The hard thing: V8 rings, too, when the allocator said no, and does not say for which of both. A
+//! ring after a refusal is therefore answered with room that is only lent: the next large
+//! collection tells whether the heap was meant, and the end of the turn takes the room back.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
@@ -25,6 +29,8 @@ pub(super) struct Alarm {
     shared: Arc<Shared>,
     buffers: Arc<Buffers>,
     limit_mb: u32,
+    /// The heap has room beyond its limit until the end of the turn.
+    has_lent: AtomicBool,
 }
 
 impl Alarm {
@@ -37,6 +43,7 @@ impl Alarm {
                 has_refused: AtomicBool::new(false),
             }),
             limit_mb,
+            has_lent: AtomicBool::new(false),
         })
     }
 
@@ -54,6 +61,15 @@ impl Alarm {
         isolate.add_gc_epilogue_callback(heap_was_swept, data, v8::GCType::kGCTypeMarkSweepCompact);
     }
 
+    /// Takes back the room that was lent, if any was. Not while JavaScript runs.
+    pub(super) fn take_room_back(&self, isolate: &mut v8::OwnedIsolate) {
+        if self.has_lent.swap(false, Ordering::Relaxed) {
+            let data = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
+            isolate.remove_near_heap_limit_callback(heap_is_full, self.buffers.limit);
+            isolate.add_near_heap_limit_callback(heap_is_full, data);
+        }
+    }
+
     fn ring(&self, what: &str) {
         self.shared.doom(Doom {
             why: format!(
@@ -68,13 +84,15 @@ impl Alarm {
 extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
     // SAFETY: `data` is the `Alarm` that outlives the isolate; it is only read.
     let alarm = unsafe { &*data.cast::<Alarm>() };
-    // V8 rings for buffers, too, when their allocator says no even after a collection.
-    let is_for_buffers = alarm.buffers.has_refused.load(Ordering::Relaxed);
-    alarm.ring(if is_for_buffers {
-        "its buffers"
-    } else {
-        "its heap"
-    });
+    if alarm.buffers.has_refused.load(Ordering::Relaxed) {
+        let has_room = alarm.has_lent.swap(true, Ordering::Relaxed);
+        return if has_room {
+            current
+        } else {
+            current + ROOM_TO_END_IN
+        };
+    }
+    alarm.ring("its heap");
     // Nothing of it is used unless the allocation that rang needs it.
     current + ROOM_TO_END_IN
 }
@@ -89,9 +107,12 @@ unsafe extern "C" fn heap_was_swept(
     let alarm = unsafe { &*data.cast::<Alarm>() };
     // SAFETY: V8 gives the isolate that it has just swept, on that isolate's thread.
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
-    let outside = isolate.get_heap_statistics().external_memory();
+    let heap = isolate.get_heap_statistics();
+    if alarm.has_lent.load(Ordering::Relaxed) && heap.used_heap_size() > alarm.buffers.limit {
+        alarm.ring("its heap");
+    }
     // Twice: buffers alone are held below once by their allocator.
-    if outside > alarm.buffers.limit.saturating_mul(2) {
+    if heap.external_memory() > alarm.buffers.limit.saturating_mul(2) {
         alarm.ring("its buffers");
     }
 }

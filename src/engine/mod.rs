@@ -7,21 +7,24 @@
 
 mod boot;
 mod extension;
+mod files;
 mod gated;
 pub mod graph;
+mod homes;
 mod isolate;
+mod kinship;
 mod link;
 mod loader;
 mod memory;
 mod pending;
 mod requests;
 mod schema_check;
+mod session;
 mod snapshot;
 mod thread;
 mod undertaker;
 mod version;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,14 +33,17 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 pub use extension::LogLevel;
+use homes::{Homes, Moves};
 pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Loners, Shared};
 use pending::PendingActions;
 use requests::Doom;
+pub use session::new_session_id;
 pub use version::version;
 
 use crate::error::Error;
@@ -50,20 +56,12 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     options: EngineOptions,
     homes: Mutex<Homes>,
+    moves: Moves,
     loners: Arc<Loners>,
     /// Every isolate that may still be there, retired and doomed ones too.
     isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
-}
-
-/// Where modules live.
-#[derive(Default)]
-struct Homes {
-    /// The isolate that modules share.
-    shared: Option<Arc<Isolate>>,
-    /// Those of the modules that must be alone.
-    own: HashMap<u32, Arc<Isolate>>,
 }
 
 /// What an engine needs to know and have.
@@ -73,6 +71,10 @@ pub struct EngineOptions {
     pub cwd: PathBuf,
     /// V8's heap limit of one isolate, in MB.
     pub heap_mb: u32,
+    /// How many isolates modules may be spread over.
+    pub isolates: u32,
+    /// `ctx.sessionId`.
+    pub session_id: String,
     /// How long a call may go on after its AbortSignal fired.
     pub grace: Duration,
     /// How long importing a module and running its factory may take.
@@ -85,6 +87,13 @@ pub struct EngineOptions {
     pub log: Arc<dyn ToolLog>,
     /// Previewed actions can be resolved later.
     pub has_later: bool,
+}
+
+impl EngineOptions {
+    /// As much as all buffers of an isolate may hold.
+    fn most_bytes_of_a_file(&self) -> u64 {
+        u64::from(self.heap_mb) << 20
+    }
 }
 
 /// What Web and Node APIs may touch, by kind: `None` nothing, an empty list everything, else what
@@ -165,6 +174,7 @@ impl Engine {
             pending: Arc::new(PendingActions::new(options.has_later)),
             options,
             homes: Mutex::default(),
+            moves: Moves::default(),
             loners: Arc::default(),
             isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
@@ -199,11 +209,7 @@ impl Engine {
     }
 
     async fn load_url(&self, url: Url) -> Result<(Module, String), LoadFailure> {
-        let module = Module {
-            engine: self.clone(),
-            id: self.0.next_module.fetch_add(1, Ordering::Relaxed),
-            url,
-        };
+        let module = Module::new(self, url);
         for _ in 0..MOST_ISOLATES {
             let isolate = self.isolate_for(module.id).await?;
             if let Some(described) = module.load_into(&isolate).await {
@@ -235,10 +241,10 @@ impl Engine {
 
     /// Delivers the JSON of a session event to every `onSession` of every loaded module.
     pub async fn session_event(&self, event: &str) {
-        let homes = self.0.homes.lock().await;
-        let isolates: Vec<_> = homes.shared.iter().chain(homes.own.values()).collect();
-        let asked: Vec<_> = isolates
-            .into_iter()
+        let mut homes = self.0.homes.lock().await;
+        homes.session.update(event);
+        let asked: Vec<_> = homes
+            .isolates()
             .map(|isolate| {
                 let event = event.to_owned();
                 isolate.ask(|id| Ask::Session { id, event }, None)
@@ -273,39 +279,18 @@ impl Engine {
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
-
-    /// The isolate for new work of a module; a fresh one if the last was lost or retired.
-    async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
-        let mut homes = self.0.homes.lock().await;
-        let is_loner = self.0.loners.contain(module);
-        let home = match is_loner {
-            true => homes.own.get(&module),
-            false => homes.shared.as_ref(),
-        };
-        if let Some(isolate) = home
-            && isolate.takes_work()
-        {
-            return Ok(isolate.clone());
-        }
-        let loners = (!is_loner).then(|| self.0.loners.clone());
-        let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
-            .await
-            .map_err(LoadFailure::Engine)?;
-        let mut isolates = self.isolates();
-        isolates.retain(|isolate| !isolate.is_gone());
-        isolates.push(isolate.shared());
-        drop(isolates);
-        match is_loner {
-            true => {
-                homes.own.insert(module, isolate.clone());
-            }
-            false => homes.shared = Some(isolate.clone()),
-        }
-        Ok(isolate)
-    }
 }
 
 impl Module {
+    /// A module that is loaded when it is first needed.
+    fn new(engine: &Engine, url: Url) -> Module {
+        let id = engine.0.next_module.fetch_add(1, Ordering::Relaxed);
+        // Whoever may move has to know with whom it shares files.
+        engine.0.moves.know(id, &url);
+        let engine = engine.clone();
+        Module { engine, id, url }
+    }
+
     /// Calls the tool at `index` of the module. Ends soon after `ctx.cancel` fires, whatever the
     /// tool does: the AbortSignal, then the grace period, then the isolate goes.
     pub async fn invoke(
@@ -378,19 +363,39 @@ impl Module {
         asked: &mut Asked,
         ctx: &CallCtx,
     ) -> Option<Answered> {
-        let suspicion = tokio::time::sleep(self.engine.0.options.grace);
-        tokio::pin!(suspicion);
-        let mut is_suspicious = true;
+        tokio::select! {
+            biased;
+            answer = self.answer(isolate, asked) => Some(answer),
+            () = ctx.cancel.cancelled() => None,
+        }
+    }
+
+    /// The answer, however long it takes. Meanwhile looks after a request that has to wait: its
+    /// module may move, and what keeps the isolate busy may be nobody's.
+    async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
+        let asked_at = Instant::now();
+        let grace = self.engine.0.options.grace;
+        let look = tokio::time::sleep(BUSY.min(grace));
+        tokio::pin!(look);
+        let mut is_waiting = true;
         loop {
             tokio::select! {
                 biased;
-                answer = &mut asked.answer => return Some(answer),
-                () = ctx.cancel.cancelled() => return None,
-                () = &mut suspicion, if is_suspicious => {
-                    is_suspicious = false;
-                    isolate.terminate_if_haunted();
-                }
+                answer = &mut asked.answer => return answer,
+                () = &mut look, if is_waiting => {}
             }
+            is_waiting = isolate.lets_wait(asked);
+            isolate.tell_start(asked);
+            let waited = asked_at.elapsed();
+            if waited >= grace {
+                isolate.terminate_if_haunted();
+                is_waiting = false;
+            } else if is_waiting {
+                self.engine.relieve(isolate, self);
+            }
+            // Rarer and rarer, because ten thousand calls may wait; once more when the grace is over.
+            let pause = waited.min(grace.saturating_sub(waited)).max(LEAST_PAUSE);
+            look.as_mut().reset(Instant::now() + pause);
         }
     }
 
@@ -503,21 +508,10 @@ impl Module {
             },
             None,
         );
-        let options = &self.engine.0.options;
-        let suspicion = tokio::time::sleep(options.grace);
-        let limit = tokio::time::sleep(options.load_timeout);
-        tokio::pin!(suspicion, limit);
-        let mut is_suspicious = true;
-        let answer = loop {
-            tokio::select! {
-                biased;
-                answer = &mut asked.answer => break answer,
-                () = &mut limit => return Some(Err(self.load_timed_out(isolate).await)),
-                () = &mut suspicion, if is_suspicious => {
-                    is_suspicious = false;
-                    isolate.terminate_if_haunted();
-                }
-            }
+        let limit = self.engine.0.options.load_timeout;
+        let answered = tokio::time::timeout(limit, self.answer(isolate, &mut asked)).await;
+        let Ok(answer) = answered else {
+            return Some(Err(self.load_timed_out(isolate).await));
         };
         Some(match answer {
             Ok(Answer::Done(text)) => {
@@ -549,6 +543,12 @@ impl Module {
 
 /// The module of `js-runtime/16_pending.ts`, which no file can be named like.
 const RESOLVER: &str = "haft:resolve";
+
+/// How long a request may wait before its isolate counts as busy.
+const BUSY: Duration = Duration::from_millis(50);
+
+/// Between two looks at a request that waits.
+const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long an isolate that is not stuck may take to answer a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);

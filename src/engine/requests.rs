@@ -4,20 +4,33 @@
 //! stuck in native code keeps nobody waiting. The hard thing is to tell apart what the tool has
 //! seen from what it has not: only the latter may be sent to another isolate.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
-use crate::tool::Updates;
+use crate::tool::{Progress, Updates};
 
 /// Where the answers to a request go.
 pub(super) struct Slot {
     pub(super) updates: Option<Updates>,
     pub(super) answer: oneshot::Sender<Answer>,
+    /// What it wants of which module, where that ties the module to this isolate.
+    purpose: Option<Purpose>,
     /// JavaScript has seen it.
     is_taken: bool,
+    /// Its tool runs, and nobody has been told.
+    is_start_untold: bool,
+}
+
+/// A request that can as well be made elsewhere as long as JavaScript has not seen it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Import the module and run its factory.
+    Load(u32),
+    /// Run something that may change what the module remembers.
+    Call(u32),
 }
 
 /// Why an isolate must end now.
@@ -34,16 +47,54 @@ pub(super) struct Requests(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     slots: HashMap<u32, Slot>,
+    /// The modules that something was called in.
+    used: HashSet<u32>,
+    /// The modules that live elsewhere now.
+    evicted: HashSet<u32>,
     is_closed: bool,
 }
 
 impl Slot {
-    pub(super) fn new(updates: Option<Updates>, answer: oneshot::Sender<Answer>) -> Self {
+    pub(super) fn new(
+        updates: Option<Updates>,
+        answer: oneshot::Sender<Answer>,
+        purpose: Option<Purpose>,
+    ) -> Self {
         Slot {
             updates,
             answer,
+            purpose,
             is_taken: false,
+            is_start_untold: false,
         }
+    }
+
+    fn tell_start(&mut self) {
+        if std::mem::take(&mut self.is_start_untold)
+            && let Some(updates) = &self.updates
+        {
+            updates.send(Progress::Started);
+        }
+    }
+
+    fn wants(&self, module: u32) -> bool {
+        self.purpose
+            .is_some_and(|purpose| purpose.module() == module)
+    }
+}
+
+impl Purpose {
+    fn module(self) -> u32 {
+        match self {
+            Purpose::Load(module) | Purpose::Call(module) => module,
+        }
+    }
+}
+
+impl Table {
+    fn is_unused(&self, module: u32) -> bool {
+        let mut slots = self.slots.values();
+        !self.used.contains(&module) && !slots.any(|slot| slot.is_taken && slot.wants(module))
     }
 }
 
@@ -58,7 +109,10 @@ impl Requests {
     /// Registers a request before the isolate hears of it.
     pub(super) fn expect(&self, id: u32, slot: Slot) {
         let mut table = self.table();
-        if table.is_closed {
+        let is_elsewhere = slot
+            .purpose
+            .is_some_and(|purpose| table.evicted.contains(&purpose.module()));
+        if table.is_closed || is_elsewhere {
             drop(table);
             // Whoever asks may have stopped waiting.
             let _ = slot.answer.send(Answer::NotStarted);
@@ -70,19 +124,71 @@ impl Requests {
     /// Notes that JavaScript is about to see the request; false if nobody wants it any more.
     pub(super) fn take(&self, id: u32) -> bool {
         let mut table = self.table();
-        let slot = table.slots.get_mut(&id);
-        slot.map(|slot| slot.is_taken = true).is_some()
+        let Some(slot) = table.slots.get_mut(&id) else {
+            return false;
+        };
+        slot.is_taken = true;
+        if let Some(Purpose::Call(module)) = slot.purpose {
+            table.used.insert(module);
+        }
+        true
+    }
+
+    /// True if nothing of the module was ever called, and nothing of it runs.
+    pub(super) fn is_unused(&self, module: u32) -> bool {
+        self.table().is_unused(module)
+    }
+
+    /// Sends whoever waits for the module, now and later, to where it lives then. False, and nothing
+    /// happens, if JavaScript has called it: what it remembers is here.
+    pub(super) fn evict(&self, module: u32) -> bool {
+        let mut table = self.table();
+        if !table.is_unused(module) {
+            return false;
+        }
+        table.evicted.insert(module);
+        let waiting = table.slots.extract_if(|_, slot| slot.wants(module));
+        let waiting: Vec<_> = waiting.collect();
+        drop(table);
+        for (_, slot) in waiting {
+            let _ = slot.answer.send(Answer::NotStarted);
+        }
+        true
+    }
+
+    /// The module may live here again.
+    pub(super) fn readmit(&self, module: u32) {
+        self.table().evicted.remove(&module);
+    }
+
+    /// Notes that the tool of a request runs. It is told together with what comes next, because
+    /// telling wakes another thread and most tools have ended a moment later.
+    pub(super) fn started(&self, id: u32) {
+        if let Some(slot) = self.table().slots.get_mut(&id) {
+            slot.is_start_untold = true;
+        }
+    }
+
+    /// Tells that the tool of a request runs, if nobody has been told.
+    pub(super) fn tell_start(&self, id: u32) {
+        if let Some(slot) = self.table().slots.get_mut(&id) {
+            slot.tell_start();
+        }
     }
 
     /// Where the updates of a request go.
     pub(super) fn updates(&self, id: u32) -> Option<Updates> {
-        self.table().slots.get(&id)?.updates.clone()
+        let mut table = self.table();
+        let slot = table.slots.get_mut(&id)?;
+        slot.tell_start();
+        slot.updates.clone()
     }
 
     /// Answers a request; forgotten ones and those answered before are let go.
     pub(super) fn answer(&self, id: u32, answer: Answer) {
         let slot = self.table().slots.remove(&id);
-        if let Some(slot) = slot {
+        if let Some(mut slot) = slot {
+            slot.tell_start();
             let _ = slot.answer.send(answer);
         }
     }
@@ -95,6 +201,12 @@ impl Requests {
     /// True when nothing waits.
     pub(super) fn is_idle(&self) -> bool {
         self.table().slots.is_empty()
+    }
+
+    /// True when JavaScript has not seen the request yet.
+    pub(super) fn is_waiting(&self, id: u32) -> bool {
+        let table = self.table();
+        table.slots.get(&id).is_some_and(|slot| !slot.is_taken)
     }
 
     /// True when requests wait although none of them runs: what keeps the thread busy is left over
@@ -111,7 +223,8 @@ impl Requests {
         let slots = std::mem::take(&mut table.slots);
         drop(table);
         let running = slots.values().filter(|slot| slot.is_taken).count();
-        for slot in slots.into_values() {
+        for mut slot in slots.into_values() {
+            slot.tell_start();
             let why = || Lost(doom.why.clone());
             let answer = match slot.is_taken {
                 false => Answer::NotStarted,

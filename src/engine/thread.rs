@@ -72,11 +72,7 @@ fn live(
             return;
         }
     };
-    let link = Rc::new(Link::new(
-        shared.clone(),
-        options.programs.clone(),
-        options.log.clone(),
-    ));
+    let link = Rc::new(Link::new(shared.clone(), options));
     // Dropped after the worker, which rings it.
     let alarm = Alarm::new(shared, options.heap_mb);
     runtime.block_on(async {
@@ -99,6 +95,7 @@ fn live(
             worker: &mut worker,
             functions,
             link: link.clone(),
+            alarm: &alarm,
             shared,
             inbox,
         };
@@ -117,6 +114,7 @@ struct Life<'a> {
     worker: &'a mut deno_runtime::worker::MainWorker,
     functions: Functions,
     link: Rc<Link>,
+    alarm: &'a Alarm,
     shared: &'a Arc<Shared>,
     inbox: mpsc::UnboundedReceiver<Message>,
 }
@@ -144,6 +142,9 @@ impl Life<'_> {
                 .report(&format!("an error that nobody caught: {error}"));
             cx.waker().wake_by_ref();
         }
+        self.link.tell_starts();
+        self.alarm
+            .take_room_back(self.worker.js_runtime.v8_isolate());
         let is_doomed = self.shared.doomed.get().is_some();
         let is_done = self.shared.retired.load(Ordering::Acquire) && self.shared.requests.is_idle();
         if is_doomed || is_done {
@@ -242,6 +243,9 @@ impl Life<'_> {
                     &[Arg::Number(*id), Arg::Text(reason)],
                 );
             }
+            Ask::Leave { module } => {
+                self.call(&functions.leave.clone(), &[Arg::Number(*module)]);
+            }
             Ask::Session { id, event } => {
                 self.call(
                     &functions.session.clone(),
@@ -297,7 +301,7 @@ impl Ask {
             | Ask::Check { id, .. }
             | Ask::Describe { id, .. }
             | Ask::Session { id, .. } => Some(*id),
-            Ask::Cancel { .. } | Ask::Forget { .. } => None,
+            Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
         }
     }
 }

@@ -27,6 +27,8 @@ mod torture_tools;
 mod graph;
 // The host through the SDK: what needs a clock, or ten thousand calls.
 mod engine;
+// Modules over several isolates.
+mod isolates;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.

@@ -39,6 +39,12 @@ pub trait IsolateHost {
     /// The number of the signal that is called `name`.
     fn signal_number(&self, name: &str) -> Option<i32>;
 
+    /// The most bytes that a tool gets by reading a whole file.
+    fn most_bytes_of_a_file(&self) -> u64;
+
+    /// A tool changed `process.env`, which the modules of its isolate share.
+    fn env_changed(&self);
+
     /// True while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;
 }

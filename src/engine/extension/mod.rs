@@ -11,6 +11,7 @@ mod ops_exec;
 mod ops_guard;
 mod ops_log;
 mod ops_pending;
+mod ops_read;
 mod ops_reply;
 mod ops_schema;
 mod ops_signal;
@@ -18,6 +19,7 @@ mod ops_signal;
 use deno_core::OpDecl;
 
 pub use host::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
+pub use ops_read::too_large;
 
 deno_core::extension!(
     haft,
@@ -40,6 +42,8 @@ deno_core::extension!(
         ops_guard::op_haft_refuse_priority,
         ops_guard::op_haft_umask,
         ops_guard::op_haft_ignore,
+        ops_read::op_haft_read_file,
+        ops_read::op_haft_read_file_sync,
         ops_signal::op_haft_signal_bind,
         ops_signal::op_haft_signal_poll,
         ops_signal::op_haft_signal_unbind,
@@ -81,6 +85,8 @@ fn guard(op: OpDecl) -> OpDecl {
         "op_signal_unbind" => ops_signal::op_haft_signal_unbind(),
         "op_node_process_kill" => ops_signal::op_haft_kill(),
         "op_kill" => ops_signal::op_haft_deno_kill(),
+        "op_node_fs_read_file_sync" => ops_read::op_haft_read_file_sync(),
+        "op_node_fs_read_file" => ops_read::op_haft_read_file(),
         "op_set_env" => ops_env::op_haft_set_env(),
         "op_delete_env" => ops_env::op_haft_delete_env(),
         "op_get_env" => ops_env::op_haft_get_env(),

@@ -5,15 +5,24 @@
 //! behaviour. What the tools of an isolate change, they and their children see; nobody else does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
 use deno_runtime::deno_permissions::{PermissionCheckError, PermissionState, PermissionsContainer};
 
+use super::host::IsolateHost;
+
 /// What the tools of this isolate changed; `None` for a variable that they took away.
 #[derive(Default)]
 struct Changes(BTreeMap<String, Option<String>>);
+
+/// For whoever writes.
+fn changes_to_make(state: &mut OpState) -> &mut Changes {
+    state.borrow::<Rc<dyn IsolateHost>>().env_changed();
+    changes(state)
+}
 
 fn changes(state: &mut OpState) -> &mut Changes {
     if !state.has::<Changes>() {
@@ -38,7 +47,7 @@ pub fn op_haft_set_env(
             "the value of the environment variable {key} contains a NUL"
         )));
     }
-    changes(state)
+    changes_to_make(state)
         .0
         .insert(key.to_owned(), Some(value.to_owned()));
     Ok(())
@@ -51,7 +60,7 @@ pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<()
         return Ok(());
     }
     check_name(key)?;
-    changes(state).0.insert(key.to_owned(), None);
+    changes_to_make(state).0.insert(key.to_owned(), None);
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
-use crate::engine::{Access, Engine, EngineOptions, LoadFailure, Module};
+use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module};
 use crate::tool::{Problem, Source, Stance, Tier, Tool};
 use runner::JsRunner;
 
@@ -30,6 +30,8 @@ pub(crate) fn engine(config: &Config, has_later: bool) -> Engine {
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
+        isolates: config.limits.isolates,
+        session_id: engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
         access: access(&config.permissions),

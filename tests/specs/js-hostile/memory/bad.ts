@@ -1,5 +1,5 @@
 // Tools by name, each wrong in its own way.
-import { readFileSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 
 const text = (value: unknown) => ({ content: [{ type: "text", text: String(value) }] });
 
@@ -11,9 +11,16 @@ const tools: Record<string, () => unknown> = {
   clones: () => { const all = []; const one = new Array(100_000).fill(1); for (;;) all.push(structuredClone(one)); },
   buffers: () => { const all = []; for (;;) all.push(new Uint8Array(10_000_000).fill(1)); },
   oneBuffer: () => text(new ArrayBuffer(4_000_000_000).byteLength),
+  both: () => { try { new ArrayBuffer(4_000_000_000); } catch { const all = []; for (;;) all.push({ text: `number ${all.length}` }); } return text("none"); },
   shared: () => { const all = []; for (;;) all.push(new Uint8Array(new SharedArrayBuffer(10_000_000)).fill(1)); },
   growing: () => { const all = []; for (;;) { const one = new ArrayBuffer(8, { maxByteLength: 200_000_000 }); one.resize(200_000_000); all.push(one); } },
   wasm: () => { const one = new WebAssembly.Memory({ initial: 1 }); for (;;) { one.grow(100); new Uint8Array(one.buffer).fill(1); } },
+  endless: () => text(readFileSync("/dev/zero").length),
+  endlessLater: async () => text((await Deno.readFile("/dev/zero")).length),
+  endlessText: async () => text((await Deno.readTextFile("/dev/zero")).length),
+  endlessDescriptor: () => text(readFileSync(openSync("/dev/zero", "r")).length),
+  large: () => text(readFileSync("large").length),
+  small: () => text(readFileSync("/proc/self/status").length > 100 && readFileSync("bad.ts", "utf8").length > 100),
   memory: () => { const kilobytes = Number(/VmRSS:\s*(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]); return text(kilobytes < 400_000 ? "little" : `${kilobytes} kB`); },
 };
 

@@ -4,7 +4,7 @@ const text = (value: unknown) => ({ content: [{ type: "text", text: String(value
 
 const tools: Record<string, (signal: AbortSignal, pi) => unknown> = {
   loop: () => { for (;;); },
-  bomb: () => { const all = []; for (;;) all.push(new Uint8Array(10_000_000).fill(1)); },
+  bomb: () => { const all = []; for (;;) all.push({ text: `number ${all.length}` }); },
   never: () => new Promise(() => {}),
 };
 

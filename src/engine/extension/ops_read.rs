@@ -1,0 +1,89 @@
+//! Whole files by their descriptor, of a size that a tool can hold.
+//!
+//! `/dev/zero` has no end, and neither Deno's reading nor the memory that it fills is V8's to stop.
+//! What is opened by its path is read in `engine::files`, under the same limit.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+use deno_core::{BufMutView, OpState, op2};
+use deno_runtime::deno_io::FdTable;
+use deno_runtime::deno_io::fs::{File, FsError};
+
+use super::host::IsolateHost;
+
+/// How much is read at once where a file does not tell its size.
+const PIECE: u64 = 64 << 10;
+const LARGEST_PIECE: u64 = 8 << 20;
+
+/// The same number on every Unix; the build script, which compiles this too, has no libc.
+const EBADF: i32 = 9;
+
+/// What is said of a file that holds more than `limit` bytes.
+pub fn too_large(limit: u64) -> io::Error {
+    let megabytes = limit >> 20;
+    let text = format!(
+        "the file is larger than {megabytes} MB, the most that a tool may hold in buffers; \
+         read it in parts, for example with fs.createReadStream"
+    );
+    io::Error::new(io::ErrorKind::FileTooLarge, text)
+}
+
+/// In place of `op_node_fs_read_file_sync`.
+#[op2]
+#[buffer]
+pub fn op_haft_read_file_sync(state: &mut OpState, fd: i32) -> Result<Vec<u8>, FsError> {
+    let (file, limit) = file_and_limit(state, fd)?;
+    let size = file.clone().stat_sync().map_or(0, |stat| stat.size);
+    let mut piece = vec![0; piece_for(size, limit)?];
+    let mut bytes = Vec::new();
+    loop {
+        match file.clone().read_sync(&mut piece)? {
+            0 => return Ok(bytes),
+            read => append(&mut bytes, &piece[..read], limit)?,
+        }
+    }
+}
+
+/// In place of `op_node_fs_read_file`.
+#[op2]
+#[buffer]
+pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<Vec<u8>, FsError> {
+    let (file, limit) = file_and_limit(&state.borrow(), fd)?;
+    let size = file.clone().stat_async().await.map_or(0, |stat| stat.size);
+    let mut piece = BufMutView::new(piece_for(size, limit)?);
+    let mut bytes = Vec::new();
+    loop {
+        let (read, filled) = file.clone().read_byob(piece).await?;
+        piece = filled;
+        match read {
+            0 => return Ok(bytes),
+            read => append(&mut bytes, &piece[..read], limit)?,
+        }
+    }
+}
+
+fn file_and_limit(state: &OpState, fd: i32) -> Result<(Rc<dyn File>, u64), FsError> {
+    let limit = state.borrow::<Rc<dyn IsolateHost>>().most_bytes_of_a_file();
+    let file = state.borrow::<FdTable>().get(fd).cloned();
+    let closed = || io::Error::from_raw_os_error(EBADF);
+    Ok((file.ok_or_else(closed)?, limit))
+}
+
+/// One byte more than there should be, so that the end shows at once.
+fn piece_for(size: u64, limit: u64) -> io::Result<usize> {
+    if size > limit {
+        return Err(too_large(limit));
+    }
+    let piece = (size + 1).clamp(PIECE, LARGEST_PIECE);
+    Ok(usize::try_from(piece).expect("a few megabytes"))
+}
+
+fn append(bytes: &mut Vec<u8>, more: &[u8], limit: u64) -> io::Result<()> {
+    if (bytes.len() + more.len()) as u64 > limit {
+        return Err(too_large(limit));
+    }
+    bytes.extend_from_slice(more);
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Which isolate a module lives in, and how it gets out of the way of one that computes.
+//!
+//! All modules share one isolate, as they share one process in the original. Where one of them keeps
+//! it busy and a call of another waits, the other moves to a second isolate, up to one for each
+//! core: for good, as a whole, and only if nobody could tell. It has never been called, so that it
+//! remembers nothing, and it shares nothing with others (see `kinship`). Everything else waits.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use url::Url;
+
+use super::isolate::{Ask, Isolate};
+use super::kinship::Kinship;
+use super::session::Session;
+use super::{Engine, LoadFailure, Module};
+
+/// Where modules live.
+#[derive(Default)]
+pub(super) struct Homes {
+    /// The isolate that modules share.
+    shared: Option<Arc<Isolate>>,
+    /// The others, for modules that moved out.
+    more: Vec<Arc<Isolate>>,
+    /// Who has moved to which of them.
+    moved: HashMap<u32, Arc<Isolate>>,
+    /// Those of the modules that must be alone.
+    own: HashMap<u32, Arc<Isolate>>,
+    /// What a fresh isolate has to be told.
+    pub(super) session: Session,
+}
+
+/// Who may move, and who is on the way.
+#[derive(Default)]
+pub(super) struct Moves {
+    known: Mutex<HashMap<u32, Url>>,
+    kinship: Arc<Mutex<Kinship>>,
+    /// The modules that are moving and those that never can.
+    settled: Mutex<HashSet<u32>>,
+}
+
+impl Homes {
+    pub(super) fn isolates(&self) -> impl Iterator<Item = &Arc<Isolate>> {
+        let shared = self.shared.iter().chain(&self.more);
+        shared.chain(self.own.values())
+    }
+
+    /// Where the module that moved lives; it comes back if that isolate is no more.
+    fn home_of_moved(&mut self, module: u32) -> Option<Arc<Isolate>> {
+        let home = self.moved.get(&module)?;
+        if home.takes_work() {
+            return Some(home.clone());
+        }
+        self.moved.remove(&module);
+        if let Some(shared) = &self.shared {
+            shared.readmit(module);
+        }
+        None
+    }
+}
+
+impl Moves {
+    pub(super) fn know(&self, module: u32, url: &Url) {
+        lock(&self.known).insert(module, url.clone());
+    }
+}
+
+impl Engine {
+    /// The isolate for new work of a module; a fresh one if the last was lost or retired.
+    pub(super) async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
+        let mut homes = self.0.homes.lock().await;
+        if self.0.loners.contain(module) {
+            if let Some(isolate) = homes.own.get(&module)
+                && isolate.takes_work()
+            {
+                return Ok(isolate.clone());
+            }
+            let isolate = self.start_isolate(&homes, true).await?;
+            homes.own.insert(module, isolate.clone());
+            return Ok(isolate);
+        }
+        if let Some(isolate) = homes.home_of_moved(module) {
+            return Ok(isolate);
+        }
+        if let Some(isolate) = &homes.shared
+            && isolate.takes_work()
+        {
+            return Ok(isolate.clone());
+        }
+        let isolate = self.start_isolate(&homes, false).await?;
+        homes.shared = Some(isolate.clone());
+        Ok(isolate)
+    }
+
+    async fn start_isolate(
+        &self,
+        homes: &Homes,
+        is_for_one: bool,
+    ) -> Result<Arc<Isolate>, LoadFailure> {
+        let loners = (!is_for_one).then(|| self.0.loners.clone());
+        let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
+            .await
+            .map_err(LoadFailure::Engine)?;
+        if let Some(event) = homes.session.retold() {
+            // Nothing is loaded there yet, so nobody is told; the isolate only remembers it.
+            drop(isolate.ask(|id| Ask::Session { id, event }, None));
+        }
+        let mut isolates = self.isolates();
+        isolates.retain(|isolate| !isolate.is_gone());
+        isolates.push(isolate.shared());
+        Ok(isolate)
+    }
+
+    /// A request of `module` waits because `isolate` is busy: sees whether the module can move.
+    pub(super) fn relieve(&self, isolate: &Arc<Isolate>, module: &Module) {
+        if self.0.options.isolates < 2 || !isolate.could_lose(module.id) {
+            return;
+        }
+        if !lock(&self.0.moves.settled).insert(module.id) {
+            return;
+        }
+        let (engine, busy, module) = (self.clone(), isolate.clone(), module.clone());
+        tokio::spawn(async move {
+            if engine.is_independent(module.id).await && engine.move_out(&busy, &module).await {
+                lock(&engine.0.moves.settled).remove(&module.id);
+            }
+        });
+    }
+
+    async fn is_independent(&self, module: u32) -> bool {
+        let known = lock(&self.0.moves.known).clone();
+        let kinship = self.0.moves.kinship.clone();
+        let asked =
+            tokio::task::spawn_blocking(move || lock(&kinship).is_independent(module, &known));
+        asked.await.unwrap_or(false)
+    }
+
+    /// Loads the module elsewhere, then lets it leave `busy`, if it still can. False if it need not
+    /// be tried again.
+    async fn move_out(&self, busy: &Arc<Isolate>, module: &Module) -> bool {
+        let Some(home) = self.idle_isolate(busy).await else {
+            return true;
+        };
+        match module.load_into(&home).await {
+            Some(Ok(_)) => {}
+            // What loads once only is tied to where it did: a port, a lock file.
+            Some(Err(_)) => return false,
+            None => return true,
+        }
+        let mut homes = self.0.homes.lock().await;
+        if home.takes_work() && busy.evict(module.id) {
+            homes.moved.insert(module.id, home);
+        } else {
+            home.forget_module(module.id);
+        }
+        true
+    }
+
+    /// An isolate of the pool that has nothing to do, other than `busy`.
+    async fn idle_isolate(&self, busy: &Arc<Isolate>) -> Option<Arc<Isolate>> {
+        let mut homes = self.0.homes.lock().await;
+        homes.more.retain(|isolate| isolate.takes_work());
+        // Modules that have not moved live in the shared one, or will again.
+        let idle = homes
+            .more
+            .iter()
+            .find(|isolate| isolate.is_idle() && !Arc::ptr_eq(isolate, busy));
+        if let Some(idle) = idle {
+            return Some(idle.clone());
+        }
+        if homes.more.len() + 1 >= self.0.options.isolates as usize {
+            return None;
+        }
+        let isolate = self.start_isolate(&homes, false).await.ok()?;
+        homes.more.push(isolate.clone());
+        Some(isolate)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,194 @@
+//! A call on its way, and who drives it.
+//!
+//! A call starts at once, on the thread that starts it. When it can go on, and its caller already
+//! waits for the outcome and for nothing else, the caller's own task goes on with it: waking a second
+//! task, most often on another core, would cost more than a small tool does. In all other cases the
+//! call gets a task of its own, because it must end whether anybody looks or not.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, ErrorKind};
+use crate::tool::{Event, Outcome};
+
+/// A call on its way. Dropping it cancels the call.
+pub struct RunningCall {
+    /// What happens, in order. Ends when the call does.
+    pub events: mpsc::UnboundedReceiver<Event>,
+    cancel: CancellationToken,
+    driver: Arc<Driver>,
+    is_detached: bool,
+}
+
+type Ended = Result<Outcome, Error>;
+type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
+struct Driver {
+    stage: Mutex<Stage>,
+    runtime: Handle,
+}
+
+enum Stage {
+    /// It is driven for the first time, and may already have been woken.
+    Starting { was_woken: bool },
+    /// It waits. The next thing that happens puts it on a task.
+    Waiting(Running),
+    /// It is on a task.
+    OnTask(JoinHandle<Ended>),
+    /// It ended before anybody asked.
+    Ended(Ended),
+    /// Its caller has it.
+    Taken,
+}
+
+impl RunningCall {
+    /// Starts `running`, which `cancel` ends and which reports to `events`; if `wants_task`, on a
+    /// task of its own from the beginning.
+    pub(super) fn start(
+        running: Running,
+        events: mpsc::UnboundedReceiver<Event>,
+        cancel: CancellationToken,
+        wants_task: bool,
+    ) -> RunningCall {
+        let call = RunningCall {
+            events,
+            cancel,
+            driver: Arc::new(Driver {
+                stage: Mutex::new(Stage::Starting { was_woken: false }),
+                runtime: Handle::current(),
+            }),
+            is_detached: false,
+        };
+        call.driver.start(running, wants_task);
+        call
+    }
+
+    /// Cancelling it asks the call to end: first politely, then not.
+    pub fn cancel_token(&self) -> CancellationToken {
+        // Whoever holds it may use it while nobody waits for the outcome.
+        self.driver.put_on_task();
+        self.cancel.clone()
+    }
+
+    /// The next event; nothing when the call has ended.
+    pub async fn next_event(&mut self) -> Option<Event> {
+        self.driver.put_on_task();
+        self.events.recv().await
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// When the tool could not be run. A stopped call is an outcome that says so.
+    pub async fn outcome(mut self) -> Ended {
+        let stage = std::mem::replace(&mut *self.driver.stage(), Stage::Taken);
+        let ended = match stage {
+            Stage::Ended(ended) => ended,
+            Stage::Waiting(running) => {
+                let mut held = Held {
+                    running: Some(running),
+                    call: &self,
+                };
+                poll_fn(|cx| held.poll(cx)).await
+            }
+            Stage::OnTask(mut task) => {
+                let ended = (&mut task).await;
+                ended.unwrap_or_else(|error| {
+                    Err(internal(format!("the call's task failed: {error}")))
+                })
+            }
+            Stage::Starting { .. } | Stage::Taken => Err(internal("the call was lost".into())),
+        };
+        self.is_detached = true;
+        ended
+    }
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        if !self.is_detached {
+            self.cancel.cancel();
+        }
+    }
+}
+
+/// A call in the hands of its caller, who may let it go.
+struct Held<'a> {
+    running: Option<Running>,
+    call: &'a RunningCall,
+}
+
+impl Held<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        let Some(running) = &mut self.running else {
+            return Poll::Pending;
+        };
+        let polled = running.as_mut().poll(cx);
+        if polled.is_ready() {
+            self.running = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.call.cancel.cancel();
+            self.call.driver.runtime.spawn(running);
+        }
+    }
+}
+
+impl Driver {
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start(self: &Arc<Self>, mut running: Running, wants_task: bool) {
+        if wants_task {
+            *self.stage() = Stage::OnTask(self.runtime.spawn(running));
+            return;
+        }
+        let waker = Waker::from(self.clone());
+        let polled = running.as_mut().poll(&mut Context::from_waker(&waker));
+        let mut stage = self.stage();
+        *stage = match (polled, &*stage) {
+            (Poll::Ready(ended), _) => Stage::Ended(ended),
+            (Poll::Pending, Stage::Starting { was_woken: true }) => {
+                Stage::OnTask(self.runtime.spawn(running))
+            }
+            (Poll::Pending, _) => Stage::Waiting(running),
+        };
+    }
+
+    fn put_on_task(&self) {
+        let mut stage = self.stage();
+        match std::mem::replace(&mut *stage, Stage::Taken) {
+            Stage::Waiting(running) => *stage = Stage::OnTask(self.runtime.spawn(running)),
+            Stage::Starting { .. } => *stage = Stage::Starting { was_woken: true },
+            other => *stage = other,
+        }
+    }
+}
+
+impl Wake for Driver {
+    fn wake(self: Arc<Self>) {
+        self.put_on_task();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.put_on_task();
+    }
+}
+
+fn internal(text: String) -> Error {
+    Error::new(ErrorKind::Internal, text)
+}

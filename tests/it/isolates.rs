@@ -1,0 +1,181 @@
+//! Modules over several isolates: what computes does not hold its neighbours, and nothing that a
+//! module remembers is ever there twice.
+//!
+//! The order of events is the proof, never a time: a loop that ends when it is told to, and only then.
+
+use std::path::Path;
+
+use haft::{Call, Config, Env, Event, Flags, Host, RunningCall};
+use serde_json::value::RawValue;
+use tempfile::TempDir;
+
+/// Counts its calls, and computes for ever after it has said so.
+const COUNTER: &str = r#"
+HELPER
+const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
+const tool = (pi, name, execute) =>
+  ({ name, label: name, description: name, parameters: pi.zod.object({}), execute });
+let calls = 0;
+export default (pi) => [
+  tool(pi, "NAME_count", () => text(++calls)),
+  tool(pi, "NAME_session", (_id, _params, _onUpdate, ctx) =>
+    text(`${ctx.sessionId} ${ctx.sessionManager.getBranch().length}`)),
+  tool(pi, "NAME_compute", (_id, _params, onUpdate) => { onUpdate(text("computing")); for (;;); }),
+];
+"#;
+
+struct Room {
+    host: Host,
+    dir: TempDir,
+}
+
+impl Room {
+    /// A host with a module for each name; `helper` is its first line.
+    fn with(names: &[&str], helper: &str, isolates: u32) -> Room {
+        let dir = tempfile::tempdir().expect("the temporary directory can be written");
+        for name in names {
+            let module = COUNTER.replace("NAME", name).replace("HELPER", helper);
+            let path = dir.path().join(format!("{name}.js"));
+            std::fs::write(path, module).expect("a directory of ours");
+        }
+        std::fs::write(dir.path().join("helper.js"), "export const shared = {};\n")
+            .expect("a directory of ours");
+        let host = Host::new(config(dir.path(), names, isolates));
+        Room { host, dir }
+    }
+
+    fn start(&self, tool: &str) -> RunningCall {
+        let call = Call {
+            id: tool.to_owned(),
+            tool: tool.to_owned(),
+            arguments: RawValue::from_string("{}".into()).expect("JSON"),
+        };
+        self.host.call(call, None)
+    }
+
+    async fn text(&self, tool: &str) -> String {
+        self.start(tool).outcome().await.expect("it runs").text()
+    }
+
+    /// Starts a call that never ends by itself, and waits until it computes.
+    async fn compute(&self, tool: &str) -> RunningCall {
+        let mut running = self.start(tool);
+        while let Some(event) = running.next_event().await {
+            if matches!(event, Event::Update(_)) {
+                return running;
+            }
+        }
+        panic!("{tool} ended without an update");
+    }
+}
+
+fn config(dir: &Path, names: &[&str], isolates: u32) -> Config {
+    let env = Env {
+        current_dir: Some(dir.to_owned()),
+        home: Some(dir.join("home")),
+        ..Env::default()
+    };
+    let tools = names.iter().map(|name| dir.join(format!("{name}.js")));
+    let flags = Flags {
+        tools: tools.map(|path| path.display().to_string()).collect(),
+        ..Flags::default()
+    };
+    let mut config = Config::resolve_with(flags, &env).expect("this is a fine configuration");
+    config.limits.isolates = isolates;
+    // Nothing here may end because something else lost patience.
+    config.limits.grace = std::time::Duration::from_secs(60);
+    config
+}
+
+/// Issue 3, 8: a module that computes does not keep another from answering.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_module_that_was_never_called_gets_out_of_the_way() {
+    let room = Room::with(&["one", "two"], "", 2);
+    let computing = room.compute("one_compute").await;
+    assert_eq!(room.text("two_count").await, "1");
+    // It stays where it went.
+    assert_eq!(room.text("two_count").await, "2");
+    room.host.kill().await;
+    assert!(computing.outcome().await.is_err());
+}
+
+/// The session is the caller's, whichever isolate it meets.
+#[tokio::test(flavor = "multi_thread")]
+async fn all_isolates_know_the_same_session() {
+    let room = Room::with(&["one", "two"], "", 2);
+    let event = r#"{"event":{"reason":"start"},"branch":[{"id":"a"},{"id":"b"}]}"#;
+    let event = RawValue::from_string(event.into()).expect("JSON");
+    room.host.session_event(&event).await;
+    let here = room.text("one_session").await;
+    assert!(here.ends_with(" 2"), "{here}");
+    let computing = room.compute("one_compute").await;
+    assert_eq!(room.text("two_session").await, here);
+    room.host.kill().await;
+    assert!(computing.outcome().await.is_err());
+}
+
+/// Both compute at once, and a third one has its answer only when there is an isolate for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn there_are_as_many_isolates_as_were_allowed() {
+    let room = Room::with(&["one", "two", "three"], "", 3);
+    let one = room.compute("one_compute").await;
+    let two = room.compute("two_compute").await;
+    assert_eq!(room.text("three_count").await, "1");
+    room.host.kill().await;
+    assert!(one.outcome().await.is_err() && two.outcome().await.is_err());
+}
+
+/// A module that was called remembers that, so it waits rather than start anew elsewhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_module_that_was_called_waits_for_its_isolate() {
+    waits(Room::with(&["one", "two"], "", 2), true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_module_that_shares_a_file_waits_for_its_isolate() {
+    waits(
+        Room::with(&["one", "two"], "import \"./helper.js\";", 2),
+        false,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_module_that_touches_what_all_share_waits_for_its_isolate() {
+    waits(
+        Room::with(&["one", "two"], "globalThis.here ??= 0;", 2),
+        false,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_change_of_the_environment_everybody_waits() {
+    waits(
+        Room::with(&["one", "two"], "process.env.HERE = \"1\";", 2),
+        false,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_one_isolate_everybody_waits() {
+    waits(Room::with(&["one", "two"], "", 1), false).await;
+}
+
+/// The second module has no answer while the first computes.
+async fn waits(room: Room, call_first: bool) {
+    if call_first {
+        assert_eq!(room.text("two_count").await, "1");
+    }
+    let computing = room.compute("one_compute").await;
+    let mut waiting = Box::pin(room.text("two_count"));
+    // Many times the patience after which a module moves.
+    let patience = std::time::Duration::from_millis(500);
+    let early = tokio::time::timeout(patience, &mut waiting).await;
+    assert!(early.is_err(), "it was answered elsewhere: {early:?}");
+    drop(waiting);
+    room.host.kill().await;
+    assert!(computing.outcome().await.is_err());
+    drop(room.dir);
+}
