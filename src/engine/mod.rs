@@ -6,6 +6,7 @@
 //! [`Programs`] and never knows how.
 
 mod boot;
+mod cache;
 mod extension;
 mod gated;
 pub mod graph;
@@ -15,17 +16,21 @@ mod loader;
 mod memory;
 mod pending;
 mod requests;
+mod round;
 mod schema_check;
+mod session;
 mod snapshot;
 mod thread;
+mod told;
 mod undertaker;
 mod version;
+mod witness;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -33,12 +38,17 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use cache::Cache;
 pub use extension::LogLevel;
 pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Loners, Shared};
 use pending::PendingActions;
 use requests::Doom;
+pub use round::{Round, Wanted};
+use session::Session;
+use told::Told;
 pub use version::version;
+use witness::Notes;
 
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped};
@@ -55,6 +65,11 @@ struct Inner {
     isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
+    /// What modules said in earlier processes.
+    cache: Option<Arc<Cache>>,
+    session: std::sync::Mutex<Session>,
+    /// The modules that want to hear of session events.
+    listeners: std::sync::Mutex<Vec<Listener>>,
 }
 
 /// Where modules live.
@@ -85,6 +100,8 @@ pub struct EngineOptions {
     pub log: Arc<dyn ToolLog>,
     /// Previewed actions can be resolved later.
     pub has_later: bool,
+    /// The folder for what can be made again; `None`: remember nothing.
+    pub cache: Option<PathBuf>,
 }
 
 /// What Web and Node APIs may touch, by kind: `None` nothing, an empty list everything, else what
@@ -122,12 +139,32 @@ pub trait ToolLog: Send + Sync {
     fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str);
 }
 
-/// A module that the engine knows. It is imported again, on demand, when its isolate was lost.
+/// A module that the engine knows. It is imported on demand: when it is first called, if its
+/// description was remembered, and again when its isolate was lost.
 #[derive(Clone)]
 pub struct Module {
     engine: Engine,
     id: u32,
     url: Url,
+    life: Arc<ModuleLife>,
+}
+
+/// A module that wants to hear of session events. Not a handle: those keep the engine alive.
+#[derive(Clone)]
+struct Listener {
+    id: u32,
+    url: Url,
+    life: Arc<ModuleLife>,
+}
+
+/// What all handles of a module share.
+#[derive(Default)]
+struct ModuleLife {
+    /// What callers were told about it.
+    told: OnceLock<Told>,
+    /// Held while it is loaded: its factory runs once in an isolate.
+    turn: Mutex<()>,
+    was_loaded: AtomicBool,
 }
 
 /// Why a module could not be loaded: the JSON text `{error, stack?}` or a sentence of ours.
@@ -163,29 +200,15 @@ impl Engine {
     pub fn new(options: EngineOptions) -> Self {
         Engine(Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.has_later)),
+            cache: Cache::open(&options).map(Arc::new),
+            session: std::sync::Mutex::default(),
+            listeners: std::sync::Mutex::default(),
             options,
             homes: Mutex::default(),
             loners: Arc::default(),
             isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
         }))
-    }
-
-    /// Imports the module at `path`, runs its factory, and gives the JSON `{tools: […]}` that
-    /// describes what it offers.
-    ///
-    /// # Errors
-    /// With the module's own error, or ours when it did not end in time.
-    pub async fn load(
-        &self,
-        path: &Path,
-        query: Option<&str>,
-    ) -> Result<(Module, String), LoadFailure> {
-        let mut url = Url::from_file_path(path).map_err(|()| {
-            LoadFailure::Engine(format!("'{}' is not an absolute path", path.display()))
-        })?;
-        url.set_query(query);
-        self.load_url(url).await
     }
 
     /// The module with the tool `resolve`, which ends pending actions. Its calls run where the
@@ -195,22 +218,56 @@ impl Engine {
     /// When no isolate can be had.
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
-        self.load_url(url).await
+        self.load_url(url).await.0
     }
 
-    async fn load_url(&self, url: Url) -> Result<(Module, String), LoadFailure> {
-        let module = Module {
+    /// Loads a module, and gives what it asked of the world meanwhile if that is known.
+    async fn load_url(&self, url: Url) -> (Result<(Module, String), LoadFailure>, Option<Notes>) {
+        let module = self.module(url);
+        for _ in 0..MOST_ISOLATES {
+            let isolate = match self.isolate_for(module.id).await {
+                Ok(isolate) => isolate,
+                Err(error) => return (Err(error), None),
+            };
+            let Some((described, notes)) = module.load_into(&isolate).await else {
+                continue;
+            };
+            let loaded = described.map(|described| {
+                self.announce(&module, &described);
+                (module, described)
+            });
+            return (loaded, notes);
+        }
+        (Err(LoadFailure::Engine(NO_ISOLATE.into())), None)
+    }
+
+    /// A module of which is known what it says; it is not loaded yet.
+    fn remembered(&self, url: Url, described: &str) -> Module {
+        let module = self.module(url);
+        self.announce(&module, described);
+        module
+    }
+
+    fn module(&self, url: Url) -> Module {
+        Module {
             engine: self.clone(),
             id: self.0.next_module.fetch_add(1, Ordering::Relaxed),
             url,
-        };
-        for _ in 0..MOST_ISOLATES {
-            let isolate = self.isolate_for(module.id).await?;
-            if let Some(described) = module.load_into(&isolate).await {
-                return described.map(|described| (module, described));
-            }
+            life: Arc::default(),
         }
-        Err(LoadFailure::Engine(NO_ISOLATE.into()))
+    }
+
+    /// Callers are about to be told what the module says.
+    fn announce(&self, module: &Module, described: &str) {
+        // Said once: whoever loads a module again compares.
+        let _ = module.life.told.set(Told::new(described.to_owned()));
+        if told::listens(described) {
+            lock(&self.0.listeners).push(Listener {
+                id: module.id,
+                url: module.url.clone(),
+                life: module.life.clone(),
+            });
+        }
     }
 
     /// Whether tools may leave actions pending.
@@ -233,8 +290,22 @@ impl Engine {
         self.0.pending.take_lost()
     }
 
-    /// Delivers the JSON of a session event to every `onSession` of every loaded module.
+    /// Delivers the JSON of a session event to every `onSession`. Modules that have one are loaded
+    /// for it; to all others it is told when they are.
     pub async fn session_event(&self, event: &str) {
+        lock(&self.0.session).note(event);
+        let listeners = lock(&self.0.listeners).clone();
+        for Listener { id, url, life } in listeners {
+            let engine = self.clone();
+            let module = Module {
+                engine,
+                id,
+                url,
+                life,
+            };
+            // One that cannot be loaded hears nothing; its calls say why.
+            let _ = module.ready_isolate().await;
+        }
         let homes = self.0.homes.lock().await;
         let isolates: Vec<_> = homes.shared.iter().chain(homes.own.values()).collect();
         let asked: Vec<_> = isolates
@@ -268,10 +339,7 @@ impl Engine {
     }
 
     fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
-        self.0
-            .isolates
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0.isolates)
     }
 
     /// The isolate for new work of a module; a fresh one if the last was lost or retired.
@@ -291,6 +359,10 @@ impl Engine {
         let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
+        if let Some(event) = lock(&self.0.session).retold() {
+            // Asked first, it is done first.
+            drop(isolate.ask(|id| Ask::Session { id, event }, None));
+        }
         let mut isolates = self.isolates();
         isolates.retain(|isolate| !isolate.is_gone());
         isolates.push(isolate.shared());
@@ -336,7 +408,7 @@ impl Module {
         ctx: &CallCtx,
     ) -> Ended {
         for _ in 0..MOST_ISOLATES {
-            let isolate = match self.ready_isolate().await {
+            let isolate = match self.isolate_with(index).await {
                 Ok(isolate) => isolate,
                 Err(lost) => return Ended::Lost(lost),
             };
@@ -396,7 +468,7 @@ impl Module {
 
     /// Checks arguments without calling.
     pub async fn check(&self, index: u32, arguments: &RawValue) -> Ended {
-        let isolate = match self.ready_isolate().await {
+        let isolate = match self.isolate_with(index).await {
             Ok(isolate) => isolate,
             Err(lost) => return Ended::Lost(lost),
         };
@@ -462,6 +534,26 @@ impl Module {
         Ended::Killed(why)
     }
 
+    /// Loads the module if it never was. What goes wrong is told to whoever calls it.
+    pub async fn ready(&self) {
+        if self.life.was_loaded.load(Ordering::Acquire) {
+            return;
+        }
+        let module = self.clone();
+        // Nobody's impatience leaves a module half loaded.
+        let loading = tokio::spawn(async move { module.ready_isolate().await.map(drop) });
+        let _ = loading.await;
+    }
+
+    /// The current isolate, if the module still has there what callers know as the tool `index`.
+    async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Lost> {
+        let isolate = self.ready_isolate().await?;
+        match self.life.told.get().and_then(|told| told.is_other(index)) {
+            Some(lost) => Err(lost),
+            None => Ok(isolate),
+        }
+    }
+
     /// The current isolate with this module in it; for the resolver that of the newest action.
     async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
         for _ in 0..MOST_ISOLATES {
@@ -479,10 +571,21 @@ impl Module {
             if isolate.has_module(self.id) {
                 return Ok(isolate);
             }
+            let _turn = self.life.turn.lock().await;
+            if isolate.has_module(self.id) {
+                return Ok(isolate);
+            }
             match self.load_into(&isolate).await {
                 None => {}
-                Some(Ok(_)) => return Ok(isolate),
-                Some(Err(error)) => {
+                Some((Ok(described), _)) => {
+                    let told = self.life.told.get();
+                    if told.is_some_and(|told| !told.compare(&described)) {
+                        self.forget();
+                    }
+                    return Ok(isolate);
+                }
+                Some((Err(error), _)) => {
+                    self.forget();
                     return Err(Lost(format!(
                         "the module could not be loaded again: {}",
                         error.text()
@@ -493,8 +596,19 @@ impl Module {
         Err(Lost(NO_ISOLATE.into()))
     }
 
+    /// What was remembered of the module is not true any more.
+    fn forget(&self) {
+        if let Some(cache) = self.engine.0.cache.clone() {
+            let url = self.url.to_string();
+            tokio::task::spawn_blocking(move || cache.forget(&url));
+        }
+    }
+
     /// Loads the module; `None` if the isolate went before it saw that.
-    async fn load_into(&self, isolate: &Arc<Isolate>) -> Option<Result<String, LoadFailure>> {
+    async fn load_into(
+        &self,
+        isolate: &Arc<Isolate>,
+    ) -> Option<(Result<String, LoadFailure>, Option<Notes>)> {
         let mut asked = isolate.ask(
             |id| Ask::Load {
                 id,
@@ -512,16 +626,17 @@ impl Module {
             tokio::select! {
                 biased;
                 answer = &mut asked.answer => break answer,
-                () = &mut limit => return Some(Err(self.load_timed_out(isolate).await)),
+                () = &mut limit => return Some((Err(self.load_timed_out(isolate).await), None)),
                 () = &mut suspicion, if is_suspicious => {
                     is_suspicious = false;
                     isolate.terminate_if_haunted();
                 }
             }
         };
-        Some(match answer {
+        let loaded = match answer {
             Ok(Answer::Done(text)) => {
                 isolate.module_loaded(self.id);
+                self.life.was_loaded.store(true, Ordering::Release);
                 Ok(text)
             }
             Ok(Answer::Refused(text) | Answer::Failed(text)) => Err(LoadFailure::Module(text)),
@@ -530,7 +645,8 @@ impl Module {
             }
             Ok(Answer::NotStarted) => return None,
             Err(_) => Err(LoadFailure::Engine("its isolate ended".into())),
-        })
+        };
+        Some((loaded, isolate.shared().take_witnessed(asked.id)))
     }
 
     /// A factory that waits for ever leaves the isolate usable; one that loops does not.
@@ -557,6 +673,12 @@ const PING_PATIENCE: Duration = Duration::from_millis(200);
 const MOST_ISOLATES: usize = 4;
 
 const NO_ISOLATE: &str = "other calls broke one isolate after another";
+
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 type Answered = Result<Answer, tokio::sync::oneshot::error::RecvError>;
 

@@ -39,6 +39,10 @@ pub trait IsolateHost {
     /// The number of the signal that is called `name`.
     fn signal_number(&self, name: &str) -> Option<i32>;
 
+    /// The module that loads may say something else tomorrow, because of `what`; `is_trace`: what it
+    /// did can be seen by those after it.
+    fn noticed(&self, what: &str, is_trace: bool);
+
     /// True while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;
 }

@@ -5,11 +5,14 @@
 //! behaviour. What the tools of an isolate change, they and their children see; nobody else does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use deno_core::OpState;
 use deno_core::op2;
 use deno_error::JsErrorBox;
 use deno_runtime::deno_permissions::{PermissionCheckError, PermissionState, PermissionsContainer};
+
+use super::host::IsolateHost;
 
 /// What the tools of this isolate changed; `None` for a variable that they took away.
 #[derive(Default)]
@@ -33,6 +36,7 @@ pub fn op_haft_set_env(
         return Ok(());
     }
     check_name(key)?;
+    note_change(state);
     if value.contains('\0') {
         return Err(JsErrorBox::type_error(format!(
             "the value of the environment variable {key} contains a NUL"
@@ -51,6 +55,7 @@ pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<()
         return Ok(());
     }
     check_name(key)?;
+    note_change(state);
     changes(state).0.insert(key.to_owned(), None);
     Ok(())
 }
@@ -117,6 +122,11 @@ pub fn op_haft_env_changes(state: &mut OpState) -> String {
         return String::new();
     }
     deno_core::serde_json::to_string(changes).unwrap_or_default()
+}
+
+fn note_change(state: &OpState) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.noticed("it changes the environment", true);
 }
 
 #[expect(

@@ -6,6 +6,8 @@ use deno_core::serde_json::{self, Value};
 use deno_error::JsErrorBox;
 use sys_traits::{FsMetadata, FsRead};
 
+use crate::engine::witness;
+
 /// Tried behind a path without an extension, and behind `index` in a directory.
 const EXTENSIONS: &[&str] = &["tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json"];
 
@@ -85,6 +87,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, JsErrorBox> {
     let bytes = std::fs::read(path).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
     })?;
+    witness::imported(path, &bytes);
     Ok(text_of(bytes))
 }
 

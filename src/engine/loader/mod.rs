@@ -34,6 +34,7 @@ pub(super) use find::{Finder, Packages};
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
 pub(super) use tsconfig::Cache as TsConfigs;
 
+use super::witness;
 use source::{Form, Prepared};
 
 /// The module loader of one isolate.
@@ -115,9 +116,17 @@ impl ModuleLoader for Loader {
         &self,
         specifier: &str,
         referrer: &str,
-        _kind: ResolutionKind,
+        kind: ResolutionKind,
     ) -> Result<ModuleSpecifier, JsErrorBox> {
-        self.find(specifier, referrer)
+        let found = self.find(specifier, referrer);
+        if kind == ResolutionKind::DynamicImport {
+            match found.as_ref().map(Url::to_file_path) {
+                Ok(Ok(path)) => witness::imported_again(&path),
+                Ok(Err(())) => {}
+                Err(_) => witness::fickle("it tries to import what is not there"),
+            }
+        }
+        found
     }
 
     fn load(

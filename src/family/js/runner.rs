@@ -67,6 +67,10 @@ impl JsRunner {
 
 #[async_trait]
 impl Runner for JsRunner {
+    async fn ready(&self) {
+        self.module.ready().await;
+    }
+
     async fn check(&self, call: &Call) -> Result<(), Error> {
         match self.module.check(self.index, &call.arguments).await {
             Ended::Result(..) => Ok(()),

@@ -1,0 +1,67 @@
+//! What callers were told about a module, held against what it says when it loads again.
+//!
+//! A module loads more than once: after its isolate was lost, and at its first call when its
+//! description was remembered. Its file may have changed meanwhile. Arguments are checked against
+//! the schema that it has then, so a new text is no reason to refuse; another tool at the same place,
+//! or one that may do more harm than the user was asked about, is.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::isolate::Lost;
+
+/// The description that a module was announced with, and the last one if it is another.
+pub(super) struct Told {
+    first: String,
+    other: Mutex<Option<String>>,
+}
+
+impl Told {
+    pub(super) fn new(described: String) -> Told {
+        Told {
+            first: described,
+            other: Mutex::default(),
+        }
+    }
+
+    /// Takes what the module says now; false if it is something else.
+    pub(super) fn compare(&self, described: &str) -> bool {
+        let is_same = described == self.first;
+        let mut other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
+        *other = (!is_same).then(|| described.to_owned());
+        is_same
+    }
+
+    /// Why the tool at `index` is not the one that callers know, if it is not.
+    pub(super) fn is_other(&self, index: u32) -> Option<Lost> {
+        let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = tool_at(other.as_deref()?, index);
+        let then = tool_at(&self.first, index);
+        let name = then["name"].as_str().unwrap_or_default();
+        if then["name"] != now["name"] {
+            let text = format!("its file changed and has no tool `{name}` in this place any more");
+            return Some(Lost(text));
+        }
+        (then["approval"] != now["approval"]).then(|| {
+            let text = format!("its file changed, and with it what `{name}` says about approval");
+            Lost(text)
+        })
+    }
+}
+
+fn tool_at(described: &str, index: u32) -> Value {
+    let described: Value = serde_json::from_str(described).unwrap_or_default();
+    let tools = described["tools"].as_array().cloned().unwrap_or_default();
+    let mut tools = tools.into_iter();
+    // A refused element has an `index` as well, that of its place in the author's list.
+    tools
+        .find(|tool| tool["index"] == index && tool["error"].is_null())
+        .unwrap_or_default()
+}
+
+/// Whether a module that says this wants to hear of session events.
+pub(super) fn listens(described: &str) -> bool {
+    let described: Value = serde_json::from_str(described).unwrap_or_default();
+    described["listens"] == true
+}
