@@ -9,7 +9,7 @@ import { op_haft_noticed } from "ext:core/ops";
 let loads = 0;
 let globalsBefore = 0;
 
-const { apply, construct, ownKeys } = Reflect;
+const { apply, construct, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
 /** A module begins to load. */
 export function loadBegins(): void {
@@ -21,6 +21,25 @@ export function loadBegins(): void {
 export function loadEnds(): void {
   if (ownKeys(globalThis).length !== globalsBefore) noticeTrace("it changes the global object");
   loads -= 1;
+}
+
+/** What lies in an object, to see later whether somebody put something else there. */
+export function contentsOf(object: object): unknown[] {
+  const contents: unknown[] = [];
+  for (const key of ownKeys(object)) {
+    const { value, get } = getOwnPropertyDescriptor(object, key) as PropertyDescriptor;
+    contents[contents.length] = key;
+    contents[contents.length] = get ?? value;
+  }
+  return contents;
+}
+
+/** Notices if `object` is not what it was when it had these contents. */
+export function noticeChange(object: object, before: unknown[], what: string): void {
+  const now = contentsOf(object);
+  let isSame = now.length === before.length;
+  for (let at = 0; isSame && at < now.length; at++) isSame = now[at] === before[at];
+  if (!isSame) noticeTrace(what);
 }
 
 /** What the module says may depend on `what`. */

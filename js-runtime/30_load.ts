@@ -12,7 +12,7 @@ import {
   runningCalls,
   SafeMap,
 } from "ext:haft/00_state.ts";
-import { loadBegins, loadEnds } from "ext:haft/09_witness.ts";
+import { contentsOf, loadBegins, loadEnds, noticeChange } from "ext:haft/09_witness.ts";
 import { toolApi } from "ext:haft/10_api.ts";
 import { resolveTool } from "ext:haft/16_pending.ts";
 import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
@@ -68,7 +68,10 @@ function finish(call: RunningCall, kind: number, text: string): void {
 async function load(moduleId: number, url: string): Promise<string> {
   const factory = url === "haft:resolve" ? resolveTool : factoryOf(await import(url));
   if (factory === undefined) throw new LoadRefusal("Tool must export a default function");
-  const made = await factory(toolApi());
+  const api = toolApi();
+  const contents = contentsOf(api);
+  const made = await factory(api);
+  noticeChange(api, contents, "it changes `pi`");
   // Tools say "nothing to offer" with null, undefined or an empty list (spec omp-usage 10.11).
   const elements: unknown[] = captured.isArray(made) ? made : made == null ? [] : [made];
   const tools: LoadedTool[] = [];

@@ -246,6 +246,7 @@ impl Isolate {
         pending: Arc<PendingActions>,
         loners: Option<Arc<Loners>>,
     ) -> Result<Arc<Isolate>, String> {
+        tracing::debug!("an isolate starts");
         let home = pending.new_home();
         let (alive, ended) = std::sync::mpsc::channel();
         let shared = Arc::new(Shared {

@@ -18,7 +18,6 @@ mod pending;
 mod requests;
 mod round;
 mod schema_check;
-mod session;
 mod snapshot;
 mod thread;
 mod told;
@@ -45,7 +44,6 @@ use isolate::{Asked, Isolate, Loners, Shared};
 use pending::PendingActions;
 use requests::Doom;
 pub use round::{Round, Wanted};
-use session::Session;
 use told::Told;
 pub use version::version;
 use witness::Notes;
@@ -67,7 +65,6 @@ struct Inner {
     pending: Arc<PendingActions>,
     /// What modules said in earlier processes.
     cache: Option<Arc<Cache>>,
-    session: std::sync::Mutex<Session>,
     /// The modules that want to hear of session events.
     listeners: std::sync::Mutex<Vec<Listener>>,
 }
@@ -191,6 +188,8 @@ pub enum Ended {
     Killed(Stopped),
     /// It broke the isolate in which it ran alone; the text says how.
     RanAway(Lost),
+    /// Its file is not what it was when callers were told about it; the text says how.
+    Changed(String),
     /// It could not be run, or its isolate was lost under it.
     Lost(Lost),
 }
@@ -201,7 +200,6 @@ impl Engine {
         Engine(Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.has_later)),
             cache: Cache::open(&options).map(Arc::new),
-            session: std::sync::Mutex::default(),
             listeners: std::sync::Mutex::default(),
             options,
             homes: Mutex::default(),
@@ -291,9 +289,9 @@ impl Engine {
     }
 
     /// Delivers the JSON of a session event to every `onSession`. Modules that have one are loaded
-    /// for it; to all others it is told when they are.
+    /// for it, and the isolate for all others is started: it keeps what the event says.
     pub async fn session_event(&self, event: &str) {
-        lock(&self.0.session).note(event);
+        let _ = self.isolate_for(NO_MODULE).await;
         let listeners = lock(&self.0.listeners).clone();
         for Listener { id, url, life } in listeners {
             let engine = self.clone();
@@ -359,10 +357,6 @@ impl Engine {
         let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
-        if let Some(event) = lock(&self.0.session).retold() {
-            // Asked first, it is done first.
-            drop(isolate.ask(|id| Ask::Session { id, event }, None));
-        }
         let mut isolates = self.isolates();
         isolates.retain(|isolate| !isolate.is_gone());
         isolates.push(isolate.shared());
@@ -410,7 +404,7 @@ impl Module {
         for _ in 0..MOST_ISOLATES {
             let isolate = match self.isolate_with(index).await {
                 Ok(isolate) => isolate,
-                Err(lost) => return Ended::Lost(lost),
+                Err(ended) => return ended,
             };
             let asked = isolate.ask(
                 |id| Ask::Invoke {
@@ -470,7 +464,7 @@ impl Module {
     pub async fn check(&self, index: u32, arguments: &RawValue) -> Ended {
         let isolate = match self.isolate_with(index).await {
             Ok(isolate) => isolate,
-            Err(lost) => return Ended::Lost(lost),
+            Err(ended) => return ended,
         };
         let asked = isolate.ask(
             |id| Ask::Check {
@@ -546,10 +540,10 @@ impl Module {
     }
 
     /// The current isolate, if the module still has there what callers know as the tool `index`.
-    async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Lost> {
-        let isolate = self.ready_isolate().await?;
+    async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Ended> {
+        let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
         match self.life.told.get().and_then(|told| told.is_other(index)) {
-            Some(lost) => Err(lost),
+            Some(why) => Err(Ended::Changed(why)),
             None => Ok(isolate),
         }
     }
@@ -665,6 +659,9 @@ impl Module {
 
 /// The module of `js-runtime/16_pending.ts`, which no file can be named like.
 const RESOLVER: &str = "haft:resolve";
+
+/// The number of no module.
+const NO_MODULE: u32 = 0;
 
 /// How long an isolate that is not stuck may take to answer a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);

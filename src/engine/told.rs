@@ -9,8 +9,6 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::isolate::Lost;
-
 /// The description that a module was announced with, and the last one if it is another.
 pub(super) struct Told {
     first: String,
@@ -34,18 +32,18 @@ impl Told {
     }
 
     /// Why the tool at `index` is not the one that callers know, if it is not.
-    pub(super) fn is_other(&self, index: u32) -> Option<Lost> {
+    pub(super) fn is_other(&self, index: u32) -> Option<String> {
         let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
         let now = tool_at(other.as_deref()?, index);
         let then = tool_at(&self.first, index);
         let name = then["name"].as_str().unwrap_or_default();
         if then["name"] != now["name"] {
-            let text = format!("its file changed and has no tool `{name}` in this place any more");
-            return Some(Lost(text));
+            return Some(format!(
+                "its file has no tool `{name}` in this place any more"
+            ));
         }
         (then["approval"] != now["approval"]).then(|| {
-            let text = format!("its file changed, and with it what `{name}` says about approval");
-            Lost(text)
+            format!("what its file says about the approval of `{name}` is not what it said")
         })
     }
 }

@@ -39,6 +39,8 @@ mod sdk;
 mod loopback;
 // aynd's tools against real servers, repositories and processes, and its registry.
 mod plugin;
+// What modules say is remembered, by several processes at once.
+mod cache;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
 // The system tools where a session is not enough: signals, memory, other users.
