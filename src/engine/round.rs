@@ -1,7 +1,7 @@
 //! One round of loading modules: what is remembered is not loaded, and the rest is remembered.
 //!
 //! The modules that must be loaded are loaded one after another, because what one does to the globals
-//! the next one sees. Beside that, on another thread, their graphs are found.
+//! the next one sees. Beside that, on another thread, they are compiled and their graphs are found.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use url::Url;
 
 use super::cache::{Cache, Fresh};
 use super::graph::{Graph, Grapher};
+use super::loader::Ahead;
 use super::witness::Notes;
 use super::{Engine, LoadFailure, Module};
 
@@ -38,7 +39,7 @@ pub struct Round {
     cache: Option<Arc<Cache>>,
     places: Vec<Place>,
     next: usize,
-    graphs: Option<JoinHandle<Vec<Graph>>>,
+    graphs: Option<JoinHandle<(Ahead, Vec<Graph>)>>,
     /// A module left something behind that those after it can see: what they say then, they say
     /// in its company only.
     has_traces: bool,
@@ -75,22 +76,29 @@ impl Engine {
             for (place, known) in round.places.iter_mut().zip(found.unwrap_or_default()) {
                 place.known = known;
             }
-            round.find_graphs();
         }
+        round.work_ahead();
         round
     }
 }
 
 impl Round {
-    fn find_graphs(&mut self) {
+    /// Has everything that can be done without an isolate done beside it, in the order of need.
+    fn work_ahead(&mut self) {
         let unknown = self.places.iter().filter(|place| place.known.is_none());
         let paths: Vec<_> = unknown.map(|place| place.path.clone()).collect();
         if paths.is_empty() {
             return;
         }
+        let ahead = Ahead::announce(paths.clone());
+        let wants_graphs = self.cache.is_some();
         self.graphs = Some(tokio::task::spawn_blocking(move || {
+            ahead.compile();
+            // Kept until the graphs are found: the isolate still takes what is ready.
             let grapher = Grapher::default();
-            paths.iter().map(|path| grapher.graph(path)).collect()
+            let graph = |path: &PathBuf| wants_graphs.then(|| grapher.graph(path));
+            let graphs = paths.iter().filter_map(graph).collect();
+            (ahead, graphs)
         }));
     }
 
@@ -136,10 +144,10 @@ impl Round {
 
     /// Remembers what was loaded.
     pub async fn finish(self) {
-        let (Some(cache), Some(graphs)) = (self.cache, self.graphs) else {
+        let Some(graphs) = self.graphs else {
             return;
         };
-        let Ok(graphs) = graphs.await else {
+        let (Ok((_ahead, graphs)), Some(cache)) = (graphs.await, self.cache) else {
             return;
         };
         let unknown = self

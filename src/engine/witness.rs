@@ -94,11 +94,26 @@ pub(super) fn leaves_traces(what: &str) {
     fickle(what);
 }
 
+/// What is noted of a file that is imported.
+pub(super) struct Read {
+    digest: String,
+    is_timely: bool,
+}
+
+impl Read {
+    /// Of a file with these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Read {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        Read {
+            digest: blake3::hash(bytes).to_hex().to_string(),
+            is_timely: TIMELY.iter().any(|word| text.contains(word)),
+        }
+    }
+}
+
 /// A file was read because something imports it.
-pub(super) fn imported(path: &Path, bytes: &[u8]) {
-    let digest = blake3::hash(bytes).to_hex().to_string();
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
-    let is_timely = TIMELY.iter().any(|word| text.contains(word));
+pub(super) fn imported(path: &Path, read: Read) {
+    let Read { digest, is_timely } = read;
     WITNESS.with_borrow_mut(|witness| {
         witness.read.insert(path.to_owned(), digest.clone());
         if is_timely {

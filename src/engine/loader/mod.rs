@@ -4,6 +4,7 @@
 //! turns a file into JavaScript that V8 takes. Both work on files only: nothing is ever
 //! fetched from a network, and nothing is installed.
 
+mod ahead;
 mod assets;
 mod commonjs;
 mod files;
@@ -29,6 +30,7 @@ use deno_core::{
 use deno_error::JsErrorBox;
 use futures::FutureExt;
 
+pub(super) use ahead::Ahead;
 pub(super) use files::{probe, text_of};
 pub(super) use find::{Finder, Packages};
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
@@ -81,7 +83,11 @@ impl Loader {
         if let Some(code) = assets::as_module(path) {
             return ModuleLoadResponse::Sync(code.map(|code| javascript(code, url)));
         }
-        let prepared = match source::prepare(path, url, &self.tsconfigs, &self.node) {
+        let prepared = match ahead::take(path) {
+            Some(prepared) => Ok(prepared),
+            None => source::prepare(path, url, &self.tsconfigs, &self.node),
+        };
+        let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return ModuleLoadResponse::Sync(Err(error)),
         };

@@ -38,19 +38,28 @@ pub(super) fn prepare(
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
-    room::with_source(path, |text| {
-        let parsed = parse(url, path, text)?;
-        let form = form_of(path, &parsed, node);
-        let config = tsconfigs.of(path);
-        let transformed = transform(parsed, config.as_deref(), form, path)?;
-        Ok(match form {
-            Form::Module => finish_module(transformed, url),
-            Form::CommonJs => Prepared {
-                code: transformed.code,
-                source_map: transformed.source_map,
-                form,
-            },
-        })
+    room::with_source(path, |text| prepare_text(path, url, text, tsconfigs, node))
+}
+
+/// Makes the text of the file JavaScript.
+pub(super) fn prepare_text(
+    path: &Path,
+    url: &Url,
+    text: String,
+    tsconfigs: &tsconfig::Cache,
+    node: &NodeServices,
+) -> Result<Prepared, JsErrorBox> {
+    let parsed = parse(url, path, text)?;
+    let form = form_of(path, &parsed, node);
+    let config = tsconfigs.of(path);
+    let transformed = transform(parsed, config.as_deref(), form, path)?;
+    Ok(match form {
+        Form::Module => finish_module(transformed, url),
+        Form::CommonJs => Prepared {
+            code: transformed.code,
+            source_map: transformed.source_map,
+            form,
+        },
     })
 }
 
