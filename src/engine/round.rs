@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use url::Url;
 
 use super::cache::{Cache, Fresh};
-use super::graph::{Graph, Grapher};
+use super::graph::{Graph, Grapher, Lesson};
 use super::loader::Ahead;
 use super::witness::Notes;
 use super::{Engine, LoadFailure, Module};
@@ -91,12 +91,12 @@ impl Round {
             return;
         }
         let ahead = Ahead::announce(paths.clone());
-        let wants_graphs = self.cache.is_some();
+        let lesson = self.cache.is_some().then(Lesson::begin);
         self.graphs = Some(tokio::task::spawn_blocking(move || {
             ahead.compile();
             // Kept until the graphs are found: the isolate still takes what is ready.
             let grapher = Grapher::default();
-            let graph = |path: &PathBuf| wants_graphs.then(|| grapher.graph(path));
+            let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
             let graphs = paths.iter().filter_map(graph).collect();
             (ahead, graphs)
         }));

@@ -109,6 +109,11 @@ impl Read {
             is_timely: TIMELY.iter().any(|word| text.contains(word)),
         }
     }
+
+    /// The hash of its bytes.
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
+    }
 }
 
 /// A file was read because something imports it.

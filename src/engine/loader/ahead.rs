@@ -82,7 +82,7 @@ fn compiled(
     let (text, read) = files::read(path).ok()?;
     let url = url_of(path).ok()?;
     let prepared = room::with_text(path, text, |text| {
-        source::prepare_text(path, &url, text, tsconfigs, node)
+        source::prepare_text(path, &url, (text, read.digest()), tsconfigs, node)
     });
     Some((prepared.ok()?, read))
 }

@@ -16,6 +16,8 @@ use deno_error::JsErrorBox;
 use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
 use super::{files, globals, room};
+use crate::engine::graph::Lesson;
+use crate::engine::witness;
 
 /// A file ready for V8.
 pub(super) struct Prepared {
@@ -38,18 +40,24 @@ pub(super) fn prepare(
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
-    room::with_source(path, |text| prepare_text(path, url, text, tsconfigs, node))
+    let (text, read) = files::read(path)?;
+    let digest = read.digest().to_owned();
+    witness::imported(path, read);
+    room::with_text(path, text, |text| {
+        prepare_text(path, url, (text, &digest), tsconfigs, node)
+    })
 }
 
-/// Makes the text of the file JavaScript.
+/// Makes the text of the file, whose bytes have that hash, JavaScript.
 pub(super) fn prepare_text(
     path: &Path,
     url: &Url,
-    text: String,
+    (text, digest): (String, &str),
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
     let parsed = parse(url, path, text)?;
+    Lesson::learn(path, digest, &parsed);
     let form = form_of(path, &parsed, node);
     let config = tsconfigs.of(path);
     let transformed = transform(parsed, config.as_deref(), form, path)?;
