@@ -11,6 +11,7 @@ mod extension;
 mod gated;
 pub mod graph;
 mod isolate;
+mod lazy;
 mod link;
 mod loader;
 mod memory;
@@ -28,8 +29,8 @@ mod witness;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -41,10 +42,10 @@ use cache::Cache;
 pub use extension::LogLevel;
 pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Loners, Shared};
+use lazy::{Listener, ModuleLife};
 use pending::PendingActions;
 use requests::Doom;
 pub use round::{Round, Wanted};
-use told::Told;
 pub use version::version;
 use witness::Notes;
 
@@ -146,24 +147,6 @@ pub struct Module {
     life: Arc<ModuleLife>,
 }
 
-/// A module that wants to hear of session events. Not a handle: those keep the engine alive.
-#[derive(Clone)]
-struct Listener {
-    id: u32,
-    url: Url,
-    life: Arc<ModuleLife>,
-}
-
-/// What all handles of a module share.
-#[derive(Default)]
-struct ModuleLife {
-    /// What callers were told about it.
-    told: OnceLock<Told>,
-    /// Held while it is loaded: its factory runs once in an isolate.
-    turn: Mutex<()>,
-    was_loaded: AtomicBool,
-}
-
 /// Why a module could not be loaded: the JSON text `{error, stack?}` or a sentence of ours.
 #[derive(Debug)]
 pub enum LoadFailure {
@@ -217,55 +200,6 @@ impl Engine {
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
         self.load_url(url).await.0
-    }
-
-    /// Loads a module, and gives what it asked of the world meanwhile if that is known.
-    async fn load_url(&self, url: Url) -> (Result<(Module, String), LoadFailure>, Option<Notes>) {
-        let module = self.module(url);
-        for _ in 0..MOST_ISOLATES {
-            let isolate = match self.isolate_for(module.id).await {
-                Ok(isolate) => isolate,
-                Err(error) => return (Err(error), None),
-            };
-            let Some((described, notes)) = module.load_into(&isolate).await else {
-                continue;
-            };
-            let loaded = described.map(|described| {
-                self.announce(&module, &described);
-                (module, described)
-            });
-            return (loaded, notes);
-        }
-        (Err(LoadFailure::Engine(NO_ISOLATE.into())), None)
-    }
-
-    /// A module of which is known what it says; it is not loaded yet.
-    fn remembered(&self, url: Url, described: &str) -> Module {
-        let module = self.module(url);
-        self.announce(&module, described);
-        module
-    }
-
-    fn module(&self, url: Url) -> Module {
-        Module {
-            engine: self.clone(),
-            id: self.0.next_module.fetch_add(1, Ordering::Relaxed),
-            url,
-            life: Arc::default(),
-        }
-    }
-
-    /// Callers are about to be told what the module says.
-    fn announce(&self, module: &Module, described: &str) {
-        // Said once: whoever loads a module again compares.
-        let _ = module.life.told.set(Told::new(described.to_owned()));
-        if told::listens(described) {
-            lock(&self.0.listeners).push(Listener {
-                id: module.id,
-                url: module.url.clone(),
-                life: module.life.clone(),
-            });
-        }
     }
 
     /// Whether tools may leave actions pending.
@@ -528,26 +462,6 @@ impl Module {
         Ended::Killed(why)
     }
 
-    /// Loads the module if it never was. What goes wrong is told to whoever calls it.
-    pub async fn ready(&self) {
-        if self.life.was_loaded.load(Ordering::Acquire) {
-            return;
-        }
-        let module = self.clone();
-        // Nobody's impatience leaves a module half loaded.
-        let loading = tokio::spawn(async move { module.ready_isolate().await.map(drop) });
-        let _ = loading.await;
-    }
-
-    /// The current isolate, if the module still has there what callers know as the tool `index`.
-    async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Ended> {
-        let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
-        match self.life.told.get().and_then(|told| told.is_other(index)) {
-            Some(why) => Err(Ended::Changed(why)),
-            None => Ok(isolate),
-        }
-    }
-
     /// The current isolate with this module in it; for the resolver that of the newest action.
     async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
         for _ in 0..MOST_ISOLATES {
@@ -588,14 +502,6 @@ impl Module {
             }
         }
         Err(Lost(NO_ISOLATE.into()))
-    }
-
-    /// What was remembered of the module is not true any more.
-    fn forget(&self) {
-        if let Some(cache) = self.engine.0.cache.clone() {
-            let url = self.url.to_string();
-            tokio::task::spawn_blocking(move || cache.forget(&url));
-        }
     }
 
     /// Loads the module; `None` if the isolate went before it saw that.

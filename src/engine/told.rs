@@ -7,6 +7,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 /// The description that a module was announced with, and the last one if it is another.
@@ -60,6 +61,11 @@ fn tool_at(described: &str, index: u32) -> Value {
 
 /// Whether a module that says this wants to hear of session events.
 pub(super) fn listens(described: &str) -> bool {
-    let described: Value = serde_json::from_str(described).unwrap_or_default();
-    described["listens"] == true
+    #[derive(Default, Deserialize)]
+    struct Said {
+        #[serde(default)]
+        listens: bool,
+    }
+    let said: Said = serde_json::from_str(described).unwrap_or_default();
+    said.listens
 }
