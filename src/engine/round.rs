@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
 use url::Url;
 
 use super::cache::{Cache, Fresh};
@@ -14,6 +15,9 @@ use super::graph::{Graph, Grapher, Lesson};
 use super::loader::Ahead;
 use super::witness::Notes;
 use super::{Engine, LoadFailure, Module};
+
+/// How long is waited for graphs after the last module was loaded: nobody needs them to go on.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A module to load: an absolute path, and the query that is to be in its URL.
 pub struct Wanted<'a> {
@@ -39,7 +43,7 @@ pub struct Round {
     cache: Option<Arc<Cache>>,
     places: Vec<Place>,
     next: usize,
-    graphs: Option<JoinHandle<(Ahead, Vec<Graph>)>>,
+    graphs: Option<oneshot::Receiver<(Ahead, Vec<Graph>)>>,
     /// A module left something behind that those after it can see: what they say then, they say
     /// in its company only.
     has_traces: bool,
@@ -92,14 +96,18 @@ impl Round {
         }
         let ahead = Ahead::announce(paths.clone());
         let lesson = self.cache.is_some().then(Lesson::begin);
-        self.graphs = Some(tokio::task::spawn_blocking(move || {
+        let (done, graphs) = oneshot::channel();
+        // Not one of the runtime's threads: those are waited for when the program ends.
+        let thread = std::thread::Builder::new().name("haft-ahead".into());
+        let started = thread.spawn(move || {
             ahead.compile();
-            // Kept until the graphs are found: the isolate still takes what is ready.
             let grapher = Grapher::default();
             let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
             let graphs = paths.iter().filter_map(graph).collect();
-            (ahead, graphs)
-        }));
+            // Together: until then the isolate still takes what is ready. Nobody has to want it.
+            let _ = done.send((ahead, graphs));
+        });
+        self.graphs = started.is_ok().then_some(graphs);
     }
 
     /// The next module.
@@ -144,10 +152,10 @@ impl Round {
 
     /// Remembers what was loaded.
     pub async fn finish(self) {
-        let Some(graphs) = self.graphs else {
+        let (Some(cache), Some(graphs)) = (self.cache, self.graphs) else {
             return;
         };
-        let (Ok((_ahead, graphs)), Some(cache)) = (graphs.await, self.cache) else {
+        let Ok(Ok((_ahead, graphs))) = tokio::time::timeout(PATIENCE, graphs).await else {
             return;
         };
         let unknown = self

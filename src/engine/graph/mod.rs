@@ -26,6 +26,7 @@ use super::loader::{Finder, TsConfigs, probe, text_of, url_of};
 pub use facts::{Checker, Kind};
 use imports::Imports;
 pub(in crate::engine) use learned::Lesson;
+pub(in crate::engine) use nesting::is_hostile;
 pub use open::{Opening, What};
 use packages::Packages;
 use watched::Watched;

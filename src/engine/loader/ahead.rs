@@ -10,10 +10,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::source::{self, Prepared};
 use super::{NodeServices, assets, files, room, tsconfig, url_of};
+use crate::engine::graph::is_hostile;
 use crate::engine::witness::{self, Read};
 
 /// Files that were announced, by path. They are taken within one round of loading.
 static ANNOUNCED: Mutex<Option<HashMap<PathBuf, State>>> = Mutex::new(None);
+
+/// The longest text that is compiled ahead.
+const LARGEST: usize = 1 << 20;
 
 enum State {
     Wanted,
@@ -80,6 +84,10 @@ fn compiled(
         return None;
     }
     let (text, read) = files::read(path).ok()?;
+    // What takes long is left to the isolate, where it is bounded in time.
+    if text.len() > LARGEST || is_hostile(&text) {
+        return None;
+    }
     let url = url_of(path).ok()?;
     let prepared = room::with_text(path, text, |text| {
         source::prepare_text(path, &url, (text, read.digest()), tsconfigs, node)
