@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,6 +58,7 @@ fn main() {
     );
     let mut generated = residual_sources(snapshot);
     generated.push_str(&package_table(&packages));
+    generated.push_str(&identity(&out.join("snapshot.bin"), &generated));
     write(&out.join("generated.rs"), &generated);
 }
 
@@ -274,6 +276,15 @@ fn package_table(packages: &[Package]) -> String {
         "pub static HOST_PACKAGES: &[(&str, &str)] = &{specifiers:?};\n\
          pub static HOST_MODULES: &[(&str, &str)] = &{modules:?};\n"
     )
+}
+
+/// A number that is another one whenever what runs in isolates is: caches go by it.
+fn identity(snapshot: &Path, generated: &str) -> String {
+    let bytes = std::fs::read(snapshot).expect("the snapshot was just written");
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    generated.hash(&mut hasher);
+    format!("pub static ID: u64 = {};\n", hasher.finish())
 }
 
 fn leak(text: String) -> &'static str {

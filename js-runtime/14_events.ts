@@ -1,6 +1,7 @@
 // `pi.events`: a small bus between the tools of one isolate. A listener that throws is logged and
 // stops nobody.
 
+import { noticeTrace } from "ext:haft/09_witness.ts";
 import { logger } from "ext:haft/13_logger.ts";
 
 type Listener = (...args: unknown[]) => unknown;
@@ -14,6 +15,7 @@ function report(name: string, error: unknown): void {
 export const events = {
   /** Returns the function that takes the listener away again. */
   on(name: string, listener: Listener): () => void {
+    noticeTrace("it listens to pi.events");
     let set = listeners.get(name);
     if (!set) listeners.set(name, (set = new Set()));
     set.add(listener);
@@ -30,6 +32,7 @@ export const events = {
     listeners.get(name)?.delete(listener);
   },
   emit(name: string, ...args: unknown[]): boolean {
+    noticeTrace("it emits pi.events");
     const set = listeners.get(name);
     for (const listener of set ? [...set] : []) {
       try {

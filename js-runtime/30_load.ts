@@ -12,6 +12,7 @@ import {
   runningCalls,
   SafeMap,
 } from "ext:haft/00_state.ts";
+import { contentsOf, loadBegins, loadEnds, noticeChange } from "ext:haft/09_witness.ts";
 import { toolApi } from "ext:haft/10_api.ts";
 import { resolveTool } from "ext:haft/16_pending.ts";
 import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
@@ -46,6 +47,7 @@ export function loadModule(id: number, moduleId: number, url: string): void {
     fail: (error) => finish(call, ReplyKind.Failed, failure(error)),
   };
   runningCalls.set(id, call);
+  loadBegins();
   const loading = onBehalfOf(call, () => load(moduleId, url));
   captured.then(
     loading,
@@ -59,13 +61,17 @@ function finish(call: RunningCall, kind: number, text: string): void {
   call.ended = true;
   runningCalls.delete(call.id);
   checkBuiltIns(call.moduleId);
+  loadEnds();
   reply(call.id, kind, text);
 }
 
 async function load(moduleId: number, url: string): Promise<string> {
   const factory = url === "haft:resolve" ? resolveTool : factoryOf(await import(url));
   if (factory === undefined) throw new LoadRefusal("Tool must export a default function");
-  const made = await factory(toolApi());
+  const api = toolApi();
+  const contents = contentsOf(api);
+  const made = await factory(api);
+  noticeChange(api, contents, "it changes `pi`");
   // Tools say "nothing to offer" with null, undefined or an empty list (spec omp-usage 10.11).
   const elements: unknown[] = captured.isArray(made) ? made : made == null ? [] : [made];
   const tools: LoadedTool[] = [];
@@ -74,7 +80,8 @@ async function load(moduleId: number, url: string): Promise<string> {
     described.push(take(elements[index], index, tools));
   }
   modules.set(moduleId, tools);
-  return captured.jsonStringify({ tools: described });
+  const listens = tools.some((tool) => typeof tool.authored.onSession === "function");
+  return captured.jsonStringify({ tools: described, listens });
 }
 
 // CommonJS modules arrive as a namespace whose default is `module.exports`; transpiled ones keep

@@ -239,6 +239,14 @@ impl Host {
             entry = self.entry(&call.tool) => entry,
             () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
         };
+        let entry = match entry {
+            Ok(entry) => tokio::select! {
+                biased;
+                () = entry.runner.ready() => Ok(entry),
+                () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
+            },
+            error => error,
+        };
         match entry {
             Ok(entry) => {
                 let terms = Terms {

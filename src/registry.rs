@@ -3,7 +3,7 @@
 //! First come, first served: a later tool of a taken name is a problem that names both files and
 //! the way out, and stops nobody.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub struct Catalog {
     pub problems: Vec<Problem>,
     /// Every file that was looked at, for `haft doctor`.
     pub looked_at: Vec<LookedAt>,
+    /// The files of those that were not asked what they offer, because it was remembered.
+    pub remembered: BTreeSet<PathBuf>,
 }
 
 /// One tool and what runs it.
@@ -146,6 +148,9 @@ impl<'a> Builder<'a> {
         loaded: Loaded,
     ) -> (Vec<Arc<Entry>>, Vec<Problem>) {
         let (mut entries, mut problems) = (Vec::new(), loaded.problems);
+        if loaded.is_remembered {
+            self.catalog.remembered.insert(candidate.path.clone());
+        }
         for (mut tool, runner) in loaded.tools {
             if let Some(name) = self.renamed(&tool, candidate) {
                 tool.name = name;

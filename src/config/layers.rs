@@ -31,6 +31,7 @@ pub(super) struct Written {
     pub state_dir: Option<PathBuf>,
     pub cache_dir: Option<PathBuf>,
     pub cycod_global_dir: Option<PathBuf>,
+    pub no_cache: Option<bool>,
     pub approval_mode: Option<ApprovalMode>,
     pub approval_rules: BTreeMap<String, Rule>,
     pub limits: WrittenLimits,
@@ -76,6 +77,7 @@ impl Written {
             },
             tools: flags.tools,
             system_tools: flags.system_tools.then_some(true),
+            no_cache: flags.no_cache.then_some(true),
             built_in_tool_names: flags.built_in_tool_names,
             approval_mode: flags.approval_mode,
             limits: WrittenLimits {
@@ -121,6 +123,7 @@ impl Written {
                 parsed("BUILTIN_TOOLS", text("BUILTIN_TOOLS"), yes_or_no)?,
             ),
             cycod_global_dir: absolute("CYCOD_GLOBAL_DIR"),
+            no_cache: parsed("NO_CACHE", text("NO_CACHE"), yes_or_no)?,
             approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
             limits: WrittenLimits {
                 call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,
@@ -159,6 +162,7 @@ impl Written {
         self.system_tools = self.system_tools.or(lower.system_tools);
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
         self.aynd.fill_from(lower.aynd);
+        self.no_cache = self.no_cache.or(lower.no_cache);
 
         self.approval_mode = self.approval_mode.or(lower.approval_mode);
         for (tool, rule) in lower.approval_rules {

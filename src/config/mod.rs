@@ -87,6 +87,8 @@ pub struct Flags {
     pub system_tools: bool,
     /// A configuration file instead of the user's.
     pub config: Option<PathBuf>,
+    /// Remember nothing, and use nothing that was remembered.
+    pub no_cache: bool,
     /// The longest that a call may take.
     pub call_timeout: Option<Duration>,
     /// Names that tools cannot take because the host has tools of these names.
@@ -120,6 +122,8 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// Where haft keeps what it can make again.
     pub cache_dir: PathBuf,
+    /// Remember there what modules say about themselves.
+    pub use_cache: bool,
     /// Tool files and folders named one by one, as written.
     pub configured_paths: Vec<String>,
     /// Those of them that the project's own configuration names.
@@ -272,6 +276,7 @@ impl Config {
             roots,
             state_dir,
             cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
+            use_cache: !written.no_cache.unwrap_or(false),
             configured_paths: written.tools,
             project_paths,
             project_file,

@@ -18,7 +18,7 @@ use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, snapshot};
+use super::{Access, EngineOptions, snapshot, witness};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -62,6 +62,7 @@ pub(super) fn boot(
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     PLATFORM.call_once(|| {
+        witness::open_eyes();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         // Per memory, not per isolate: nobody counts them all.

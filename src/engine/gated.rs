@@ -59,7 +59,7 @@ impl Module {
         ctx: &CallCtx,
     ) -> Result<(Arc<Isolate>, u32, Stance), Ended> {
         for _ in 0..MOST_ISOLATES {
-            let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
+            let isolate = self.isolate_with(index).await?;
             let mut asked = isolate.ask(
                 |id| Ask::Prepare {
                     id,

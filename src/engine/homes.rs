@@ -6,14 +6,14 @@
 //! remembers nothing, and it shares nothing with others (see `kinship`). Everything else waits.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use url::Url;
 
 use super::isolate::{Ask, Isolate};
 use super::kinship::Kinship;
 use super::session::Session;
-use super::{Engine, LoadFailure, Module};
+use super::{Engine, LoadFailure, Module, lock};
 
 /// Where modules live.
 #[derive(Default)]
@@ -142,9 +142,9 @@ impl Engine {
             return true;
         };
         match module.load_into(&home).await {
-            Some(Ok(_)) => {}
+            Some((Ok(_), _)) => {}
             // What loads once only is tied to where it did: a port, a lock file.
-            Some(Err(_)) => return false,
+            Some((Err(_), _)) => return false,
             None => return true,
         }
         let mut homes = self.0.homes.lock().await;
@@ -175,8 +175,4 @@ impl Engine {
         homes.more.push(isolate.clone());
         Some(isolate)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

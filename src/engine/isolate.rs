@@ -3,7 +3,7 @@
 //! Life: takes work → (retired: finishes what runs, takes nothing new) → gone; or terminated:
 //! V8 is told to stop at once, everything that ran is lost, and the thread ends.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::pending::PendingActions;
 use super::requests::{Doom, Purpose, Requests, Slot};
+use super::witness::Notes;
 use super::{EngineOptions, Programs, thread, undertaker};
 use crate::tool::Updates;
 
@@ -41,6 +42,8 @@ pub(super) struct Shared {
     /// The modules that must be alone; `None` if this isolate belongs to one of them.
     loners: Option<Arc<Loners>>,
     programs: Arc<dyn Programs>,
+    /// What loads asked of the world, by the number of the request, until somebody takes it.
+    witnessed: Mutex<HashMap<u32, Notes>>,
     life: OnceLock<Life>,
     /// True when the thread has ended, or is as good as that.
     gone: watch::Sender<bool>,
@@ -196,6 +199,18 @@ impl Shared {
         true
     }
 
+    /// Keeps what the load `id` asked of the world. Called before the load is answered.
+    pub(super) fn witnessed(&self, id: u32, notes: Notes) {
+        let mut witnessed = self.witnessed.lock().expect("no panic holds this lock");
+        witnessed.insert(id, notes);
+    }
+
+    /// What the load `id` asked of the world; once.
+    pub(super) fn take_witnessed(&self, id: u32) -> Option<Notes> {
+        let mut witnessed = self.witnessed.lock().expect("no panic holds this lock");
+        witnessed.remove(&id)
+    }
+
     /// Called on the thread once the isolate is ready.
     pub(super) fn lives(&self, v8: v8::IsolateHandle, thread_id: i32) {
         // The thread says so once.
@@ -254,6 +269,7 @@ impl Isolate {
         pending: Arc<PendingActions>,
         loners: Option<Arc<Loners>>,
     ) -> Result<Arc<Isolate>, String> {
+        tracing::debug!("an isolate starts");
         let home = pending.new_home();
         let (alive, ended) = std::sync::mpsc::channel();
         let shared = Arc::new(Shared {
@@ -265,6 +281,7 @@ impl Isolate {
             has_shared_state: AtomicBool::new(false),
             loners,
             programs: options.programs.clone(),
+            witnessed: Mutex::default(),
             life: OnceLock::new(),
             gone: watch::Sender::new(false),
             ended: Mutex::new(ended),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
-use super::{EngineOptions, Programs, ToolLog};
+use super::{EngineOptions, Programs, ToolLog, witness};
 use crate::tool::Progress;
 
 /// The [`IsolateHost`] of one isolate.
@@ -48,6 +48,7 @@ impl Link {
     /// Marks that the request `id` loads a module; see [`IsolateHost::is_loading`].
     pub(super) fn loading(&self, id: u32) {
         self.loading.borrow_mut().insert(id);
+        witness::load_begins();
     }
 
     /// Tells which tools have started and still run; called at the end of each turn.
@@ -88,7 +89,9 @@ impl IsolateHost for Link {
             // What a builtin throws while V8 gives up is not the tool's answer.
             return;
         }
-        self.loading.borrow_mut().remove(&id);
+        if self.loading.borrow_mut().remove(&id) {
+            self.shared.witnessed(id, witness::load_ended());
+        }
         let answer = match kind {
             ReplyKind::Done | ReplyKind::Update => Answer::Done(text),
             ReplyKind::Refused => Answer::Refused(text),
@@ -98,6 +101,7 @@ impl IsolateHost for Link {
     }
 
     fn built_ins_changed(&self, module: u32, what: &str) {
+        witness::leaves_traces("it changes built-in functions");
         if self.shared.keep_alone(module) {
             self.report(&format!(
                 "a module changed {what}: from now on it has an isolate for itself"
@@ -106,6 +110,7 @@ impl IsolateHost for Link {
     }
 
     fn exec(&self, id: u32, request: String) -> ExecFuture {
+        witness::fickle("it starts programs");
         let cancel = CancellationToken::new();
         self.execs.borrow_mut().insert(id, cancel.clone());
         let running = self.programs.exec(request, cancel);
@@ -132,6 +137,7 @@ impl IsolateHost for Link {
     }
 
     fn push_pending(&self, id: u32, label: &str) -> bool {
+        witness::leaves_traces("it leaves an action pending");
         self.shared.pending.push(self.shared.home, id, label)
     }
 
@@ -161,6 +167,13 @@ impl IsolateHost for Link {
     fn env_changed(&self) {
         let has_shared_state = &self.shared.has_shared_state;
         has_shared_state.store(true, Ordering::Relaxed);
+    }
+
+    fn noticed(&self, what: &str, is_trace: bool) {
+        match is_trace {
+            true => witness::leaves_traces(what),
+            false => witness::fickle(what),
+        }
     }
 
     fn is_loading(&self) -> bool {

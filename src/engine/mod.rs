@@ -6,6 +6,7 @@
 //! [`Programs`] and never knows how.
 
 mod boot;
+mod cache;
 mod extension;
 mod files;
 mod gated;
@@ -13,19 +14,23 @@ pub mod graph;
 mod homes;
 mod isolate;
 mod kinship;
+mod lazy;
 mod link;
 mod loader;
 mod memory;
 mod pending;
 mod requests;
+mod round;
 mod schema_check;
 mod session;
 mod snapshot;
 mod thread;
+mod told;
 mod undertaker;
 mod version;
+mod witness;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,14 +42,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use cache::Cache;
 pub use extension::LogLevel;
 use homes::{Homes, Moves};
 pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Loners, Shared};
+use lazy::{Listener, ModuleLife};
 use pending::PendingActions;
 use requests::Doom;
+pub use round::{Round, Wanted};
 pub use session::new_session_id;
 pub use version::version;
+use witness::Notes;
 
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped};
@@ -62,6 +71,10 @@ struct Inner {
     isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
+    /// What modules said in earlier processes.
+    cache: Option<Arc<Cache>>,
+    /// The modules that want to hear of session events.
+    listeners: std::sync::Mutex<Vec<Listener>>,
 }
 
 /// What an engine needs to know and have.
@@ -87,6 +100,8 @@ pub struct EngineOptions {
     pub log: Arc<dyn ToolLog>,
     /// Previewed actions can be resolved later.
     pub has_later: bool,
+    /// The folder for what can be made again; `None`: remember nothing.
+    pub cache: Option<PathBuf>,
 }
 
 impl EngineOptions {
@@ -131,12 +146,14 @@ pub trait ToolLog: Send + Sync {
     fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str);
 }
 
-/// A module that the engine knows. It is imported again, on demand, when its isolate was lost.
+/// A module that the engine knows. It is imported on demand: when it is first called, if its
+/// description was remembered, and again when its isolate was lost.
 #[derive(Clone)]
 pub struct Module {
     engine: Engine,
     id: u32,
     url: Url,
+    life: Arc<ModuleLife>,
 }
 
 /// Why a module could not be loaded: the JSON text `{error, stack?}` or a sentence of ours.
@@ -163,6 +180,8 @@ pub enum Ended {
     Killed(Stopped),
     /// It broke the isolate in which it ran alone; the text says how.
     RanAway(Lost),
+    /// Its file is not what it was when callers were told about it; the text says how.
+    Changed(String),
     /// It could not be run, or its isolate was lost under it.
     Lost(Lost),
 }
@@ -172,6 +191,8 @@ impl Engine {
     pub fn new(options: EngineOptions) -> Self {
         Engine(Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.has_later)),
+            cache: Cache::open(&options).map(Arc::new),
+            listeners: std::sync::Mutex::default(),
             options,
             homes: Mutex::default(),
             moves: Moves::default(),
@@ -181,23 +202,6 @@ impl Engine {
         }))
     }
 
-    /// Imports the module at `path`, runs its factory, and gives the JSON `{tools: […]}` that
-    /// describes what it offers.
-    ///
-    /// # Errors
-    /// With the module's own error, or ours when it did not end in time.
-    pub async fn load(
-        &self,
-        path: &Path,
-        query: Option<&str>,
-    ) -> Result<(Module, String), LoadFailure> {
-        let mut url = Url::from_file_path(path).map_err(|()| {
-            LoadFailure::Engine(format!("'{}' is not an absolute path", path.display()))
-        })?;
-        url.set_query(query);
-        self.load_url(url).await
-    }
-
     /// The module with the tool `resolve`, which ends pending actions. Its calls run where the
     /// newest of them lives.
     ///
@@ -205,18 +209,7 @@ impl Engine {
     /// When no isolate can be had.
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
-        self.load_url(url).await
-    }
-
-    async fn load_url(&self, url: Url) -> Result<(Module, String), LoadFailure> {
-        let module = Module::new(self, url);
-        for _ in 0..MOST_ISOLATES {
-            let isolate = self.isolate_for(module.id).await?;
-            if let Some(described) = module.load_into(&isolate).await {
-                return described.map(|described| (module, described));
-            }
-        }
-        Err(LoadFailure::Engine(NO_ISOLATE.into()))
+        self.load_url(url).await.0
     }
 
     /// Whether tools may leave actions pending.
@@ -239,8 +232,21 @@ impl Engine {
         self.0.pending.take_lost()
     }
 
-    /// Delivers the JSON of a session event to every `onSession` of every loaded module.
+    /// Delivers the JSON of a session event to every `onSession`. Modules that have one are loaded
+    /// for it; isolates that start later are told what it says.
     pub async fn session_event(&self, event: &str) {
+        let listeners = lock(&self.0.listeners).clone();
+        for Listener { id, url, life } in listeners {
+            let engine = self.clone();
+            let module = Module {
+                engine,
+                id,
+                url,
+                life,
+            };
+            // One that cannot be loaded hears nothing; its calls say why.
+            let _ = module.ready_isolate().await;
+        }
         let mut homes = self.0.homes.lock().await;
         homes.session.update(event);
         let asked: Vec<_> = homes
@@ -274,23 +280,11 @@ impl Engine {
     }
 
     fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
-        self.0
-            .isolates
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0.isolates)
     }
 }
 
 impl Module {
-    /// A module that is loaded when it is first needed.
-    fn new(engine: &Engine, url: Url) -> Module {
-        let id = engine.0.next_module.fetch_add(1, Ordering::Relaxed);
-        // Whoever may move has to know with whom it shares files.
-        engine.0.moves.know(id, &url);
-        let engine = engine.clone();
-        Module { engine, id, url }
-    }
-
     /// Calls the tool at `index` of the module. Ends soon after `ctx.cancel` fires, whatever the
     /// tool does: the AbortSignal, then the grace period, then the isolate goes.
     pub async fn invoke(
@@ -321,9 +315,9 @@ impl Module {
         ctx: &CallCtx,
     ) -> Ended {
         for _ in 0..MOST_ISOLATES {
-            let isolate = match self.ready_isolate().await {
+            let isolate = match self.isolate_with(index).await {
                 Ok(isolate) => isolate,
-                Err(lost) => return Ended::Lost(lost),
+                Err(ended) => return ended,
             };
             let asked = isolate.ask(
                 |id| Ask::Invoke {
@@ -401,9 +395,9 @@ impl Module {
 
     /// Checks arguments without calling.
     pub async fn check(&self, index: u32, arguments: &RawValue) -> Ended {
-        let isolate = match self.ready_isolate().await {
+        let isolate = match self.isolate_with(index).await {
             Ok(isolate) => isolate,
-            Err(lost) => return Ended::Lost(lost),
+            Err(ended) => return ended,
         };
         let asked = isolate.ask(
             |id| Ask::Check {
@@ -484,10 +478,21 @@ impl Module {
             if isolate.has_module(self.id) {
                 return Ok(isolate);
             }
+            let _turn = self.life.turn.lock().await;
+            if isolate.has_module(self.id) {
+                return Ok(isolate);
+            }
             match self.load_into(&isolate).await {
                 None => {}
-                Some(Ok(_)) => return Ok(isolate),
-                Some(Err(error)) => {
+                Some((Ok(described), _)) => {
+                    let told = self.life.told.get();
+                    if told.is_some_and(|told| !told.compare(&described)) {
+                        self.forget();
+                    }
+                    return Ok(isolate);
+                }
+                Some((Err(error), _)) => {
+                    self.forget();
                     return Err(Lost(format!(
                         "the module could not be loaded again: {}",
                         error.text()
@@ -499,7 +504,10 @@ impl Module {
     }
 
     /// Loads the module; `None` if the isolate went before it saw that.
-    async fn load_into(&self, isolate: &Arc<Isolate>) -> Option<Result<String, LoadFailure>> {
+    async fn load_into(
+        &self,
+        isolate: &Arc<Isolate>,
+    ) -> Option<(Result<String, LoadFailure>, Option<Notes>)> {
         let mut asked = isolate.ask(
             |id| Ask::Load {
                 id,
@@ -511,11 +519,12 @@ impl Module {
         let limit = self.engine.0.options.load_timeout;
         let answered = tokio::time::timeout(limit, self.answer(isolate, &mut asked)).await;
         let Ok(answer) = answered else {
-            return Some(Err(self.load_timed_out(isolate).await));
+            return Some((Err(self.load_timed_out(isolate).await), None));
         };
-        Some(match answer {
+        let loaded = match answer {
             Ok(Answer::Done(text)) => {
                 isolate.module_loaded(self.id);
+                self.life.was_loaded.store(true, Ordering::Release);
                 Ok(text)
             }
             Ok(Answer::Refused(text) | Answer::Failed(text)) => Err(LoadFailure::Module(text)),
@@ -524,7 +533,8 @@ impl Module {
             }
             Ok(Answer::NotStarted) => return None,
             Err(_) => Err(LoadFailure::Engine("its isolate ended".into())),
-        })
+        };
+        Some((loaded, isolate.shared().take_witnessed(asked.id)))
     }
 
     /// A factory that waits for ever leaves the isolate usable; one that loops does not.
@@ -557,6 +567,12 @@ const PING_PATIENCE: Duration = Duration::from_millis(200);
 const MOST_ISOLATES: usize = 4;
 
 const NO_ISOLATE: &str = "other calls broke one isolate after another";
+
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 type Answered = Result<Answer, tokio::sync::oneshot::error::RecvError>;
 

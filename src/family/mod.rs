@@ -25,6 +25,8 @@ use crate::tool::{Family, Problem, Runner, Tool};
 pub(crate) struct Loaded {
     pub(crate) tools: Vec<(Tool, Arc<dyn Runner>)>,
     pub(crate) problems: Vec<Problem>,
+    /// Nothing was asked: the answer was remembered.
+    pub(crate) is_remembered: bool,
 }
 
 /// What families work with.

@@ -15,6 +15,10 @@ use crate::error::Error;
 /// Runs one tool. Every family has its own; whoever calls it sees only this.
 #[async_trait]
 pub trait Runner: Send + Sync {
+    /// Does what has to be done once before the first call. Its time is not the call's; what goes
+    /// wrong is told by the call.
+    async fn ready(&self) {}
+
     /// Checks the arguments as the family demands, without starting anything.
     ///
     /// # Errors

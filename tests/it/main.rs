@@ -43,6 +43,8 @@ mod loopback;
 mod plugin;
 // YAML shell tools as files: what is read, refused, offered. Nothing is run.
 mod cycod;
+// What modules say is remembered, by several processes at once.
+mod cache;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
 // The system tools where a session is not enough: signals, memory, other users.

@@ -45,6 +45,10 @@ pub trait IsolateHost {
     /// A tool changed `process.env`, which the modules of its isolate share.
     fn env_changed(&self);
 
+    /// The module that loads may say something else tomorrow, because of `what`; `is_trace`: what it
+    /// did can be seen by those after it.
+    fn noticed(&self, what: &str, is_trace: bool);
+
     /// True while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;
 }

@@ -15,6 +15,7 @@ mod ops_read;
 mod ops_reply;
 mod ops_schema;
 mod ops_signal;
+mod ops_witness;
 
 use deno_core::OpDecl;
 
@@ -49,6 +50,7 @@ deno_core::extension!(
         ops_signal::op_haft_signal_unbind,
         ops_signal::op_haft_kill,
         ops_signal::op_haft_deno_kill,
+        ops_witness::op_haft_noticed,
         ops_env::op_haft_set_env,
         ops_env::op_haft_delete_env,
         ops_env::op_haft_get_env,

@@ -42,6 +42,7 @@ pub fn op_haft_set_env(
         return Ok(());
     }
     check_name(key)?;
+    note_change(state);
     if value.contains('\0') {
         return Err(JsErrorBox::type_error(format!(
             "the value of the environment variable {key} contains a NUL"
@@ -60,6 +61,7 @@ pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<()
         return Ok(());
     }
     check_name(key)?;
+    note_change(state);
     changes_to_make(state).0.insert(key.to_owned(), None);
     Ok(())
 }
@@ -126,6 +128,11 @@ pub fn op_haft_env_changes(state: &mut OpState) -> String {
         return String::new();
     }
     deno_core::serde_json::to_string(changes).unwrap_or_default()
+}
+
+fn note_change(state: &OpState) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.noticed("it changes the environment", true);
 }
 
 #[expect(

@@ -58,14 +58,25 @@ impl Imports {
         let parsed = (text.len() <= LARGEST && !nesting::is_hostile(&text))
             .then(|| parse(path, text, media))
             .flatten();
-        let Some(parsed) = parsed else {
-            return Imports {
+        match parsed {
+            Some(parsed) => Imports::in_tree(&parsed),
+            None => Imports {
                 openings: BTreeSet::from([(0, What::Unreadable)]),
                 ..Imports::default()
-            };
-        };
+            },
+        }
+    }
+
+    /// The imports of a file that somebody has parsed; nothing where it would not be parsed here.
+    pub(super) fn of_parsed(parsed: &ParsedSource) -> Option<Imports> {
+        let text = parsed.text();
+        let is_fine = text.len() <= LARGEST && !nesting::is_hostile(text);
+        is_fine.then(|| Imports::in_tree(parsed))
+    }
+
+    fn in_tree(parsed: &ParsedSource) -> Imports {
         let mut reader = Reader {
-            parsed: &parsed,
+            parsed,
             imports: Imports::default(),
             requires: vec!["require".into()],
             calls: Vec::new(),

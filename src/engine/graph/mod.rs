@@ -7,6 +7,7 @@
 
 mod facts;
 mod imports;
+mod learned;
 mod nesting;
 mod open;
 mod packages;
@@ -24,6 +25,8 @@ use url::Url;
 use super::loader::{Finder, TsConfigs, probe, text_of, url_of};
 pub use facts::{Checker, Kind};
 use imports::Imports;
+pub(in crate::engine) use learned::Lesson;
+pub(in crate::engine) use nesting::is_hostile;
 pub use open::{Opening, What};
 use packages::Packages;
 use watched::Watched;
@@ -118,9 +121,13 @@ impl Grapher {
     }
 
     fn imports(&self, path: &Path, bytes: &[u8]) -> Rc<Imports> {
-        let key = (path.to_owned(), facts::digest(bytes));
+        let key_digest = facts::digest(bytes);
+        let key = (path.to_owned(), key_digest.clone());
         let mut known = self.imports.borrow_mut();
-        let read = || Rc::new(Imports::of(path, text_of(bytes.to_vec())));
+        let read = || {
+            let learned = learned::take(path, &key_digest);
+            Rc::new(learned.unwrap_or_else(|| Imports::of(path, text_of(bytes.to_vec()))))
+        };
         known.entry(key).or_insert_with(read).clone()
     }
 }

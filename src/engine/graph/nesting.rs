@@ -13,7 +13,7 @@ const CHAIN: usize = 50_000;
 pub(super) const STACK: usize = 512 << 20;
 
 /// True if the text must not be given to the parser. Strings and comments count like code.
-pub(super) fn is_hostile(text: &str) -> bool {
+pub(in crate::engine) fn is_hostile(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (mut brackets, mut chain) = (0_usize, 0_usize);
     for (at, byte) in bytes.iter().enumerate() {

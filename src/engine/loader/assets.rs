@@ -22,6 +22,18 @@ pub(super) fn as_module(path: &Path) -> Option<Result<String, JsErrorBox>> {
     Some(module)
 }
 
+/// Whether `path` names data.
+pub(super) fn is_asset(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| DATA.contains(&extension))
+}
+
+/// The extensions that [`as_module`] knows.
+const DATA: &[&str] = &[
+    "json", "jsonc", "json5", "yaml", "yml", "toml", "txt", "md", "html", "css", "sql", "graphql",
+    "csv", "xml", "svg",
+];
+
 type Parse = fn(&str) -> Result<Value, Wrong>;
 
 /// What is wrong with a text, and where: line and column, both 1-based.

@@ -6,6 +6,8 @@ use deno_core::serde_json::{self, Value};
 use deno_error::JsErrorBox;
 use sys_traits::{FsMetadata, FsRead};
 
+use crate::engine::witness::{self, Read};
+
 /// Tried behind a path without an extension, and behind `index` in a directory.
 const EXTENSIONS: &[&str] = &["tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json"];
 
@@ -80,12 +82,20 @@ fn main_of(disk: &impl Disk, directory: &Path) -> Option<PathBuf> {
         .or_else(|| with_extension(disk, &entry.join("index")))
 }
 
-/// The text of a file; a byte order mark is dropped, invalid UTF-8 is replaced.
+/// The text of a file that is imported; a byte order mark is dropped, invalid UTF-8 is replaced.
 pub(super) fn read_text(path: &Path) -> Result<String, JsErrorBox> {
+    let (text, read) = read(path)?;
+    witness::imported(path, read);
+    Ok(text)
+}
+
+/// The same, and what a witness wants to know about it.
+pub(super) fn read(path: &Path) -> Result<(String, Read), JsErrorBox> {
     let bytes = std::fs::read(path).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
     })?;
-    Ok(text_of(bytes))
+    let read = Read::of(&bytes);
+    Ok((text_of(bytes), read))
 }
 
 /// The bytes of a file as `read_text` reads them.

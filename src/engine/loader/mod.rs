@@ -4,6 +4,7 @@
 //! turns a file into JavaScript that V8 takes. Both work on files only: nothing is ever
 //! fetched from a network, and nothing is installed.
 
+mod ahead;
 mod assets;
 mod commonjs;
 mod files;
@@ -29,11 +30,13 @@ use deno_core::{
 use deno_error::JsErrorBox;
 use futures::FutureExt;
 
+pub(super) use ahead::Ahead;
 pub(super) use files::{probe, text_of};
 pub(super) use find::{Finder, Packages};
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
 pub(super) use tsconfig::Cache as TsConfigs;
 
+use super::witness;
 use source::{Form, Prepared};
 
 /// The module loader of one isolate.
@@ -80,7 +83,11 @@ impl Loader {
         if let Some(code) = assets::as_module(path) {
             return ModuleLoadResponse::Sync(code.map(|code| javascript(code, url)));
         }
-        let prepared = match source::prepare(path, url, &self.tsconfigs, &self.node) {
+        let prepared = match ahead::take(path) {
+            Some(prepared) => Ok(prepared),
+            None => source::prepare(path, url, &self.tsconfigs, &self.node),
+        };
+        let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return ModuleLoadResponse::Sync(Err(error)),
         };
@@ -115,9 +122,17 @@ impl ModuleLoader for Loader {
         &self,
         specifier: &str,
         referrer: &str,
-        _kind: ResolutionKind,
+        kind: ResolutionKind,
     ) -> Result<ModuleSpecifier, JsErrorBox> {
-        self.find(specifier, referrer)
+        let found = self.find(specifier, referrer);
+        if kind == ResolutionKind::DynamicImport {
+            match found.as_ref().map(Url::to_file_path) {
+                Ok(Ok(path)) => witness::imported_again(&path),
+                Ok(Err(())) => {}
+                Err(_) => witness::fickle("it tries to import what is not there"),
+            }
+        }
+        found
     }
 
     fn load(

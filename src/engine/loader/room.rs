@@ -29,7 +29,15 @@ pub(super) fn with_source<T>(
     path: &Path,
     work: impl FnOnce(String) -> Result<T, JsErrorBox>,
 ) -> Result<T, JsErrorBox> {
-    let text = files::read_text(path)?;
+    with_text(path, files::read_text(path)?, work)
+}
+
+/// Hands the text of the file to `work`, with room for what that does with it.
+pub(super) fn with_text<T>(
+    path: &Path,
+    text: String,
+    work: impl FnOnce(String) -> Result<T, JsErrorBox>,
+) -> Result<T, JsErrorBox> {
     if nests_deeper_than(&text, MOST_LEVELS) {
         return Err(JsErrorBox::new(
             "SyntaxError",

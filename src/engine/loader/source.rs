@@ -16,6 +16,8 @@ use deno_error::JsErrorBox;
 use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
 use super::{files, globals, room};
+use crate::engine::graph::Lesson;
+use crate::engine::witness;
 
 /// A file ready for V8.
 pub(super) struct Prepared {
@@ -38,19 +40,34 @@ pub(super) fn prepare(
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
-    room::with_source(path, |text| {
-        let parsed = parse(url, path, text)?;
-        let form = form_of(path, &parsed, node);
-        let config = tsconfigs.of(path);
-        let transformed = transform(parsed, config.as_deref(), form, path)?;
-        Ok(match form {
-            Form::Module => finish_module(transformed, url),
-            Form::CommonJs => Prepared {
-                code: transformed.code,
-                source_map: transformed.source_map,
-                form,
-            },
-        })
+    let (text, read) = files::read(path)?;
+    let digest = read.digest().to_owned();
+    witness::imported(path, read);
+    room::with_text(path, text, |text| {
+        prepare_text(path, url, (text, &digest), tsconfigs, node)
+    })
+}
+
+/// Makes the text of the file, whose bytes have that hash, JavaScript.
+pub(super) fn prepare_text(
+    path: &Path,
+    url: &Url,
+    (text, digest): (String, &str),
+    tsconfigs: &tsconfig::Cache,
+    node: &NodeServices,
+) -> Result<Prepared, JsErrorBox> {
+    let parsed = parse(url, path, text)?;
+    Lesson::learn(path, digest, &parsed);
+    let form = form_of(path, &parsed, node);
+    let config = tsconfigs.of(path);
+    let transformed = transform(parsed, config.as_deref(), form, path)?;
+    Ok(match form {
+        Form::Module => finish_module(transformed, url),
+        Form::CommonJs => Prepared {
+            code: transformed.code,
+            source_map: transformed.source_map,
+            form,
+        },
     })
 }
 

@@ -62,6 +62,7 @@ pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]
         Err(problem) => Loaded {
             tools: Vec::new(),
             problems: vec![problem],
+            ..Loaded::default()
         },
     });
     tools.collect()

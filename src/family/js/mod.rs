@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
-use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module};
+use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
 use crate::tool::{Problem, Source, Stance, Tier, Tool};
 use runner::JsRunner;
 
@@ -38,51 +38,91 @@ pub(crate) fn engine(config: &Config, has_later: bool) -> Engine {
         programs: Arc::new(programs::ChildPrograms),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later,
+        cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
+}
+
+/// A home directory that is not there is not made: the cache would be lost with the container.
+fn can_be_made(config: &Config) -> bool {
+    !config.cache_dir.starts_with(&config.home) || config.home.is_dir()
 }
 
 /// Loads modules, one after another: what the first one does to the globals the second one sees.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
+    let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
+    let asked = candidates.iter().zip(&refusals);
+    let asked = asked.filter(|(_, refusal)| refusal.is_none());
+    let wanted: Vec<_> = asked
+        .map(|(candidate, _)| Wanted {
+            path: &candidate.resolved,
+            query: candidate.query.as_deref(),
+        })
+        .collect();
+    let mut round = means.engine.round(&wanted).await;
     let mut all = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
-        all.push(load(means.engine, candidate).await);
+    for (candidate, refusal) in candidates.iter().zip(refusals) {
+        all.push(match refusal {
+            Some(problem) => broken(problem),
+            None => load(&mut round, candidate).await,
+        });
     }
+    round.finish().await;
     all
 }
 
-/// Loads one module. Whatever is wrong with it is a problem with the original's text, the place and
-/// the author's lines.
-async fn load(engine: &Engine, candidate: &Candidate) -> Loaded {
-    match describe(engine, candidate).await {
-        Ok((module, description)) => take_tools(module, description, candidate),
-        Err(problem) => Loaded {
-            tools: Vec::new(),
-            problems: vec![problem],
+/// Loads the next module of the round. Whatever is wrong with it is a problem with the original's
+/// text, the place and the author's lines.
+async fn load(round: &mut Round, candidate: &Candidate) -> Loaded {
+    let described = match round.load_next().await {
+        Ok(described) => described,
+        Err(failure) => return broken(explained(failure, candidate)),
+    };
+    let is_remembered = described.is_remembered;
+    match serde_json::from_str(&described.text) {
+        Ok(description) => Loaded {
+            is_remembered,
+            ..take_tools(described.module, description, candidate)
         },
+        Err(error) => {
+            let text = format!("Failed to load tool: its description cannot be read: {error}");
+            broken(Problem::error(text).at(&candidate.path))
+        }
     }
 }
 
-async fn describe(
-    engine: &Engine,
-    candidate: &Candidate,
-) -> Result<(Module, Description), Problem> {
+fn broken(problem: Problem) -> Loaded {
+    Loaded {
+        problems: vec![problem],
+        ..Loaded::default()
+    }
+}
+
+/// Why the candidate cannot be a module at all.
+fn refusal(candidate: &Candidate) -> Option<Problem> {
     let path = &candidate.resolved;
     let refused = |text: String| Problem::error(text).at(&candidate.path);
     if is_declarative(path) {
-        return Err(refused(DECLARATIVE.into())
-            .hint("name a .ts or .js module; .md and .json files only describe tools"));
+        return Some(
+            refused(DECLARATIVE.into())
+                .hint("name a .ts or .js module; .md and .json files only describe tools"),
+        );
     }
     if !path.exists() {
         let text = format!(
             "Failed to load tool: Cannot find module '{}' imported from haft",
             path.display()
         );
-        return Err(
-            refused(text).hint("check the path; relative paths start at the working directory")
+        return Some(
+            refused(text).hint("check the path; relative paths start at the working directory"),
         );
     }
-    let loaded = engine.load(path, candidate.query.as_deref()).await;
-    let (module, described) = loaded.map_err(|failure| match failure {
+    None
+}
+
+fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
+    let path = &candidate.resolved;
+    let refused = |text: String| Problem::error(text).at(&candidate.path);
+    match failure {
         LoadFailure::Module(json) => {
             let failure: Failure = serde_json::from_str(&json).unwrap_or(Failure {
                 error: json.clone(),
@@ -94,13 +134,7 @@ async fn describe(
             frame::locate(problem, path, failure.stack.as_deref())
         }
         LoadFailure::Engine(text) => refused(format!("Failed to load tool: {text}")),
-    })?;
-    let description = serde_json::from_str(&described).map_err(|error| {
-        refused(format!(
-            "Failed to load tool: its description cannot be read: {error}"
-        ))
-    })?;
-    Ok((module, description))
+    }
 }
 
 const DECLARATIVE: &str =

@@ -40,6 +40,14 @@ impl JsRunner {
         .with_hint("call it again: its module is loaded afresh")
     }
 
+    fn changed(&self, how: &str) -> Error {
+        let text = format!(
+            "`{}` was not called, because it changed after it was listed: {how}",
+            self.name
+        );
+        Error::new(ErrorKind::Load, text).with_hint("start haft again to see what it offers now")
+    }
+
     fn killed(&self, why: Stopped, duration: Duration) -> Outcome {
         let reason = match why {
             Stopped::Deadline => "its time was up",
@@ -67,11 +75,16 @@ impl JsRunner {
 
 #[async_trait]
 impl Runner for JsRunner {
+    async fn ready(&self) {
+        self.module.ready().await;
+    }
+
     async fn check(&self, call: &Call) -> Result<(), Error> {
         match self.module.check(self.index, &call.arguments).await {
             Ended::Result(..) => Ok(()),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
             Ended::Lost(lost) | Ended::RanAway(lost) => Err(self.lost(lost)),
+            Ended::Changed(how) => Err(self.changed(&how)),
             Ended::Denied(error) => Err(error),
             Ended::NotStarted(why) | Ended::Killed(why) => Err(Error::new(
                 ErrorKind::Stopped(why),
@@ -108,6 +121,7 @@ impl Runner for JsRunner {
             Ended::NotStarted(why) => Ok(not_started(why)),
             Ended::Killed(why) => Ok(self.killed(why, duration)),
             Ended::RanAway(Lost(how)) => Ok(self.stopped(Stopped::Discarded, &how, duration)),
+            Ended::Changed(how) => Err(self.changed(&how)),
             Ended::Lost(lost) => Err(self.lost(lost)),
         }
     }

@@ -190,5 +190,6 @@ fn unreadable(path: &Path, why: &str) -> Loaded {
     Loaded {
         tools: Vec::new(),
         problems: vec![problem],
+        ..Loaded::default()
     }
 }

@@ -57,6 +57,9 @@ struct FileView<'a> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<Cow<'a, str>>,
+    /// The file was not asked what it offers: that was remembered.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    remembered: bool,
 }
 
 impl Args {
@@ -80,7 +83,11 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         ok,
         tools: catalog.entries.len(),
         problems: catalog.problems.iter().map(ProblemView::from).collect(),
-        files: catalog.looked_at.iter().map(file_view).collect(),
+        files: catalog
+            .looked_at
+            .iter()
+            .map(|file| file_view(file, catalog))
+            .collect(),
         version: env!("CARGO_PKG_VERSION"),
         engine: Host::engine_version(),
         platform: platform(),
@@ -91,7 +98,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
     }
 }
 
-fn file_view(file: &LookedAt) -> FileView<'_> {
+fn file_view<'a>(file: &'a LookedAt, catalog: &Catalog) -> FileView<'a> {
     let (verdict, because) = match &file.verdict {
         Verdict::Candidate => ("candidate", None),
         Verdict::Shadowed { by } => ("shadowed", Some(wire::path(by))),
@@ -105,6 +112,7 @@ fn file_view(file: &LookedAt) -> FileView<'_> {
         provider: &file.provider,
         verdict,
         because,
+        remembered: catalog.remembered.contains(&file.path),
     }
 }
 
@@ -114,7 +122,7 @@ fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
         page.push_str(&problem::problem(entry, &config.home, ink));
         page.push('\n');
     }
-    page.push_str(&files(&catalog.looked_at, &config.home, ink));
+    page.push_str(&files(catalog, &config.home, ink));
     let places = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("engine", Host::engine_version()),
@@ -134,7 +142,8 @@ fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
 }
 
 /// The files by provider, in the order in which the providers came up.
-fn files(looked_at: &[LookedAt], home: &Path, ink: Ink) -> String {
+fn files(catalog: &Catalog, home: &Path, ink: Ink) -> String {
+    let looked_at = &catalog.looked_at;
     let mut providers: Vec<&str> = Vec::new();
     for file in looked_at {
         if !providers.contains(&file.provider.as_str()) {
@@ -146,15 +155,21 @@ fn files(looked_at: &[LookedAt], home: &Path, ink: Ink) -> String {
         page.push_str(&format!("{}\n", ink.bold(text::clean(provider))));
         for file in looked_at.iter().filter(|file| file.provider == provider) {
             let path = text::path(&file.path, home);
-            page.push_str(&format!("  {path}  {}\n", verdict(file, home, ink)));
+            page.push_str(&format!(
+                "  {path}  {}\n",
+                verdict(file, catalog, home, ink)
+            ));
         }
         page.push('\n');
     }
     page
 }
 
-fn verdict(file: &LookedAt, home: &Path, ink: Ink) -> String {
+fn verdict(file: &LookedAt, catalog: &Catalog, home: &Path, ink: Ink) -> String {
     let words = match &file.verdict {
+        Verdict::Candidate if catalog.remembered.contains(&file.path) => {
+            return ink.good("looks like a tool, as remembered").to_string();
+        }
         Verdict::Candidate => return ink.good("looks like a tool").to_string(),
         Verdict::Missing => return ink.error("missing").to_string(),
         Verdict::Shadowed { by } => format!("shadowed by {}", text::path(by, home)),

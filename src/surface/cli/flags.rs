@@ -46,6 +46,9 @@ pub(super) struct Globals {
     /// Bring aynd's built-in tools as well
     #[arg(long, help_heading = HEADING)]
     builtin_tools: bool,
+    /// Ask every module anew what it offers, and remember nothing
+    #[arg(long, help_heading = HEADING)]
+    no_cache: bool,
 
     /// Say on standard error what happens inside (`HAFT_LOG=haft=trace` for more)
     #[arg(long, short, help_heading = HEADING)]
@@ -68,6 +71,7 @@ impl Globals {
             config: later.config.or(self.config),
             aynd_tools: later.aynd_tools.or(self.aynd_tools),
             builtin_tools: self.builtin_tools || later.builtin_tools,
+            no_cache: self.no_cache || later.no_cache,
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
         }
@@ -89,6 +93,7 @@ impl Globals {
             no_custom_tools: self.no_custom_tools,
             aynd_tools_dir: self.aynd_tools.clone(),
             builtin_tools: self.builtin_tools.then_some(true),
+            no_cache: self.no_cache,
             ..Flags::default()
         }
     }

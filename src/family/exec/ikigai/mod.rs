@@ -120,6 +120,7 @@ impl Protocol for Ikigai {
         Loaded {
             tools: vec![(tool, Arc::new(runner))],
             problems,
+            ..Loaded::default()
         }
     }
 }

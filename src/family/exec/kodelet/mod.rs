@@ -110,6 +110,7 @@ impl Protocol for Kodelet {
         Loaded {
             tools: vec![(tool, Arc::new(runner))],
             problems: Vec::new(),
+            ..Loaded::default()
         }
     }
 }

@@ -1,0 +1,90 @@
+// Tells Rust what a module does while it loads that can make its description another one tomorrow:
+// `src/engine/witness.rs` hears of files, variables, hosts and programs by itself, of the rest here.
+//
+// A description that names the day must not be remembered, so `Date` is watched. It is replaced once,
+// in the snapshot, before anybody can keep the original: there is one `Date` for everybody.
+
+import { op_haft_noticed } from "ext:core/ops";
+
+let loads = 0;
+let globalsBefore = 0;
+
+const { apply, construct, getOwnPropertyDescriptor, ownKeys } = Reflect;
+
+/** A module begins to load. */
+export function loadBegins(): void {
+  loads += 1;
+  globalsBefore = ownKeys(globalThis).length;
+}
+
+/** It has loaded, or failed. */
+export function loadEnds(): void {
+  if (ownKeys(globalThis).length !== globalsBefore) noticeTrace("it changes the global object");
+  loads -= 1;
+}
+
+/** What lies in an object, to see later whether somebody put something else there. */
+export function contentsOf(object: object): unknown[] {
+  const contents: unknown[] = [];
+  for (const key of ownKeys(object)) {
+    const { value, get } = getOwnPropertyDescriptor(object, key) as PropertyDescriptor;
+    contents[contents.length] = key;
+    contents[contents.length] = get ?? value;
+  }
+  return contents;
+}
+
+/** Notices if `object` is not what it was when it had these contents. */
+export function noticeChange(object: object, before: unknown[], what: string): void {
+  const now = contentsOf(object);
+  let isSame = now.length === before.length;
+  for (let at = 0; isSame && at < now.length; at++) isSame = now[at] === before[at];
+  if (!isSame) noticeTrace(what);
+}
+
+/** What the module says may depend on `what`. */
+function notice(what: string): void {
+  if (loads > 0) op_haft_noticed(what, false);
+}
+
+/** The modules that load later can see what it did. */
+export function noticeTrace(what: string): void {
+  if (loads > 0) op_haft_noticed(what, true);
+}
+
+const CLOCK = "it asks for the time";
+const OriginalDate = Date;
+const originalNow = OriginalDate.now;
+
+Object.defineProperty(OriginalDate, "now", {
+  value: function now(): number {
+    notice(CLOCK);
+    return originalNow();
+  },
+  configurable: true,
+  enumerable: false,
+  writable: true,
+});
+
+const WatchedDate: DateConstructor = new Proxy(OriginalDate, {
+  construct(target, given, newTarget) {
+    if (given.length === 0) notice(CLOCK);
+    return construct(target, given, newTarget === WatchedDate ? target : newTarget);
+  },
+  apply(target, self, given) {
+    notice(CLOCK);
+    return apply(target as any, self, given);
+  },
+});
+
+for (const [owner, name] of [
+  [OriginalDate.prototype, "constructor"],
+  [globalThis, "Date"],
+] as const) {
+  Object.defineProperty(owner, name, {
+    value: WatchedDate,
+    configurable: true,
+    enumerable: false,
+    writable: true,
+  });
+}

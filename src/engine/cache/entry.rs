@@ -1,0 +1,93 @@
+//! What one module said, and everything that this came from.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Fresh;
+use super::world::World;
+use crate::engine::graph::{Checker, Graph, What};
+
+/// One remembered answer.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// The JSON of `30_load.ts`.
+    described: Box<RawValue>,
+    graph: Graph,
+    world: World,
+}
+
+impl Entry {
+    /// The entry of a module that was just loaded.
+    ///
+    /// # Errors
+    /// When its answer must not be remembered; the text says why.
+    pub(super) fn of(fresh: Fresh) -> Result<Entry, String> {
+        let Fresh {
+            described,
+            graph,
+            notes,
+            ..
+        } = fresh;
+        if let Some(why) = &notes.fickle {
+            return Err(why.clone());
+        }
+        if has_live_description(&described) {
+            return Err("it computes a description anew each time".to_owned());
+        }
+        check_graph(&graph)?;
+        for (path, digest) in &notes.imported {
+            if graph.files.get(path) != Some(digest) {
+                let path = path.display();
+                return Err(format!("it imports {path}, which its text does not tell"));
+            }
+        }
+        if let Some(path) = notes
+            .timely
+            .iter()
+            .find(|path| graph.files.contains_key(*path))
+        {
+            return Err(format!("{} may ask for the time", path.display()));
+        }
+        let world = World::of(&notes, &graph)?;
+        let described = RawValue::from_string(described).map_err(|error| error.to_string())?;
+        Ok(Entry {
+            described,
+            graph,
+            world,
+        })
+    }
+
+    /// True while loading the module again would give the same answer.
+    pub(super) fn holds(&self, checker: &mut Checker) -> bool {
+        checker.holds(&self.graph) && self.world.holds()
+    }
+
+    pub(super) fn described(&self) -> String {
+        self.described.get().to_owned()
+    }
+}
+
+fn has_live_description(described: &str) -> bool {
+    let described: Value = serde_json::from_str(described).unwrap_or_default();
+    let tools = described["tools"].as_array().map(Vec::as_slice);
+    let mut tools = tools.unwrap_or_default().iter();
+    tools.any(|tool| tool["hasLiveDescription"] == true)
+}
+
+/// Computed imports are seen while they happen; what else gets in unseen rules an answer out.
+fn check_graph(graph: &Graph) -> Result<(), String> {
+    let unseen = graph
+        .openings
+        .iter()
+        .find(|opening| !matches!(opening.what, What::ComputedImport | What::CodeFromText));
+    if let Some(opening) = unseen {
+        let path = opening.path.display();
+        return Err(format!("{path}:{} {}", opening.line, opening.what.as_str()));
+    }
+    // A context of its own has a clock of its own.
+    if graph.builtins.contains("vm") {
+        return Err("it uses node:vm".to_owned());
+    }
+    Ok(())
+}

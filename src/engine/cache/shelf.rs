@@ -1,0 +1,166 @@
+//! The file that entries are kept in: one for each working directory and set of options.
+//!
+//! Readers see an old file or a new one, never half of one. Two writers at once lose entries of one
+//! of them, which cost a load and nothing else. A file that somebody else could have written is not
+//! believed: what a tool says of itself goes to a model.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::value::RawValue;
+
+/// The most that is read or written: a thousand modules need about 5 MB.
+const LARGEST: u64 = 32 << 20;
+
+/// The most modules in one file; those that were not loaded just now go first.
+const MOST_ENTRIES: usize = 1000;
+
+/// The most files; the oldest go first.
+const MOST_FILES: usize = 64;
+
+/// One file of entries: module URL → entry.
+pub(super) struct Shelf {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+type Entries = BTreeMap<String, Box<RawValue>>;
+
+impl Shelf {
+    /// The file for `key` in `folder`.
+    pub(super) fn new(folder: PathBuf, key: &blake3::Hash) -> Shelf {
+        let path = folder.join(format!("{}.json", &key.to_hex()[..32]));
+        Shelf { folder, path }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All entries. A file that is damaged or not ours has none.
+    pub(super) fn read(&self) -> Entries {
+        match read(&self.path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    tracing::debug!(path = %self.path.display(), %error, "what was remembered is not used");
+                }
+                Entries::default()
+            }
+        }
+    }
+
+    /// Puts entries in place of older ones, and takes those away that are `None`.
+    pub(super) fn change(
+        &self,
+        changes: &BTreeMap<String, Option<Box<RawValue>>>,
+    ) -> io::Result<()> {
+        let mut entries = self.read();
+        let mut is_changed = false;
+        for (url, entry) in changes {
+            match entry {
+                Some(entry) => {
+                    let old = entries.insert(url.clone(), entry.clone());
+                    is_changed |= old.is_none_or(|old| old.get() != entry.get());
+                }
+                None => is_changed |= entries.remove(url).is_some(),
+            }
+        }
+        if !is_changed {
+            return Ok(());
+        }
+        if entries.len() > MOST_ENTRIES {
+            entries.retain(|url, _| changes.contains_key(url));
+        }
+        self.make_folder()?;
+        self.prune();
+        replace(&self.path, &sealed(&entries)?)
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        if let Some(parent) = self.folder.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match DirBuilder::new().mode(0o700).create(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes room for one file more.
+    fn prune(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else {
+            return;
+        };
+        let files = entries.flatten().filter_map(|entry| {
+            let written = entry.metadata().ok()?.modified().ok()?;
+            Some((written, entry.path()))
+        });
+        let mut files: Vec<_> = files.filter(|(_, path)| *path != self.path).collect();
+        files.sort();
+        let too_many = (files.len() + 1).saturating_sub(MOST_FILES);
+        for (_, path) in &files[..too_many] {
+            // Another process may have been faster.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// The first line: a hash of the rest, in hexadecimal digits.
+const SEAL: usize = 64;
+
+fn read(path: &Path) -> io::Result<Entries> {
+    // A pipe would block us for ever.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > LARGEST {
+        return Err(io::Error::other("it is no file of ours"));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
+        return Err(io::Error::other("others may write to it"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    let damaged = || io::Error::other("it is damaged");
+    let (seal, rest) = bytes.split_at_checked(SEAL).ok_or_else(damaged)?;
+    let body = rest.strip_prefix(b"\n").ok_or_else(damaged)?;
+    if blake3::hash(body).to_hex().as_bytes() != seal {
+        return Err(damaged());
+    }
+    serde_json::from_slice(body).map_err(io::Error::other)
+}
+
+fn sealed(entries: &Entries) -> io::Result<Vec<u8>> {
+    let body = serde_json::to_vec(entries)?;
+    let seal = blake3::hash(&body).to_hex();
+    let mut bytes = Vec::with_capacity(SEAL + 1 + body.len());
+    bytes.extend_from_slice(seal.as_bytes());
+    bytes.push(b'\n');
+    bytes.extend_from_slice(&body);
+    Ok(bytes)
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_nanos());
+    let aside = path.with_extension(format!("{}-{now:x}.new", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&aside)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&aside, path));
+    if written.is_err() {
+        // What could not be written is of no use.
+        let _ = fs::remove_file(&aside);
+    }
+    written
+}

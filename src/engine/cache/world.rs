@@ -1,0 +1,126 @@
+//! What a module asked of the world while it loaded, as facts that can be checked again.
+//!
+//! Values of variables are secrets: only their hashes are kept.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::graph::Graph;
+use crate::engine::witness::Notes;
+
+/// Facts besides the module graph.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct World {
+    /// Variables, with the hash of the value that each had.
+    env: BTreeMap<String, Option<String>>,
+    /// The hash of the names of all of them, if it looked at that.
+    env_names: Option<String>,
+    /// Paths, with the hash of what lay there.
+    paths: BTreeMap<PathBuf, Option<String>>,
+}
+
+/// A file larger than this is not read again each time just to see whether it is the same.
+const LARGEST: u64 = 1 << 20;
+
+impl World {
+    /// The facts behind what was noted.
+    ///
+    /// # Errors
+    /// When one of them cannot be checked again at a reasonable price.
+    pub(super) fn of(notes: &Notes, graph: &Graph) -> Result<World, String> {
+        let since = notes.since.unwrap_or(SystemTime::UNIX_EPOCH);
+        let mut paths = BTreeMap::new();
+        for path in &notes.looked {
+            if was_written(path, since) {
+                return Err(format!("it writes {}", path.display()));
+            }
+            let is_in_graph = graph.files.contains_key(path) || graph.assets.contains_key(path);
+            if !is_in_graph {
+                let what = what_lies_at(path);
+                let what = what.ok_or_else(|| format!("it looks at {}", path.display()))?;
+                paths.insert(path.clone(), what);
+            }
+        }
+        let env = notes.env.iter();
+        Ok(World {
+            env: env.map(|name| (name.clone(), value_of(name))).collect(),
+            env_names: notes.lists_env.then(names_of_variables),
+            paths,
+        })
+    }
+
+    /// True while all of them are as they were.
+    pub(super) fn holds(&self) -> bool {
+        self.env.iter().all(|(name, was)| value_of(name) == *was)
+            && self
+                .env_names
+                .as_ref()
+                .is_none_or(|was| names_of_variables() == *was)
+            && self
+                .paths
+                .iter()
+                .all(|(path, was)| what_lies_at(path).as_ref() == Some(was))
+    }
+}
+
+/// The hash of a variable's value.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the variables are those that a tool asked for, not haft's own"
+)]
+fn value_of(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?;
+    Some(hash(&[name.as_bytes(), value.as_encoded_bytes()]))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the same")]
+fn names_of_variables() -> String {
+    let mut names: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();
+    names.sort();
+    let names: Vec<_> = names.iter().map(|name| name.as_encoded_bytes()).collect();
+    hash(&names)
+}
+
+/// Times of files may be this much older than the clock.
+const TICK: Duration = Duration::from_millis(10);
+
+/// True if what lies there may have been written since: the module read it before or after.
+fn was_written(path: &Path, since: SystemTime) -> bool {
+    let written = std::fs::metadata(path).and_then(|found| found.modified());
+    written.is_ok_and(|written| written + TICK >= since)
+}
+
+/// The hash of a file's bytes or a folder's names, `Some(None)` where there is nothing; `None` for
+/// what cannot be read again.
+fn what_lies_at(path: &Path) -> Option<Option<String>> {
+    let Ok(found) = std::fs::metadata(path) else {
+        return Some(None);
+    };
+    if found.is_dir() {
+        let mut names: Vec<_> = std::fs::read_dir(path)
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.file_name()))
+            .collect();
+        names.sort();
+        let names: Vec<_> = names.iter().map(|name| name.as_encoded_bytes()).collect();
+        return Some(Some(hash(&names)));
+    }
+    // Pipes and devices say something else each time, and may never end.
+    if !found.is_file() || found.len() > LARGEST {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    Some(Some(hash(&[&bytes])))
+}
+
+fn hash(parts: &[&[u8]]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().to_hex().to_string()
+}

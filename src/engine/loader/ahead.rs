@@ -1,0 +1,107 @@
+//! Reads and compiles modules before the isolate comes to them, on another thread.
+//!
+//! Modules run one after another, but nothing says that they must be read so. Whoever comes first
+//! does the work: a module that is not ready when the isolate wants it is compiled there.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::source::{self, Prepared};
+use super::{NodeServices, assets, files, room, tsconfig, url_of};
+use crate::engine::graph::is_hostile;
+use crate::engine::witness::{self, Read};
+
+/// Files that were announced, by path. They are taken within one round of loading.
+static ANNOUNCED: Mutex<Option<HashMap<PathBuf, State>>> = Mutex::new(None);
+
+/// The longest text that is compiled ahead.
+const LARGEST: usize = 1 << 20;
+
+enum State {
+    Wanted,
+    Ready(Prepared, Read),
+}
+
+/// Files that are compiled ahead; what nobody took is dropped with it.
+pub(in crate::engine) struct Ahead(Vec<PathBuf>);
+
+impl Ahead {
+    /// Announces files; [`Ahead::compile`] does the work.
+    pub(in crate::engine) fn announce(paths: Vec<PathBuf>) -> Ahead {
+        let mut announced = announced();
+        let states = announced.get_or_insert_default();
+        for path in &paths {
+            states.insert(path.clone(), State::Wanted);
+        }
+        Ahead(paths)
+    }
+
+    /// Compiles what nobody has come for yet. Takes as long as that takes.
+    pub(in crate::engine) fn compile(&self) {
+        let (node, tsconfigs) = (Rc::new(NodeServices::new()), tsconfig::Cache::default());
+        for path in &self.0 {
+            if !is_wanted(path) {
+                continue;
+            }
+            // What is wrong with the file is found again, and told, by whoever needs it.
+            if let Some((prepared, read)) = compiled(path, &tsconfigs, &node)
+                && let Some(state @ State::Wanted) =
+                    announced().get_or_insert_default().get_mut(path)
+            {
+                *state = State::Ready(prepared, read);
+            }
+        }
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        let mut announced = announced();
+        let states = announced.get_or_insert_default();
+        for path in &self.0 {
+            states.remove(path);
+        }
+    }
+}
+
+/// The file, if it is ready. It will not be compiled for anybody else.
+pub(super) fn take(path: &Path) -> Option<Prepared> {
+    let State::Ready(prepared, read) = announced().as_mut()?.remove(path)? else {
+        return None;
+    };
+    witness::imported(path, read);
+    Some(prepared)
+}
+
+fn compiled(
+    path: &Path,
+    tsconfigs: &tsconfig::Cache,
+    node: &Rc<NodeServices>,
+) -> Option<(Prepared, Read)> {
+    if !path.is_file() || assets::is_asset(path) {
+        return None;
+    }
+    let (text, read) = files::read(path).ok()?;
+    // What takes long is left to the isolate, where it is bounded in time.
+    if text.len() > LARGEST || is_hostile(&text) {
+        return None;
+    }
+    let url = url_of(path).ok()?;
+    let prepared = room::with_text(path, text, |text| {
+        source::prepare_text(path, &url, (text, read.digest()), tsconfigs, node)
+    });
+    Some((prepared.ok()?, read))
+}
+
+fn is_wanted(path: &Path) -> bool {
+    matches!(
+        announced().get_or_insert_default().get(path),
+        Some(State::Wanted)
+    )
+}
+
+fn announced() -> MutexGuard<'static, Option<HashMap<PathBuf, State>>> {
+    ANNOUNCED.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,178 @@
+//! What a module asked of the world while it loaded, apart from the code that it imports.
+//!
+//! An isolate never leaves its thread, so the notes are the thread's. Deno tells of every check of a
+//! permission, even where everything is allowed; our own ops and the loader tell of the rest.
+//! Whatever else runs in the isolate meanwhile is noted too: too much is noted, never too little.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
+
+/// What one load asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// The environment variables that it looked at.
+    pub(super) env: BTreeSet<String>,
+    /// It looked at which there are.
+    pub(super) lists_env: bool,
+    /// When it began.
+    pub(super) since: Option<SystemTime>,
+    /// The paths that it looked at, other than by importing.
+    pub(super) looked: BTreeSet<PathBuf>,
+    /// The files that it imported, with the hash of what was read.
+    pub(super) imported: BTreeMap<PathBuf, String>,
+    /// The files, imported by now, whose text names what tells the time without `Date`.
+    pub(super) timely: BTreeSet<PathBuf>,
+    /// Why the answer may be another one tomorrow, if it may.
+    pub(super) fickle: Option<String>,
+    /// It left something behind that the modules after it can see.
+    pub(super) leaves_traces: bool,
+}
+
+#[derive(Default)]
+struct Witness {
+    /// How many loads are under way. More than one at a time share their notes.
+    loads: u32,
+    notes: Notes,
+    /// Every file that was imported into the isolate, with the hash of what was read.
+    read: HashMap<PathBuf, String>,
+    timely: BTreeSet<PathBuf>,
+}
+
+thread_local! {
+    static WITNESS: RefCell<Witness> = RefCell::default();
+}
+
+/// False where somebody else in this process listens to Deno: then nothing is known of any load.
+static SEES: OnceLock<bool> = OnceLock::new();
+
+/// Starts to listen; once, before the first isolate.
+pub(super) fn open_eyes() {
+    SEES.get_or_init(|| AUDIT_SINK.set(AuditSink::Otel(permission_checked)).is_ok());
+}
+
+/// A load begins on this thread.
+pub(super) fn load_begins() {
+    WITNESS.with_borrow_mut(|witness| {
+        if witness.loads == 0 {
+            witness.notes = Notes {
+                since: Some(SystemTime::now()),
+                ..Notes::default()
+            };
+        }
+        witness.loads += 1;
+    });
+}
+
+/// A load is over; what it asked for.
+pub(super) fn load_ended() -> Notes {
+    WITNESS.with_borrow_mut(|witness| {
+        witness.loads = witness.loads.saturating_sub(1);
+        let mut notes = witness.notes.clone();
+        notes.timely.clone_from(&witness.timely);
+        if SEES.get() != Some(&true) {
+            notes.fickle = Some("what it asks for cannot be seen".to_owned());
+        }
+        notes
+    })
+}
+
+/// The answer may be another one tomorrow.
+pub(super) fn fickle(why: &str) {
+    note(|notes| {
+        notes.fickle.get_or_insert_with(|| why.to_owned());
+    });
+}
+
+/// What the module did can be seen by others.
+pub(super) fn leaves_traces(what: &str) {
+    note(|notes| notes.leaves_traces = true);
+    fickle(what);
+}
+
+/// What is noted of a file that is imported.
+pub(super) struct Read {
+    digest: String,
+    is_timely: bool,
+}
+
+impl Read {
+    /// Of a file with these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Read {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        Read {
+            digest: blake3::hash(bytes).to_hex().to_string(),
+            is_timely: TIMELY.iter().any(|word| text.contains(word)),
+        }
+    }
+
+    /// The hash of its bytes.
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+/// A file was read because something imports it.
+pub(super) fn imported(path: &Path, read: Read) {
+    let Read { digest, is_timely } = read;
+    WITNESS.with_borrow_mut(|witness| {
+        witness.read.insert(path.to_owned(), digest.clone());
+        if is_timely {
+            witness.timely.insert(path.to_owned());
+        }
+        if witness.loads > 0 {
+            witness.notes.imported.insert(path.to_owned(), digest);
+        }
+    });
+}
+
+/// A path was imported by its computed name; it may have been read long ago.
+pub(super) fn imported_again(path: &Path) {
+    WITNESS.with_borrow_mut(|witness| {
+        let known = witness.read.get(path).cloned();
+        if witness.loads > 0
+            && let Some(digest) = known
+        {
+            witness.notes.imported.insert(path.to_owned(), digest);
+        }
+    });
+}
+
+/// `Date` is watched by `js-runtime/09_witness.ts`; these are other ways to know the time.
+const TIMELY: &[&str] = &["Temporal", "DateTimeFormat"];
+
+fn note(write: impl FnOnce(&mut Notes)) {
+    WITNESS.with_borrow_mut(|witness| {
+        if witness.loads > 0 {
+            write(&mut witness.notes);
+        }
+    });
+}
+
+/// Deno is about to see whether something is allowed. Opening a file is told as reading and as
+/// writing it, whatever it is opened for.
+fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) {
+    note(|notes| match permission {
+        "env" if value == "null" => notes.lists_env = true,
+        "env" => {
+            notes.env.insert(value.to_owned());
+        }
+        "sys" if value == "homedir" => {
+            notes.env.insert("HOME".to_owned());
+        }
+        "read" => {
+            if let Ok(path) = std::path::absolute(value) {
+                notes.looked.insert(path);
+            }
+        }
+        "write" if std::path::absolute(value).is_ok_and(|path| notes.looked.contains(&path)) => {}
+        _ => {
+            let why = || format!("it uses `{permission}` ({value})");
+            notes.fickle.get_or_insert_with(why);
+        }
+    });
+}
