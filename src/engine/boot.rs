@@ -1,7 +1,7 @@
 //! Makes one isolate: Deno's worker from our snapshot, with the host's services in it.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex, MutexGuard, Once};
 
 use deno_core::v8;
 use deno_resolver::npm::DenoInNpmPackageChecker;
@@ -58,26 +58,8 @@ pub(super) fn boot(
     link: Rc<Link>,
     alarm: &Alarm,
 ) -> Result<Booted, String> {
-    let _alone = ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    PLATFORM.call_once(|| {
-        witness::open_eyes();
-        // The provider may be installed already by the program that embeds us.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        // Per memory, not per isolate: nobody counts them all.
-        v8::V8::set_flags_from_string(&format!(
-            "--wasm-max-mem-pages={}",
-            options
-                .heap_mb
-                .saturating_mul(WASM_PAGES_PER_MB)
-                .min(MOST_WASM_PAGES)
-        ));
-        // An unprotected platform lets isolates live on any thread, not only on descendants of
-        // the one that set V8 up: an embedder's threads are none of our choosing.
-        let platform = v8::new_unprotected_default_platform(0, false).make_shared();
-        deno_core::JsRuntime::init_platform(Some(platform));
-    });
+    let _alone = one_at_a_time();
+    start_v8(options.heap_mb);
 
     let main = main_url(options)?;
     let mut worker = make_worker(options, &main, alarm)?;
@@ -87,6 +69,33 @@ pub(super) fn boot(
     }
     let functions = take_functions(&mut worker, options)?;
     Ok(Booted { worker, functions })
+}
+
+/// Sets V8 up, once in the life of the process. `heap_mb` bounds WebAssembly's memories.
+pub(super) fn start_v8(heap_mb: u32) {
+    PLATFORM.call_once(|| {
+        witness::open_eyes();
+        // The provider may be installed already by the program that embeds us.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        // Per memory, not per isolate: nobody counts them all.
+        v8::V8::set_flags_from_string(&format!(
+            "--wasm-max-mem-pages={}",
+            heap_mb
+                .saturating_mul(WASM_PAGES_PER_MB)
+                .min(MOST_WASM_PAGES)
+        ));
+        // An unprotected platform lets isolates live on any thread, not only on descendants of
+        // the one that set V8 up: an embedder's threads are none of our choosing.
+        let platform = v8::new_unprotected_default_platform(0, false).make_shared();
+        deno_core::JsRuntime::init_platform(Some(platform));
+    });
+}
+
+/// Held while an isolate is created.
+pub(super) fn one_at_a_time() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Names the isolate in stack traces; nothing is read from it.

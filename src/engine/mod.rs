@@ -7,6 +7,7 @@
 
 mod boot;
 mod cache;
+mod expressions;
 mod extension;
 mod files;
 mod gated;
@@ -43,6 +44,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use cache::Cache;
+pub use expressions::{ExpressionError, Expressions};
 pub use extension::LogLevel;
 use homes::{Homes, Moves};
 pub use isolate::{Answer, Ask, Lost};
@@ -71,6 +73,7 @@ struct Inner {
     isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
+    expressions: Expressions,
     /// What modules said in earlier processes.
     cache: Option<Arc<Cache>>,
     /// The modules that want to hear of session events.
@@ -193,6 +196,7 @@ impl Engine {
             pending: Arc::new(PendingActions::new(options.has_later)),
             cache: Cache::open(&options).map(Arc::new),
             listeners: std::sync::Mutex::default(),
+            expressions: Expressions::new(options.heap_mb),
             options,
             homes: Mutex::default(),
             moves: Moves::default(),
@@ -210,6 +214,11 @@ impl Engine {
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
         self.load_url(url).await.0
+    }
+
+    /// Evaluates small expressions, in an isolate that no module shares.
+    pub fn expressions(&self) -> &Expressions {
+        &self.0.expressions
     }
 
     /// Whether tools may leave actions pending.

@@ -1,0 +1,325 @@
+//! Small JavaScript expressions over given values: the transforms and conditions of YAML tools.
+//!
+//! They run in an isolate of their own that was given nothing: no Deno, no host function, no code
+//! from text. Values enter as JSON, never as source. Each evaluation has a fresh context, so that
+//! nothing survives it; a second and a small heap are all it gets, and whatever goes beyond either
+//! is ended. The isolate boots when the first expression comes, and not before.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use deno_core::v8;
+use tokio::sync::oneshot;
+
+use super::boot;
+
+/// The longest that one evaluation may take.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// V8's heap for one evaluation.
+const HEAP: usize = 64 << 20;
+
+/// What one allocation of V8 can need at most; see `memory.rs`.
+const ROOM_TO_END_IN: usize = 3 << 30;
+
+/// Room for V8's own limit on recursion and for Rust below it.
+const STACK_SIZE: usize = 4 << 20;
+
+/// Globals of the language whose memory is not on V8's heap, or that wait.
+const WITHHELD: &[&str] = &[
+    "ArrayBuffer",
+    "SharedArrayBuffer",
+    "DataView",
+    "Atomics",
+    "WebAssembly",
+    "console",
+    "Int8Array",
+    "Uint8Array",
+    "Uint8ClampedArray",
+    "Int16Array",
+    "Uint16Array",
+    "Int32Array",
+    "Uint32Array",
+    "BigInt64Array",
+    "BigUint64Array",
+    "Float16Array",
+    "Float32Array",
+    "Float64Array",
+];
+
+/// Evaluates expressions, one at a time. Starts nothing before the first one.
+pub struct Expressions {
+    heap_mb: u32,
+    inbox: Mutex<Option<mpsc::Sender<Job>>>,
+}
+
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionError {
+    /// It does not parse, or threw.
+    #[error("{0}")]
+    Threw(String),
+    /// It was ended after a second.
+    #[error("it did not end within {} s", LIMIT.as_secs())]
+    TooLong,
+    /// It wanted more memory than an expression gets.
+    #[error("it ran out of memory (the limit is {} MB)", HEAP >> 20)]
+    TooMuchMemory,
+    /// Its value is nothing that can be written as text.
+    #[error("it gave {0}, which is no value that can be used")]
+    NoValue(&'static str),
+    /// The machine has no thread or no memory left.
+    #[error("JavaScript cannot be started: {0}")]
+    Unavailable(String),
+}
+
+struct Job {
+    source: String,
+    /// Names and what they stand for, as JSON.
+    names: Vec<(String, String)>,
+    wanted: Wanted,
+    answer: oneshot::Sender<Result<String, ExpressionError>>,
+}
+
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// The JSON of the value. A function is called with the first of the names.
+    Json,
+    /// `true` or `false`, as `if` sees it.
+    Truth,
+}
+
+impl Expressions {
+    /// None running yet. `heap_mb` is what V8 is set up with if nobody did that before.
+    pub fn new(heap_mb: u32) -> Expressions {
+        Expressions {
+            heap_mb,
+            inbox: Mutex::default(),
+        }
+    }
+
+    /// The value of `source` as JSON, where each of `names` stands for its JSON value. If it is a
+    /// function, what it gives for the first of them.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn value(
+        &self,
+        source: &str,
+        names: Vec<(String, String)>,
+    ) -> Result<String, ExpressionError> {
+        self.ask(source, names, Wanted::Json).await
+    }
+
+    /// Whether `if` takes the value of `source` for true.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn truth(
+        &self,
+        source: &str,
+        names: Vec<(String, String)>,
+    ) -> Result<bool, ExpressionError> {
+        let answer = self.ask(source, names, Wanted::Truth).await?;
+        Ok(answer == "true")
+    }
+
+    async fn ask(
+        &self,
+        source: &str,
+        names: Vec<(String, String)>,
+        wanted: Wanted,
+    ) -> Result<String, ExpressionError> {
+        let (answer, answered) = oneshot::channel();
+        let source = source.to_owned();
+        self.send(Job {
+            source,
+            names,
+            wanted,
+            answer,
+        })?;
+        answered
+            .await
+            .unwrap_or_else(|_| Err(ExpressionError::Unavailable("its thread ended".into())))
+    }
+
+    fn send(&self, job: Job) -> Result<(), ExpressionError> {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let job = match &*inbox {
+            Some(sender) => match sender.send(job) {
+                Ok(()) => return Ok(()),
+                // The thread is gone; another one takes it.
+                Err(mpsc::SendError(job)) => job,
+            },
+            None => job,
+        };
+        let heap_mb = self.heap_mb;
+        let (sender, jobs) = mpsc::channel();
+        thread::Builder::new()
+            .name("haft-expressions".into())
+            .stack_size(STACK_SIZE)
+            .spawn(move || serve(heap_mb, &jobs))
+            .map_err(|error| ExpressionError::Unavailable(error.to_string()))?;
+        // The thread that was started a moment ago holds the other end.
+        let _ = sender.send(job);
+        *inbox = Some(sender);
+        Ok(())
+    }
+}
+
+/// The life of the thread: one isolate after another, each as long as it is sound.
+fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
+    boot::start_v8(heap_mb);
+    let mut waiting = jobs.recv().ok();
+    while waiting.is_some() {
+        let mut room = Room::new();
+        while let Some(job) = waiting.take() {
+            let result = room.evaluate(&job);
+            let is_sound = result != Err(ExpressionError::TooMuchMemory);
+            // Whoever asked may have been cancelled.
+            let _ = job.answer.send(result);
+            waiting = jobs.recv().ok();
+            if !is_sound {
+                break;
+            }
+        }
+    }
+}
+
+/// One isolate with its alarm, which must outlive it: fields are dropped in their order.
+struct Room {
+    isolate: v8::OwnedIsolate,
+    alarm: Box<Alarm>,
+}
+
+struct Alarm {
+    handle: v8::IsolateHandle,
+    is_full: AtomicBool,
+}
+
+extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -> usize {
+    // SAFETY: `data` is the alarm that outlives its isolate; it is only read.
+    let alarm = unsafe { &*data.cast::<Alarm>() };
+    alarm.is_full.store(true, Ordering::Relaxed);
+    alarm.handle.terminate_execution();
+    current + ROOM_TO_END_IN
+}
+
+impl Room {
+    fn new() -> Room {
+        let params = v8::CreateParams::default().heap_limits(0, HEAP);
+        let alone = boot::one_at_a_time();
+        let mut isolate = v8::Isolate::new(params);
+        drop(alone);
+        let alarm = Box::new(Alarm {
+            handle: isolate.thread_safe_handle(),
+            is_full: AtomicBool::new(false),
+        });
+        let data = std::ptr::from_ref(&*alarm).cast_mut().cast::<c_void>();
+        isolate.add_near_heap_limit_callback(heap_is_full, data);
+        Room { isolate, alarm }
+    }
+
+    fn evaluate(&mut self, job: &Job) -> Result<String, ExpressionError> {
+        let (done, is_done) = mpsc::channel::<()>();
+        let handle = self.isolate.thread_safe_handle();
+        let watch = thread::Builder::new().spawn(move || {
+            let is_late = is_done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout);
+            is_late && handle.terminate_execution()
+        });
+        // Nothing runs that nobody watches.
+        let watch = watch.map_err(|error| ExpressionError::Unavailable(error.to_string()))?;
+        let result = run(&mut self.isolate, job);
+        drop(done);
+        let is_late = watch.join().unwrap_or(false);
+        self.isolate.cancel_terminate_execution();
+        match result {
+            _ if self.alarm.is_full.load(Ordering::Relaxed) => Err(ExpressionError::TooMuchMemory),
+            Err(Ending::Terminated) if is_late => Err(ExpressionError::TooLong),
+            Err(Ending::Terminated) => Err(ExpressionError::Threw("it was ended".into())),
+            Err(Ending::Failed(error)) => Err(error),
+            Ok(text) => Ok(text),
+        }
+    }
+}
+
+enum Ending {
+    Failed(ExpressionError),
+    Terminated,
+}
+
+fn run(isolate: &mut v8::OwnedIsolate, job: &Job) -> Result<String, Ending> {
+    v8::scope!(let scope, isolate);
+    let context = v8::Context::new(scope, v8::ContextOptions::default());
+    // `constructor.constructor('…')` makes no function.
+    context.set_allow_generation_from_strings(false);
+    let scope = &mut v8::ContextScope::new(scope, context);
+    v8::tc_scope!(scope, scope);
+    let value = value_of(scope, context, job);
+    let Some(value) = value else {
+        if scope.has_terminated() {
+            return Err(Ending::Terminated);
+        }
+        let text = match scope.exception() {
+            Some(exception) => exception.to_rust_string_lossy(scope),
+            None => "it is too large for JavaScript".to_owned(),
+        };
+        return Err(Ending::Failed(ExpressionError::Threw(text)));
+    };
+    value.map_err(Ending::Failed)
+}
+
+/// `None` where something threw.
+fn value_of<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    context: v8::Local<'s, v8::Context>,
+    job: &Job,
+) -> Option<Result<String, ExpressionError>> {
+    let global = context.global(scope);
+    for name in WITHHELD {
+        let name = v8::String::new(scope, name)?;
+        global.delete(scope, name.into())?;
+    }
+    let mut first = v8::undefined(scope).into();
+    for (index, (name, json)) in job.names.iter().enumerate() {
+        let name = v8::String::new(scope, name)?;
+        let json = v8::String::new(scope, json)?;
+        let value = v8::json::parse(scope, json)?;
+        global.set(scope, name.into(), value)?;
+        if index == 0 {
+            first = value;
+        }
+    }
+    let source = v8::String::new(scope, &job.source)?;
+    let script = v8::Script::compile(scope, source, None)?;
+    let mut value = script.run(scope)?;
+    if let Wanted::Truth = job.wanted {
+        return Some(Ok(value.boolean_value(scope).to_string()));
+    }
+    if let Ok(function) = v8::Local::<v8::Function>::try_from(value) {
+        let this = v8::undefined(scope);
+        value = function.call(scope, this.into(), &[first])?;
+    }
+    let unusable = if value.is_undefined() {
+        Some("undefined")
+    } else if value.is_promise() {
+        Some("a promise")
+    } else if value.is_function() {
+        Some("a function")
+    } else if value.is_symbol() {
+        Some("a symbol")
+    } else {
+        None
+    };
+    if let Some(kind) = unusable {
+        return Some(Err(ExpressionError::NoValue(kind)));
+    }
+    if value.is_big_int() {
+        return Some(Ok(value.to_string(scope)?.to_rust_string_lossy(scope)));
+    }
+    let json = v8::json::stringify(scope, value)?;
+    Some(Ok(json.to_rust_string_lossy(scope)))
+}
