@@ -18,6 +18,11 @@ mod config;
 #[doc(hidden)]
 pub mod discover;
 mod family;
+/// How values are put into the text of a shell. For tests.
+#[doc(hidden)]
+pub mod shell_quote {
+    pub use crate::family::shell::run::quote::{Dialect, Piece, QuoteError, Quoted, bash};
+}
 mod trust;
 
 mod registry;

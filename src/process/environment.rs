@@ -86,6 +86,19 @@ impl Environment {
     }
 }
 
+/// The value that a child would inherit for `name`, if it is set and is text.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what a child inherits is read when it starts, and nowhere else"
+)]
+pub fn inherited(name: &str) -> Option<String> {
+    // The system's own search would panic on these.
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return None;
+    }
+    std::env::var(name).ok()
+}
+
 /// The variables as the child will have them.
 pub(super) struct Resolved(BTreeMap<OsString, OsString>);
 

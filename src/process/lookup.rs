@@ -13,6 +13,12 @@ use rustix::io::Errno;
 /// What is searched where a child has no `PATH` at all.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// Whether a child with our environment would find the program.
+pub fn is_installed(program: &str) -> bool {
+    let path = super::inherited("PATH").map(OsString::from);
+    find(OsStr::new(program), path.as_deref(), Path::new("/")).is_ok()
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Miss {
     NotFound,

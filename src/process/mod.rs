@@ -44,9 +44,10 @@ mod threads;
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};
-pub use environment::Environment;
+pub use environment::{Environment, inherited};
 pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};
+pub use lookup::is_installed;
 pub use pipeline::run_pipeline;
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use threads::kill_children_of_thread;

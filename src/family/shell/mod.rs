@@ -14,7 +14,7 @@ mod offer;
 mod pattern;
 mod read;
 mod report;
-mod run;
+pub(crate) mod run;
 mod schema;
 pub(crate) mod shelf;
 mod version;

@@ -1,39 +1,168 @@
-//! What happens when a YAML shell tool is called.
+//! What happens when a YAML shell tool is called (spec cycod, C, F to O and U).
+//!
+//! `template` and `values` fill texts, `quote` makes what is filled safe, `plan` and `walk` order
+//! the steps, `step`, `launch` and `output` run one, `report` says what came of it. No value ever
+//! becomes part of a program's source unless its author left it unguarded on purpose.
 
+mod clock;
+mod condition;
+mod jail;
+mod launch;
+mod mask;
+mod output;
+mod plan;
+pub(crate) mod quote;
+mod report;
+mod session;
+mod step;
+mod temp;
+mod template;
+mod transform;
+mod values;
+mod walk;
+mod words;
+
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
 use super::arguments::Arguments;
+use super::definition::{Definition, Risk};
 use super::shelf::{Shelf, Shelved};
 use crate::error::{Error, ErrorKind};
 use crate::family::Means;
-use crate::tool::{Call, CallCtx, Outcome, Runner};
+use crate::process::inherited;
+use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped};
+use mask::Mask;
+use session::{Around, Ground, Refusal, perform};
 
 /// What runs `tool`; what its steps use is on the `shelf`.
 pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -> Arc<dyn Runner> {
-    let _ = (shelf, means);
-    Arc::new(ShellRunner { tool })
+    Arc::new(ShellRunner {
+        stance: stance(&tool),
+        tool,
+        shelf,
+        ground: ground(means),
+    })
+}
+
+fn ground(means: &Means<'_>) -> Ground {
+    let config = means.config;
+    let temp = inherited("TMPDIR").filter(|path| path.starts_with('/'));
+    Ground {
+        cwd: config.cwd.clone(),
+        home: config.home.clone(),
+        temp: PathBuf::from(temp.unwrap_or_else(|| "/tmp".to_owned())),
+        grace: config.limits.grace,
+        permissions: config.permissions.clone(),
+        engine: means.engine.clone(),
+    }
+}
+
+/// What the tool says about approval; the same for every call.
+fn stance(tool: &Shelved) -> Stance {
+    let Definition { security, .. } = &tool.definition;
+    let permissions = &security.required_permissions;
+    let lines: Vec<String> = permissions
+        .iter()
+        .map(|one| format!("needs {one}"))
+        .collect();
+    Stance {
+        reason: security.justification.clone(),
+        must_ask: tool.is_elevated || tool.risk == Risk::Untagged,
+        // More rights than the user has are asked for each time, whatever else is allowed.
+        policy: tool.is_elevated.then_some(Rule::Prompt),
+        details: (!lines.is_empty()).then(|| lines.join("\n")),
+        ..Stance::of_tier(tool.risk.tier())
+    }
 }
 
 struct ShellRunner {
     tool: Arc<Shelved>,
+    shelf: Arc<Shelf>,
+    ground: Ground,
+    stance: Stance,
+}
+
+impl ShellRunner {
+    fn arguments(&self, call: &Call) -> Result<Arguments, Error> {
+        let parameters = &self.tool.definition.parameters;
+        Arguments::from_json(parameters, call.arguments.get())
+            .map_err(|problems| Error::new(ErrorKind::BadArguments, problems.join("\n")))
+    }
 }
 
 #[async_trait]
 impl Runner for ShellRunner {
     async fn check(&self, call: &Call) -> Result<(), Error> {
-        let parameters = &self.tool.definition.parameters;
-        Arguments::from_json(parameters, call.arguments.get())
-            .map(|_| ())
-            .map_err(|problems| Error::new(ErrorKind::BadArguments, problems.join("\n")))
+        self.arguments(call).map(|_| ())
     }
 
-    async fn run(&self, call: Call, _ctx: CallCtx) -> Result<Outcome, Error> {
-        self.check(&call).await?;
-        Err(Error::new(
-            ErrorKind::Internal,
-            "this build of haft cannot run YAML shell tools",
-        ))
+    fn approval(&self) -> Approval<'_> {
+        Approval::Fixed(&self.stance)
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        let arguments = self.arguments(&call)?;
+        if let Some(gate) = &ctx.gate {
+            tokio::select! {
+                passed = gate.pass(self.stance.clone()) => passed?,
+                () = ctx.cancel.cancelled() => {}
+            }
+        }
+        if ctx.cancel.is_cancelled() {
+            return Ok(stopped(
+                ctx.stop_reason(),
+                "it was not started".to_owned(),
+                Duration::ZERO,
+            ));
+        }
+        let started = Instant::now();
+        ctx.updates.send(Progress::Started);
+        let around = Around {
+            stop: ctx.cancel.clone(),
+            updates: Some(ctx.updates.clone()),
+            mask: Mask::default(),
+        };
+        let performed = perform(&self.tool, &arguments, &self.shelf, &self.ground, around).await;
+        let duration = started.elapsed();
+        match performed {
+            Ok(report) if report.was_cancelled => {
+                let why = ctx.stop_reason();
+                Ok(Outcome {
+                    details: report.outcome(duration).details,
+                    ..stopped(why, reason(why).to_owned(), duration)
+                })
+            }
+            Ok(report) => {
+                let mut outcome = report.outcome(duration);
+                if report.timeout.is_some() {
+                    outcome.stopped = Some(Stopped::Deadline);
+                }
+                Ok(outcome)
+            }
+            Err(Refusal::Arguments(text)) => Err(Error::new(ErrorKind::BadArguments, text)),
+            Err(Refusal::NotGranted(text)) => Err(Error::new(ErrorKind::Denied, text)
+                .with_hint("grant it under `permissions` in haft's configuration")),
+            Err(Refusal::Impossible(text)) => Ok(Outcome::failure(text, duration)),
+        }
+    }
+}
+
+fn stopped(why: Stopped, text: String, duration: Duration) -> Outcome {
+    Outcome {
+        stopped: Some(why),
+        ..Outcome::failure(format!("The tool was stopped: {text}."), duration)
+    }
+}
+
+fn reason(why: Stopped) -> &'static str {
+    match why {
+        Stopped::Deadline => "its time was up",
+        Stopped::Cancelled => "the call was cancelled",
+        Stopped::Discarded => "it ran away",
+        Stopped::HostShutdown => "the host is shutting down",
     }
 }

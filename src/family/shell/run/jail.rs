@@ -1,0 +1,180 @@
+//! Rights: what a tool asks for, what it gives up, what it is locked into (spec cycod 122–124).
+//!
+//! Nothing is weakened in silence: what this machine cannot do is refused with its reason. The
+//! hard thing is that rights can only be dropped between the start of a program and its first
+//! instruction, so a small program that does that is started in front of it.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use super::super::definition::{Isolation, Privilege, Security};
+use crate::config::{Permission, PermissionProfile};
+use crate::process::{Limits, Spawn};
+
+/// What a container is made of where nothing else is said.
+const IMAGE: &str = "docker.io/library/debian:stable-slim";
+
+/// The programs that run containers, the one without a server first.
+pub(crate) const CONTAINER_PROGRAMS: [&str; 2] = ["podman", "docker"];
+
+/// The permission that the host does not grant, if there is one. `permissions` are filled.
+pub(crate) fn not_granted<'a>(
+    permissions: &'a [String],
+    profile: &PermissionProfile,
+    cwd: &Path,
+) -> Option<&'a str> {
+    let denied = permissions
+        .iter()
+        .find(|permission| !is_granted(permission, profile, cwd));
+    denied.map(String::as_str)
+}
+
+fn is_granted(permission: &str, profile: &PermissionProfile, cwd: &Path) -> bool {
+    let mut parts = permission.splitn(3, ':');
+    let kind = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
+    let what = parts.next().unwrap_or_default();
+    match kind {
+        ("filesystem", "read") => allows_path(&profile.read, what, cwd),
+        ("filesystem", _) => allows_path(&profile.write, what, cwd),
+        ("network", _) => match &profile.net {
+            Permission::All => true,
+            Permission::None => false,
+            Permission::List(hosts) => hosts.iter().any(|host| {
+                host == what || host.split_once(':').is_some_and(|(name, _)| name == what)
+            }),
+        },
+        // What the host has no word for is granted by a host that restricts nothing.
+        _ => *profile == PermissionProfile::default(),
+    }
+}
+
+fn allows_path(permission: &Permission, path: &str, cwd: &Path) -> bool {
+    let path = clean(&cwd.join(path));
+    match permission {
+        Permission::All => true,
+        Permission::None => false,
+        Permission::List(paths) => paths
+            .iter()
+            .any(|allowed| path.starts_with(clean(&cwd.join(allowed)))),
+    }
+}
+
+/// Without `.` and `..`, by the text alone.
+fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(clean.pop()),
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+/// The program with the rights that the tool wants.
+pub(crate) fn confined(spawn: Spawn, security: &Security) -> Result<Spawn, String> {
+    let is_root = rustix::process::geteuid().is_root();
+    match security.privilege {
+        Privilege::SameAsUser => Ok(spawn),
+        Privilege::Elevated if is_root => Ok(spawn),
+        Privilege::Elevated => Err(
+            "`execution-privilege: elevated` needs haft to run as root, and haft never asks for a \
+             password; start haft with `sudo`, or run the command by hand"
+                .to_owned(),
+        ),
+        Privilege::Reduced => {
+            let mut arguments = vec!["--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all"];
+            if is_root {
+                // Without them root may do no more than a user who owns root's files.
+                arguments.push("--bounding-set=-all");
+            }
+            arguments.push("--");
+            Ok(behind("setpriv", &arguments, spawn))
+        }
+    }
+}
+
+/// `program` with `arguments`, which then becomes what `spawn` says.
+fn behind(program: &str, arguments: &[&str], spawn: Spawn) -> Spawn {
+    let mut args: Vec<OsString> = arguments.iter().map(Into::into).collect();
+    args.push(spawn.program);
+    args.extend(spawn.args);
+    Spawn {
+        program: program.into(),
+        args,
+        ..spawn
+    }
+}
+
+/// What a container is given of the host.
+pub(crate) struct Container<'a> {
+    /// `podman` or `docker`.
+    pub(crate) program: &'a str,
+    pub(crate) cwd: &'a Path,
+    /// Folders that it sees besides the working directory.
+    pub(crate) folders: Vec<&'a Path>,
+    /// Names of variables, whose values the program takes from its own environment.
+    pub(crate) variables: Vec<String>,
+    /// Filled.
+    pub(crate) permissions: &'a [String],
+    pub(crate) max_memory: Option<u64>,
+}
+
+/// The program in a container: no network and nothing to write to but what the tool asked for.
+pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Security) -> Spawn {
+    let asks_for = |prefix: &str| {
+        container
+            .permissions
+            .iter()
+            .any(|permission| permission.starts_with(prefix))
+    };
+    let mount = |folder: &Path, mode: &str| {
+        let folder = folder.display();
+        format!("--volume={folder}:{folder}:{mode}")
+    };
+    let mode = if asks_for("filesystem:write") {
+        "rw"
+    } else {
+        "ro"
+    };
+    let mut options = vec![
+        "run".to_owned(),
+        "--rm".to_owned(),
+        "--interactive".to_owned(),
+        "--init".to_owned(),
+    ];
+    options.push(mount(container.cwd, mode));
+    options.extend(container.folders.iter().map(|folder| mount(folder, "rw")));
+    options.push(format!("--workdir={}", container.cwd.display()));
+    if !asks_for("network:") {
+        options.push("--network=none".to_owned());
+    }
+    if security.privilege == Privilege::Reduced {
+        options.push("--cap-drop=all".to_owned());
+        options.push("--security-opt=no-new-privileges".to_owned());
+    }
+    if let Some(bytes) = container.max_memory {
+        options.push(format!("--memory={bytes}b"));
+    }
+    options.extend(
+        container
+            .variables
+            .iter()
+            .map(|name| format!("--env={name}")),
+    );
+    options.push(IMAGE.to_owned());
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    Spawn {
+        limits: Limits::default(),
+        ..behind(container.program, &options, spawn)
+    }
+}
+
+/// Whether the tool runs in a container.
+pub(crate) fn is_contained(security: &Security) -> bool {
+    security.isolation == Isolation::Container
+}

@@ -1,0 +1,234 @@
+//! A command of the file as a program to start (spec cycod 19–28, 72): which program, with which
+//! text, in which folder, with which variables.
+//!
+//! The hard thing is length: the system takes 128 KiB in one argument or variable, so what is
+//! longer goes into a script that only its user can read.
+
+use super::super::definition::{Command, Environment as Variables, Platform};
+use super::quote::{self, Dialect, Piece, Quoted, variable};
+use super::session::Session;
+use super::temp::Scratch;
+use super::words::words;
+use crate::process::Environment;
+
+/// What fits into one argument or variable, with room for a name.
+const LONGEST: usize = 120 << 10;
+
+/// What fits into all of them together, with room for the environment that is there already.
+const LONGEST_TOGETHER: usize = 1 << 20;
+
+/// A program with its arguments.
+pub(crate) struct Launch {
+    pub(crate) program: String,
+    /// Tried where the first is not there.
+    pub(crate) instead: Option<&'static str>,
+    pub(crate) args: Vec<String>,
+    /// On top of the tool's variables.
+    pub(crate) bound: Vec<(String, String)>,
+    /// Holds a script while it runs.
+    pub(crate) scratch: Option<Scratch>,
+}
+
+impl Session<'_> {
+    /// # Errors
+    /// With a sentence that says why the command cannot be started.
+    pub(crate) async fn launch(&self, command: &Command) -> Result<Launch, String> {
+        match command {
+            Command::Bash(text) => self.posix("bash", Dialect::Bash, text).await,
+            Command::Cmd(text) => {
+                // What could not be quoted there is refused here, too.
+                let pieces = self.pieces(text).await?;
+                quote::cmd(&pieces).map_err(|error| error.to_string())?;
+                Err(no_cmd())
+            }
+            Command::Pwsh(text) => self.pwsh(text).await,
+            Command::Run(text) => self.direct(text).await,
+            Command::Script { text, shell } => {
+                self.script(text, shell.as_deref().unwrap_or("bash")).await
+            }
+            Command::Commands(commands) => {
+                let platform = Platform::current();
+                let text = commands.on(platform);
+                let text =
+                    text.ok_or_else(|| format!("not supported on platform {}", platform.as_str()))?;
+                self.posix("bash", Dialect::Bash, text).await
+            }
+        }
+    }
+
+    async fn pieces(&self, text: &str) -> Result<Vec<Piece>, String> {
+        self.values
+            .pieces(text)
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    async fn posix(&self, shell: &str, dialect: Dialect, text: &str) -> Result<Launch, String> {
+        // A carriage return would be part of the last word of each line.
+        let pieces = self.pieces(&text.replace("\r\n", "\n")).await?;
+        let quoted = quote::bash(&pieces, dialect).map_err(|error| error.to_string())?;
+        if quoted.text.contains('\0') {
+            return Err("the command has a NUL character".to_owned());
+        }
+        let together: usize = quoted.values.iter().map(String::len).sum();
+        let is_long = |text: &String| text.len() > LONGEST;
+        if is_long(&quoted.text) || quoted.values.iter().any(is_long) || together > LONGEST_TOGETHER
+        {
+            return self.posix_file(shell, &quoted);
+        }
+        Ok(Launch {
+            args: vec!["-c".to_owned(), quoted.text],
+            bound: bound(quoted.values),
+            ..Launch::new(shell)
+        })
+    }
+
+    fn posix_file(&self, shell: &str, quoted: &Quoted) -> Result<Launch, String> {
+        let mut text = String::new();
+        for (index, value) in quoted.values.iter().enumerate() {
+            let word = super::transform::shell_word(value);
+            text.push_str(&format!("{}={word}\n", variable(index)));
+        }
+        text.push_str(&quoted.text);
+        self.file(&[shell.to_owned()], "script", &text)
+    }
+
+    /// A program that is given the path of a script.
+    fn file(&self, shell: &[String], name: &str, text: &str) -> Result<Launch, String> {
+        let failed = |error: std::io::Error| format!("the script cannot be written: {error}");
+        let scratch = Scratch::new(&self.ground.temp).map_err(failed)?;
+        let path = scratch.write(name, text).map_err(failed)?;
+        let mut args = shell[1..].to_vec();
+        args.push(path.display().to_string());
+        Ok(Launch {
+            args,
+            scratch: Some(scratch),
+            ..Launch::new(&shell[0])
+        })
+    }
+
+    async fn pwsh(&self, text: &str) -> Result<Launch, String> {
+        let pieces = self.pieces(text).await?;
+        let quoted = quote::pwsh(&pieces).map_err(|error| error.to_string())?;
+        let options = ["-NoLogo", "-NoProfile", "-NonInteractive", "-Command"];
+        let mut args: Vec<String> = options.map(str::to_owned).into();
+        args.push(quoted.text);
+        Ok(Launch {
+            instead: Some("powershell"),
+            args,
+            bound: bound(quoted.values),
+            ..Launch::new("pwsh")
+        })
+    }
+
+    async fn direct(&self, text: &str) -> Result<Launch, String> {
+        let words = words(text).map_err(|why| format!("`run` cannot be read: {why}"))?;
+        let mut filled = Vec::new();
+        for word in &words {
+            let pieces = self.pieces(word).await?;
+            // A parameter that nobody gave is no argument; one that is empty is an empty one.
+            if !pieces.is_empty() || word.is_empty() {
+                filled.push(
+                    pieces
+                        .into_iter()
+                        .map(|piece| piece.text)
+                        .collect::<String>(),
+                );
+            }
+        }
+        let mut filled = filled.into_iter();
+        let program = filled.next().filter(|program| !program.is_empty());
+        let program = program.ok_or("`run` names no program")?;
+        Ok(Launch {
+            args: filled.collect(),
+            ..Launch::new(&program)
+        })
+    }
+
+    async fn script(&self, text: &str, shell: &str) -> Result<Launch, String> {
+        let parts = words(shell).map_err(|why| format!("`shell` cannot be read: {why}"))?;
+        let name = parts[0].rsplit('/').next().unwrap_or_default();
+        match (name, parts.len()) {
+            ("bash" | "zsh", 1) => self.posix(&parts[0], Dialect::Bash, text).await,
+            ("sh" | "dash" | "ash" | "ksh" | "mksh", 1) => {
+                self.posix(&parts[0], Dialect::Sh, text).await
+            }
+            ("pwsh" | "powershell", 1) => self.pwsh(text).await,
+            ("cmd" | "cmd.exe", _) => Err(no_cmd()),
+            _ => {
+                let pieces = self.pieces(text).await?;
+                let filled = quote::harmless(&pieces).map_err(|error| error.to_string())?;
+                self.file(&parts, "script", &filled)
+            }
+        }
+    }
+
+    /// The environment of a program, and the names of what the tool sets in it.
+    pub(crate) async fn environment(
+        &self,
+        own: Option<&Variables>,
+        bound: &[(String, String)],
+    ) -> Result<(Environment, Vec<String>), String> {
+        let tools = &self.definition.environment;
+        let inherits = own.map_or(tools.inherit, |own| own.inherit && tools.inherit);
+        let mut environment = match inherits {
+            true => Environment::inherit(),
+            // Without these two hardly any program is found or starts.
+            false => Environment::allow(["PATH", "HOME"]),
+        };
+        let mut names = Vec::new();
+        let mut set = |environment: Environment, name: &str, value: &str| {
+            names.push(name.to_owned());
+            environment.with(name, value)
+        };
+        if let Some(temp) = &self.temp {
+            environment = set(environment, "TMPDIR", &temp.display().to_string());
+        }
+        for (name, text) in tools
+            .variables
+            .iter()
+            .chain(own.iter().flat_map(|own| &own.variables))
+        {
+            let value = self
+                .values
+                .variable(text)
+                .await
+                .map_err(|error| error.to_string())?;
+            environment = match value {
+                Some(value) => set(environment, name, &value),
+                None => environment.without(name),
+            };
+        }
+        for (name, value) in bound {
+            environment = set(environment, name, value);
+        }
+        Ok((environment, names))
+    }
+}
+
+impl Launch {
+    fn new(program: &str) -> Launch {
+        Launch {
+            program: program.to_owned(),
+            instead: None,
+            args: Vec::new(),
+            bound: Vec::new(),
+            scratch: None,
+        }
+    }
+}
+
+fn bound(values: Vec<String>) -> Vec<(String, String)> {
+    let values = values.into_iter().enumerate();
+    values
+        .map(|(index, value)| (variable(index), value))
+        .collect()
+}
+
+fn no_cmd() -> String {
+    format!(
+        "`cmd` commands run only on Windows, and this is {}; add a `bash` command, or `commands` \
+         with one for each platform",
+        Platform::current().as_str()
+    )
+}

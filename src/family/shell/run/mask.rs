@@ -1,0 +1,147 @@
+//! Secrets become asterisks wherever something leaves a tool (spec cycod 109, 178–180).
+//!
+//! A secret is also known in the forms in which programs like to repeat it. The hard thing is a
+//! secret that is cut in two: a stream keeps back what may be its beginning, and a text that was
+//! cut loses it.
+
+use std::collections::BTreeSet;
+
+use super::transform::{Named, url_encode};
+
+const ASTERISKS: &str = "***";
+
+/// Shorter ones are everywhere, and hiding them tells more than it hides.
+const SHORTEST: usize = 3;
+
+/// What must not be seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mask {
+    /// The longest first, so that of two that overlap nothing is left over.
+    secrets: Vec<String>,
+}
+
+impl Mask {
+    pub(crate) fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Mask {
+        let mut forms = BTreeSet::new();
+        for secret in secrets {
+            for own in [secret.as_ref(), secret.as_ref().trim()] {
+                if own.chars().count() >= SHORTEST {
+                    forms.extend(all_forms(own));
+                }
+            }
+        }
+        let mut secrets: Vec<String> = forms.into_iter().collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Mask { secrets }
+    }
+
+    /// Both together.
+    pub(crate) fn and(&self, other: &Mask) -> Mask {
+        let mut secrets = [self.secrets.as_slice(), &other.secrets].concat();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Mask { secrets }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
+    /// How long a secret can be, in bytes.
+    pub(crate) fn longest(&self) -> usize {
+        self.secrets.first().map_or(0, String::len)
+    }
+
+    pub(crate) fn apply(&self, text: &str) -> String {
+        let (masked, rest) = self.split(text, true);
+        debug_assert!(rest.is_empty(), "all of it was asked for");
+        masked
+    }
+
+    /// The masked text of what was cut off at its end: a secret may have lost its other half.
+    pub(crate) fn apply_to_cut(&self, text: &str) -> String {
+        self.split(text, false).0
+    }
+
+    /// Masks what is certain; the rest may be the beginning of a secret, and is none if `is_all`.
+    fn split<'a>(&self, text: &'a str, is_all: bool) -> (String, &'a str) {
+        let mut masked = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            if let Some(secret) = self
+                .secrets
+                .iter()
+                .find(|secret| rest.starts_with(secret.as_str()))
+            {
+                masked.push_str(ASTERISKS);
+                rest = &rest[secret.len()..];
+                continue;
+            }
+            let may_begin = |secret: &String| secret.len() > rest.len() && secret.starts_with(rest);
+            if !is_all && self.secrets.iter().any(may_begin) {
+                return (masked, rest);
+            }
+            masked.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+        (masked, rest)
+    }
+}
+
+fn all_forms(secret: &str) -> Vec<String> {
+    let base64 = Named::Base64Encode.apply(secret).unwrap_or_default();
+    let unpadded = base64.trim_end_matches('=').to_owned();
+    let for_urls = unpadded.replace('+', "-").replace('/', "_");
+    let json = Named::JsonEscaped.apply(secret).unwrap_or_default();
+    let for_shells = secret.replace('\'', r"'\''");
+    let encoded = url_encode(secret);
+    let form = encoded.replace("%20", "+");
+    vec![
+        secret.to_owned(),
+        base64,
+        unpadded,
+        for_urls,
+        json,
+        for_shells,
+        encoded,
+        form,
+    ]
+}
+
+/// Masks a text that comes in pieces.
+#[derive(Debug)]
+pub(crate) struct MaskedStream {
+    mask: Mask,
+    /// Bytes that are no whole character yet, and what may be the beginning of a secret.
+    held: Vec<u8>,
+}
+
+impl MaskedStream {
+    pub(crate) fn new(mask: Mask) -> MaskedStream {
+        MaskedStream {
+            mask,
+            held: Vec::new(),
+        }
+    }
+
+    /// What can be shown now.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
+        self.held.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.held) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            // What is no text at all never becomes any.
+            _ => self.held.len(),
+        };
+        let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
+        let (masked, rest) = self.mask.split(&text, false);
+        let mut held = rest.as_bytes().to_vec();
+        held.extend_from_slice(&self.held[whole..]);
+        self.held = held;
+        masked
+    }
+
+    /// What was kept back, at the end.
+    pub(crate) fn finish(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        self.mask.apply(&String::from_utf8_lossy(&held))
+    }
+}

@@ -1,0 +1,184 @@
+//! What a program writes: kept within its limit, masked, streamed if the tool wants that (spec
+//! cycod 105–111).
+//!
+//! The order is what matters: masked first and cut then, so that no half of a secret is left. For
+//! that a little more than the limit is kept.
+
+use std::fs::File;
+use std::io::Write as _;
+
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use tokio_util::sync::CancellationToken;
+
+use super::super::definition::{Output, OutputMode, StreamTo};
+use super::mask::{Mask, MaskedStream};
+use super::report::{Ended, Text};
+use super::session::Session;
+use crate::process::{Captured, Child, Finished, Keep, Spawn, SpawnError, Stream};
+use crate::tool::{Progress, Updates};
+
+impl Session<'_> {
+    /// Runs a program and reads it.
+    pub(crate) async fn hear(
+        &self,
+        mut spawn: Spawn,
+        name: &str,
+        output: &Output,
+        mask: &Mask,
+        stop: &CancellationToken,
+    ) -> Result<(Finished, Ended), SpawnError> {
+        let limit = usize::try_from(output.buffer_limit).unwrap_or(usize::MAX);
+        let keep = Keep::Head(limit.saturating_add(mask.longest()));
+        (spawn.stdout, spawn.stderr) = (keep, keep);
+        let finished = match output.mode {
+            OutputMode::Buffer => spawn.run(stop).await?,
+            OutputMode::Stream => {
+                let sink = self.sink(name, output.stream_to);
+                streamed(spawn.start(stop).await?, mask, sink, name).await
+            }
+        };
+        let (stdout, stdout_cut) = bounded(&finished.stdout, limit, mask);
+        let (stderr, stderr_cut) = bounded(&finished.stderr, limit, mask);
+        let mut ended = Ended {
+            exit_code: i64::from(finished.end.shell_code()),
+            stdout,
+            stderr,
+            error: None,
+            was_stopped: false,
+        };
+        if stdout_cut || stderr_cut {
+            if output.truncation {
+                self.note(format!("Output truncated to {limit} bytes"));
+            } else {
+                ended.error = Some(format!("Output exceeds buffer limit of {limit} bytes"));
+            }
+        }
+        Ok((finished, ended))
+    }
+
+    fn sink(&self, name: &str, to: StreamTo) -> Sink {
+        match to {
+            StreamTo::Console | StreamTo::Function => Sink::Updates(self.updates.clone()),
+            StreamTo::File => {
+                let folder = self.temp.as_ref().unwrap_or(&self.ground.temp);
+                let safe = |c: char| if c.is_alphanumeric() { c } else { '-' };
+                let file: String = name.chars().map(safe).collect();
+                let path = folder.join(format!("{file}.log"));
+                let mut options = File::options();
+                options.append(true).create(true);
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                match options.open(&path) {
+                    Ok(file) => Sink::File(file),
+                    Err(error) => {
+                        self.note(format!("{} cannot be written: {error}", path.display()));
+                        Sink::Updates(None)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where streamed lines go.
+enum Sink {
+    Updates(Option<Updates>),
+    File(File),
+}
+
+impl Sink {
+    fn take(&mut self, step: &str, stream: Stream, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self {
+            Sink::Updates(None) => {}
+            Sink::Updates(Some(updates)) => {
+                let stream = match stream {
+                    Stream::Stdout => "stdout",
+                    Stream::Stderr => "stderr",
+                };
+                let partial = json!({
+                    "content": [{ "type": "text", "text": text }],
+                    "details": { "step": step, "stream": stream },
+                });
+                if let Ok(partial) = to_raw_value(&partial) {
+                    updates.send(Progress::Partial(partial));
+                }
+            }
+            // The step's result does not hang on its log.
+            Sink::File(file) => drop(file.write_all(text.as_bytes())),
+        }
+    }
+}
+
+/// Passes whole lines on while the program runs.
+async fn streamed(mut child: Child, mask: &Mask, mut sink: Sink, name: &str) -> Finished {
+    let mut lines = [
+        Lines::new(mask, Stream::Stdout),
+        Lines::new(mask, Stream::Stderr),
+    ];
+    while let Some(chunk) = child.next().await {
+        for lines in &mut lines {
+            if lines.stream == chunk.stream {
+                let text = lines.push(&chunk.bytes);
+                sink.take(name, lines.stream, &text);
+            }
+        }
+    }
+    for lines in &mut lines {
+        let text = lines.finish();
+        sink.take(name, lines.stream, &text);
+    }
+    child.wait().await
+}
+
+struct Lines {
+    stream: Stream,
+    masked: MaskedStream,
+    /// A line that has no end yet.
+    begun: String,
+}
+
+/// A line that is longer is passed on in parts.
+const LONGEST_LINE: usize = 64 << 10;
+
+impl Lines {
+    fn new(mask: &Mask, stream: Stream) -> Lines {
+        Lines {
+            stream,
+            masked: MaskedStream::new(mask.clone()),
+            begun: String::new(),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> String {
+        self.begun.push_str(&self.masked.push(bytes));
+        let end = self.begun.rfind('\n').map(|at| at + 1);
+        let end = end.or_else(|| (self.begun.len() > LONGEST_LINE).then_some(self.begun.len()));
+        let rest = self.begun.split_off(end.unwrap_or(0));
+        std::mem::replace(&mut self.begun, rest)
+    }
+
+    fn finish(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.begun);
+        text.push_str(&self.masked.finish());
+        text
+    }
+}
+
+/// The output within its limit, and whether there was more.
+fn bounded(captured: &Captured, limit: usize, mask: &Mask) -> (Text, bool) {
+    let mut raw = captured.text();
+    let is_cut = captured.dropped > 0 || captured.bytes.len() > limit;
+    let mut shown = match (mask.is_empty(), captured.dropped > 0) {
+        (true, _) => raw.clone(),
+        (false, true) => mask.apply_to_cut(&raw),
+        (false, false) => mask.apply(&raw),
+    };
+    if is_cut {
+        raw.truncate(raw.floor_char_boundary(limit));
+        shown.truncate(shown.floor_char_boundary(limit));
+    }
+    (Text { raw, shown }, is_cut)
+}

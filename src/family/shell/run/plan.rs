@@ -1,0 +1,120 @@
+//! Which step waits for which (spec cycod 89–94): pure, nothing runs here.
+//!
+//! A step waits for those that it names, in `wait-for` or in a reference, and without `parallel`
+//! also for all before it that are not parallel. Where the two disagree the named ones count: the
+//! order of the list is only what the author did not say otherwise.
+
+use super::super::circle::circle;
+use super::super::definition::{Datum, Step, StepWork};
+use super::template::{Names, Template};
+
+/// For each step the steps that must have ended before it starts.
+///
+/// # Errors
+/// With the steps that wait for each other.
+pub(crate) fn plan(steps: &[Step]) -> Result<Vec<Vec<usize>>, String> {
+    let mut waits: Vec<Vec<usize>> = steps.iter().map(|step| named(step, steps)).collect();
+    if let Some(circle) = circle(&waits) {
+        let names: Vec<&str> = circle.iter().map(|at| steps[*at].name.as_str()).collect();
+        return Err(format!("circular dependency {}", names.join(" -> ")));
+    }
+    for (index, step) in steps.iter().enumerate() {
+        if step.parallel {
+            continue;
+        }
+        // Only a step that waits for a later one can stand in the way.
+        let dependents = dependents(&waits, index);
+        for earlier in 0..index {
+            let is_in_line = !steps[earlier].parallel && !dependents[earlier];
+            if is_in_line && !waits[index].contains(&earlier) {
+                waits[index].push(earlier);
+            }
+        }
+    }
+    Ok(waits)
+}
+
+/// The steps that wait for `index`, directly or not.
+fn dependents(waits: &[Vec<usize>], index: usize) -> Vec<bool> {
+    let mut found = vec![false; waits.len()];
+    found[index] = true;
+    // Circles are excluded, so this ends with nothing new after as many rounds as there are steps.
+    let is_forward = |(own, waits): (usize, &Vec<usize>)| waits.iter().any(|other| *other > own);
+    if !waits.iter().enumerate().any(is_forward) {
+        return vec![false; waits.len()];
+    }
+    loop {
+        let mut is_new = false;
+        for (own, others) in waits.iter().enumerate() {
+            if !found[own] && others.iter().any(|other| found[*other]) {
+                found[own] = true;
+                is_new = true;
+            }
+        }
+        if !is_new {
+            return found;
+        }
+    }
+}
+
+/// The steps that a step names.
+fn named(step: &Step, steps: &[Step]) -> Vec<usize> {
+    let place = |name: &str| steps.iter().position(|other| other.name == name);
+    let mut found: Vec<usize> = step
+        .wait_for
+        .iter()
+        .filter_map(|name| place(name))
+        .collect();
+    for text in texts(step) {
+        let template = Template::parse(text, &StepNames(steps));
+        found.extend(template.steps().filter_map(place));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Every text of a step that references are filled into.
+fn texts(step: &Step) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    match &step.work {
+        StepWork::Command(command) => found.extend(command.texts()),
+        StepWork::UseTool(uses) => uses
+            .with
+            .iter()
+            .for_each(|(_, value)| collect(value, &mut found)),
+    }
+    let own = [
+        &step.run_condition,
+        &step.error_handling.fallback,
+        &step.input,
+        &step.working_directory,
+    ];
+    found.extend(own.into_iter().filter_map(|text| text.as_deref()));
+    if let Some(environment) = &step.environment {
+        found.extend(environment.variables.iter().map(|(_, text)| text.as_str()));
+    }
+    found.extend(step.output.masked_values.iter().map(String::as_str));
+    found
+}
+
+fn collect<'a>(value: &'a Datum, found: &mut Vec<&'a str>) {
+    match value {
+        Datum::Text(text) => found.push(text),
+        Datum::List(items) => items.iter().for_each(|item| collect(item, found)),
+        Datum::Object(entries) => entries.iter().for_each(|(_, item)| collect(item, found)),
+        Datum::Null | Datum::Bool(_) | Datum::Number(_) => {}
+    }
+}
+
+struct StepNames<'a>(&'a [Step]);
+
+impl Names for StepNames<'_> {
+    fn knows(&self, _name: &str) -> bool {
+        false
+    }
+
+    fn has_step(&self, name: &str) -> bool {
+        self.0.iter().any(|step| step.name == name)
+    }
+}

@@ -1,0 +1,102 @@
+//! Values in the text of a shell: they arrive as they are, whatever is in them (spec cycod 68–72).
+//!
+//! Each shell has one file. What all have in common: where the place of a value cannot be made
+//! safe, the command is refused; it never runs with a value that acts.
+
+mod bash;
+mod cmd;
+mod pwsh;
+
+pub use bash::{Dialect, bash};
+pub(crate) use cmd::cmd;
+pub(crate) use pwsh::pwsh;
+
+/// A part of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The author's text, or a value.
+    pub text: String,
+    /// For a value that must arrive as it is: what it is called, for messages.
+    pub guarded: Option<String>,
+}
+
+/// A command in which no value is part of the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quoted {
+    /// The source.
+    pub text: String,
+    /// What the source's variables `__haft_1`, `__haft_2`, … must hold.
+    pub values: Vec<String>,
+}
+
+/// Why a value cannot stand where its author put it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the value of `{name}` cannot stand there: {why}")]
+pub struct QuoteError {
+    /// What the value is called.
+    pub name: String,
+    /// A sentence without a final period.
+    pub why: &'static str,
+}
+
+impl Piece {
+    /// The author's own text.
+    pub fn raw(text: impl Into<String>) -> Piece {
+        Piece {
+            text: text.into(),
+            guarded: None,
+        }
+    }
+
+    /// A value that must arrive as it is.
+    pub fn guarded(text: impl Into<String>, name: impl Into<String>) -> Piece {
+        Piece {
+            text: text.into(),
+            guarded: Some(name.into()),
+        }
+    }
+}
+
+/// The variable that holds the value with this index.
+pub(crate) fn variable(index: usize) -> String {
+    format!("__haft_{}", index + 1)
+}
+
+/// For languages without rules of ours: only values that mean nothing anywhere.
+pub(crate) fn harmless(pieces: &[Piece]) -> Result<String, QuoteError> {
+    let mut text = String::new();
+    for piece in pieces {
+        let is_harmless = |c: char| {
+            c.is_alphanumeric() || matches!(c, ' ' | '_' | '.' | ',' | '/' | ':' | '-' | '+' | '@')
+        };
+        if let Some(name) = &piece.guarded
+            && !piece.text.chars().all(is_harmless)
+        {
+            return Err(QuoteError {
+                name: name.clone(),
+                why: "haft does not know how this language quotes; \
+                      hand it over by `input` or `environment.variables`",
+            });
+        }
+        text.push_str(&piece.text);
+    }
+    Ok(text)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    Char(char),
+    /// The value of the piece with this index.
+    Value(usize),
+}
+
+fn items(pieces: &[Piece]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        match piece.guarded {
+            Some(_) => items.push(Item::Value(index)),
+            None => items.extend(piece.text.chars().map(Item::Char)),
+        }
+    }
+    items
+}

@@ -1,0 +1,143 @@
+//! Values in PowerShell: bound to variables of the environment, as in bash.
+//!
+//! Single-quoted strings have no expansions; there a quote is doubled, and PowerShell takes four
+//! typographic quotes for the same thing. Only the end of a single-quoted here-string cannot be
+//! written, so a value that holds it is refused there.
+
+use super::{Item, Piece, QuoteError, Quoted, items, variable};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Code,
+    Single,
+    Double,
+    SingleHere,
+    DoubleHere,
+    LineComment,
+    BlockComment,
+}
+
+/// Puts the guarded pieces in their places.
+pub(crate) fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
+    let items = items(pieces);
+    let mut quoted = Quoted::default();
+    // A `$(` in a string begins code, which a `)` ends.
+    let mut places = vec![(Place::Code, 0_usize)];
+    let mut at = 0;
+    while at < items.len() {
+        let (place, depth) = *places.last().expect("the outermost place stays");
+        let c = match items[at] {
+            Item::Value(value) => {
+                insert(&mut quoted, &pieces[value], place)?;
+                at += 1;
+                continue;
+            }
+            Item::Char(c) => c,
+        };
+        let is = |ahead: usize, wanted: char| items.get(at + ahead) == Some(&Item::Char(wanted));
+        let top = places.len() - 1;
+        let mut length = 1;
+        match (place, c) {
+            (Place::Code | Place::Double, '`') => {
+                // Before a value it would escape what stands for the value.
+                if matches!(items.get(at + 1), Some(Item::Char(_))) {
+                    length = 2;
+                } else {
+                    at += 1;
+                    continue;
+                }
+            }
+            (Place::Code, '@') if is(1, '\'') || is(1, '"') => {
+                let here = if is(1, '"') {
+                    Place::DoubleHere
+                } else {
+                    Place::SingleHere
+                };
+                places.push((here, 0));
+                length = 2;
+            }
+            (Place::SingleHere, '\n') if is(1, '\'') && is(2, '@') => {
+                places.pop();
+                length = 3;
+            }
+            (Place::DoubleHere, '\n') if is(1, '"') && is(2, '@') => {
+                places.pop();
+                length = 3;
+            }
+            (Place::Code, '<') if is(1, '#') => {
+                places.push((Place::BlockComment, 0));
+                length = 2;
+            }
+            (Place::BlockComment, '#') if is(1, '>') => {
+                places.pop();
+                length = 2;
+            }
+            (Place::Code, '#') => places.push((Place::LineComment, 0)),
+            (Place::LineComment, '\n') => drop(places.pop()),
+            (Place::Code, c) if is_single(c) => places.push((Place::Single, 0)),
+            (Place::Code, c) if is_double(c) => places.push((Place::Double, 0)),
+            (Place::Single, c) if is_single(c) => drop(places.pop()),
+            (Place::Double, c) if is_double(c) => drop(places.pop()),
+            (Place::Double | Place::DoubleHere, '$') if is(1, '(') => {
+                places.push((Place::Code, 0));
+                length = 2;
+            }
+            (Place::Code, '(') => places[top].1 += 1,
+            (Place::Code, ')') if depth > 0 => places[top].1 -= 1,
+            (Place::Code, ')') if top > 0 => drop(places.pop()),
+            _ => {}
+        }
+        for item in &items[at..at + length] {
+            if let Item::Char(c) = item {
+                quoted.text.push(*c);
+            }
+        }
+        at += length;
+    }
+    Ok(quoted)
+}
+
+fn is_single(c: char) -> bool {
+    matches!(c, '\'' | '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}')
+}
+
+fn is_double(c: char) -> bool {
+    matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201e}')
+}
+
+fn insert(quoted: &mut Quoted, piece: &Piece, place: Place) -> Result<(), QuoteError> {
+    let refuse = |why| {
+        let name = piece.guarded.clone().unwrap_or_default();
+        Err(QuoteError { name, why })
+    };
+    if piece.text.contains('\0') {
+        return refuse("it has a NUL character");
+    }
+    if place == Place::Single {
+        for c in piece.text.chars() {
+            quoted.text.push(c);
+            if is_single(c) {
+                quoted.text.push(c);
+            }
+        }
+        return Ok(());
+    }
+    if place == Place::SingleHere {
+        if format!("\n{}", piece.text)
+            .replace('\r', "\n")
+            .contains("\n'@")
+        {
+            return refuse("it holds the end of the here-string; use `@\"`");
+        }
+        quoted.text.push_str(&piece.text);
+        return Ok(());
+    }
+    let name = format!("${{env:{}}}", variable(quoted.values.len()));
+    quoted.values.push(piece.text.clone());
+    match place {
+        // Quoted, so that an empty value is an empty argument.
+        Place::Code => quoted.text.push_str(&format!("\"{name}\"")),
+        _ => quoted.text.push_str(&name),
+    }
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! What came of a call: texts for the model, facts for whoever wants more (spec cycod 26–30, 95).
+//!
+//! Two forms of every output go side by side: the true one, which later steps use, and the masked
+//! one, which is all that leaves the tool.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::mask::Mask;
+use super::values::StepFacts;
+use crate::tool::{Block, Outcome};
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) steps: Vec<StepReport>,
+    pub(crate) is_stepped: bool,
+    /// The time that was up.
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) was_cancelled: bool,
+    pub(crate) ignores_errors: bool,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) mask: Mask,
+    pub(crate) duration: Duration,
+}
+
+/// One step, in the order of the file.
+#[derive(Debug)]
+pub(crate) struct StepReport {
+    pub(crate) name: String,
+    pub(crate) state: State,
+    pub(crate) ended: Ended,
+    pub(crate) facts: StepFacts,
+    pub(crate) attempts: u32,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Succeeded,
+    /// It failed, and the author said that this does not matter.
+    Tolerated,
+    Failed,
+    /// Its condition did not hold.
+    Skipped,
+    /// A step that it waits for failed, or the call was over.
+    NotStarted,
+}
+
+/// One run of a step's command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) exit_code: i64,
+    pub(crate) stdout: Text,
+    pub(crate) stderr: Text,
+    /// Why it failed, where the program itself does not say it.
+    pub(crate) error: Option<String>,
+    /// The call is over: nothing is tried again.
+    pub(crate) was_stopped: bool,
+}
+
+/// An output in both forms.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Text {
+    pub(crate) raw: String,
+    pub(crate) shown: String,
+}
+
+/// What of an output goes into the details; all of it is in the text already.
+const DETAIL: usize = 64 << 10;
+
+impl Ended {
+    /// One that never ran.
+    pub(crate) fn not_run(exit_code: i64, error: impl Into<String>) -> Ended {
+        Ended {
+            exit_code,
+            error: Some(error.into()),
+            ..Ended::default()
+        }
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.exit_code != 0 || self.error.is_some()
+    }
+
+    /// Why it failed, in words; `None` if it did not.
+    pub(crate) fn failure(&self, step: Option<&str>) -> Option<String> {
+        if !self.has_failed() {
+            return None;
+        }
+        let said = [&self.stderr.shown, &self.stdout.shown];
+        let said = said
+            .into_iter()
+            .map(|text| text.trim_end())
+            .find(|text| !text.is_empty());
+        let who = match step {
+            Some(name) => format!("Step '{name}'"),
+            None => "Command".to_owned(),
+        };
+        let what = match (&self.error, step) {
+            (Some(error), Some(_)) => format!("{who} failed: {error}"),
+            (Some(error), None) => error.clone(),
+            (None, _) => format!("{who} failed with exit code {}", self.exit_code),
+        };
+        Some(match said {
+            Some(said) => format!("{said}\n{what}"),
+            None => what,
+        })
+    }
+}
+
+impl Report {
+    /// The step that the tool failed with.
+    fn failed(&self) -> Option<&StepReport> {
+        self.steps.iter().find(|step| step.state == State::Failed)
+    }
+
+    /// 0, or that of the first step that failed and should not have (spec cycod 96). A call that
+    /// was stopped has the code that a shell would give it.
+    pub(crate) fn exit_code(&self) -> i64 {
+        if self.timeout.is_some() {
+            return 124;
+        }
+        if self.was_cancelled {
+            return 130;
+        }
+        self.failed().map_or(0, |step| match step.ended.exit_code {
+            0 => 1,
+            code => code,
+        })
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        match self.timeout.is_some() || self.was_cancelled {
+            true => true,
+            false => self.exit_code() != 0 && !self.ignores_errors,
+        }
+    }
+
+    /// What all executed steps wrote, in the order of the file.
+    pub(crate) fn output(&self, form: fn(&Text) -> &str) -> String {
+        let mut output = String::new();
+        for step in &self.steps {
+            let text = form(&step.ended.stdout);
+            if !output.is_empty() && !output.ends_with('\n') && !text.is_empty() {
+                output.push('\n');
+            }
+            output.push_str(text);
+        }
+        output
+    }
+
+    pub(crate) fn errors(&self, form: fn(&Text) -> &str) -> String {
+        self.steps
+            .iter()
+            .map(|step| form(&step.ended.stderr))
+            .collect()
+    }
+
+    /// Why the tool failed, in words; masked.
+    pub(crate) fn failure(&self) -> Option<String> {
+        let name = |step: &StepReport| self.is_stepped.then(|| step.name.clone());
+        let text = if let Some(timeout) = self.timeout {
+            let text = format!("Command timed out after {}ms", timeout.as_millis());
+            let output = self.output(|text| &text.shown);
+            match output.trim_end() {
+                "" => text,
+                output => format!("{output}\n{text}"),
+            }
+        } else if self.was_cancelled {
+            "Command was cancelled".to_owned()
+        } else {
+            let step = self.failed()?;
+            step.ended.failure(name(step).as_deref())?
+        };
+        Some(self.mask.apply(&text))
+    }
+
+    /// For the caller.
+    pub(crate) fn outcome(&self, duration: Duration) -> Outcome {
+        let text = match self.is_error() {
+            true => self.failure().unwrap_or_default(),
+            false => self.output(|text| &text.shown),
+        };
+        let mut content = vec![Block::Text { text }];
+        for warning in &self.warnings {
+            let text = format!("warning: {}", self.mask.apply(warning));
+            content.push(Block::Text { text });
+        }
+        Outcome {
+            content,
+            details: self.details(),
+            is_error: self.is_error(),
+            useless: false,
+            duration,
+            stopped: None,
+        }
+    }
+
+    fn details(&self) -> Value {
+        let mut details = json!({
+            "exitCode": self.exit_code(),
+            "stdout": clipped(&self.output(|text| &text.shown)),
+            "stderr": clipped(&self.errors(|text| &text.shown)),
+            "durationMs": self.duration.as_millis() as u64,
+        });
+        if self.is_stepped {
+            let steps = self.steps.iter().map(|step| self.step_details(step));
+            details["steps"] = steps.collect();
+        }
+        if !self.warnings.is_empty() {
+            let warnings = self.warnings.iter().map(|text| self.mask.apply(text));
+            details["warnings"] = warnings.collect();
+        }
+        details
+    }
+
+    fn step_details(&self, step: &StepReport) -> Value {
+        let ended = &step.ended;
+        let mut details = json!({
+            "name": step.name,
+            "state": step.state.as_str(),
+            "exitCode": step.facts.exit_code,
+            "stdout": clipped(&ended.stdout.shown),
+            "stderr": clipped(&ended.stderr.shown),
+            "durationMs": step.facts.millis,
+        });
+        if step.attempts > 1 {
+            details["attempts"] = step.attempts.into();
+        }
+        if let Some(error) = &ended.error {
+            details["error"] = self.mask.apply(error).into();
+        }
+        details
+    }
+}
+
+impl State {
+    const fn as_str(self) -> &'static str {
+        match self {
+            State::Succeeded => "ok",
+            State::Tolerated => "failed, continued",
+            State::Failed => "failed",
+            State::Skipped => "skipped",
+            State::NotStarted => "not started",
+        }
+    }
+}
+
+fn clipped(text: &str) -> String {
+    if text.len() <= DETAIL {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(DETAIL);
+    format!("{}\n[{} more bytes]", &text[..end], text.len() - end)
+}

@@ -1,0 +1,348 @@
+//! One step: its attempts, its fallback, its clock (spec cycod 97–104).
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::super::arguments::Arguments;
+use super::super::definition::{Command, Commands, Environment, ErrorHandling, Output, UseTool};
+use super::super::offer::Unavailable;
+use super::jail::{self, CONTAINER_PROGRAMS, Container};
+use super::launch::Launch;
+use super::mask::Mask;
+use super::report::{Ended, Text};
+use super::session::{Session, UnitWork, perform};
+use crate::process::{End, Limits, Spawn, SpawnError, Stdin};
+
+/// What is run, with everything that belongs to it.
+pub(crate) struct Unit<'a> {
+    /// `None`: the tool's single command.
+    pub(crate) name: Option<&'a str>,
+    pub(crate) work: UnitWork<'a>,
+    pub(crate) error_handling: &'a ErrorHandling,
+    pub(crate) output: &'a Output,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) working_directory: Option<&'a str>,
+    pub(crate) environment: Option<&'a Environment>,
+    pub(crate) input: Option<&'a str>,
+}
+
+/// After a deadline: the time between TERM and KILL.
+const TIMEOUT_GRACE: Duration = Duration::from_millis(500);
+
+impl Session<'_> {
+    /// Runs a step until it succeeds or everything was tried. The number is that of the attempts.
+    pub(crate) async fn run_unit(&self, unit: &Unit<'_>) -> (Ended, u32) {
+        let retry = unit.error_handling.retry;
+        let most = retry.map_or(0, |retry| retry.attempts);
+        let mut delay = retry.map_or(Duration::ZERO, |retry| retry.delay);
+        let mut attempts = 1;
+        let mut ended = self.attempt(unit, &self.stop).await;
+        while ended.has_failed() && !ended.was_stopped && attempts <= most {
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = self.stop.cancelled() => {
+                    ended.was_stopped = true;
+                    break;
+                }
+            }
+            delay = delay.saturating_mul(2);
+            attempts += 1;
+            ended = self.attempt(unit, &self.stop).await;
+        }
+        let Some(fallback) = &unit.error_handling.fallback else {
+            return (ended, attempts);
+        };
+        if !ended.has_failed() || ended.was_stopped {
+            return (ended, attempts);
+        }
+        let command = in_place_of(&unit.work, fallback);
+        let instead = Unit {
+            work: UnitWork::Command(&command),
+            ..*unit
+        };
+        (self.attempt(&instead, &self.stop).await, attempts)
+    }
+
+    /// Runs it once.
+    pub(crate) async fn attempt(&self, unit: &Unit<'_>, stop: &CancellationToken) -> Ended {
+        if stop.is_cancelled() {
+            return Ended {
+                was_stopped: true,
+                ..Ended::not_run(130, "it was not started: the call is over")
+            };
+        }
+        let mask = match self.mask_of(unit).await {
+            Ok(mask) => mask,
+            Err(why) => return Ended::not_run(1, why),
+        };
+        let mut ended = match unit.work {
+            UnitWork::UseTool(uses) => self.use_tool(uses, unit, stop).await,
+            UnitWork::Command(command) => self.command(command, unit, &mask, stop).await,
+        };
+        // A sentence of ours may repeat what it is about.
+        ended.error = ended.error.map(|error| mask.apply(&error));
+        ended
+    }
+
+    async fn mask_of(&self, unit: &Unit<'_>) -> Result<Mask, String> {
+        let mut secrets = Vec::new();
+        for text in &unit.output.masked_values {
+            let filled = self.values.text(text).await;
+            secrets.push(filled.map_err(|error| error.to_string())?);
+        }
+        Ok(self.mask.and(&Mask::new(secrets)))
+    }
+
+    async fn command(
+        &self,
+        command: &Command,
+        unit: &Unit<'_>,
+        mask: &Mask,
+        stop: &CancellationToken,
+    ) -> Ended {
+        let started = Instant::now();
+        let launch = match self.launch(command).await {
+            Ok(launch) => launch,
+            Err(why) => return Ended::not_run(1, why),
+        };
+        let heard = async {
+            let spawn = self
+                .spawn(&launch, &launch.program, unit)
+                .await
+                .map_err(Failure::Said)?;
+            let name = unit.name.unwrap_or(&self.definition.name);
+            let hear = |spawn| self.hear(spawn, name, unit.output, mask, stop);
+            match (hear(spawn).await, launch.instead) {
+                (Err(SpawnError::NotFound { .. }), Some(instead)) => {
+                    let spawn = self
+                        .spawn(&launch, instead, unit)
+                        .await
+                        .map_err(Failure::Said)?;
+                    hear(spawn).await.map_err(Failure::Spawn)
+                }
+                (heard, _) => heard.map_err(Failure::Spawn),
+            }
+        };
+        let (finished, mut ended) = match heard.await {
+            Ok(heard) => heard,
+            Err(Failure::Said(why)) => return Ended::not_run(1, why),
+            Err(Failure::Spawn(error)) => return self.not_started(&error, &launch),
+        };
+        match finished.end {
+            End::TimedOut(_) => {
+                // Of several attempts each has its own time.
+                let limit = unit.timeout.unwrap_or_else(|| started.elapsed());
+                ended.error = Some(format!("Command timed out after {}ms", limit.as_millis()));
+            }
+            End::Cancelled(_) => {
+                ended.was_stopped = true;
+                ended.error = Some("it was stopped".to_owned());
+            }
+            End::Signaled(signal) if ended.error.is_none() => {
+                ended.error = Some(format!("Command was ended by signal {signal}"));
+            }
+            End::Exited(_) | End::Signaled(_) => {}
+        }
+        ended
+    }
+
+    async fn spawn(
+        &self,
+        launch: &Launch,
+        program: &str,
+        unit: &Unit<'_>,
+    ) -> Result<Spawn, String> {
+        let (env, names) = self.environment(unit.environment, &launch.bound).await?;
+        let cwd = match unit.working_directory {
+            Some(text) => self.folder(text).await?,
+            None => self.cwd.clone(),
+        };
+        let input = unit.input.or(self.definition.input.as_deref());
+        let stdin = match (input, &self.definition.interaction) {
+            (Some(text), _) => self
+                .values
+                .text(text)
+                .await
+                .map_err(|error| error.to_string())?,
+            // Nobody is there to answer, and that is known at once.
+            (None, Some(interaction)) => match &interaction.default_response {
+                Some(response) => format!("{response}\n"),
+                None => String::new(),
+            },
+            (None, None) => String::new(),
+        };
+        let resources = &self.definition.resources;
+        let spawn = Spawn {
+            cwd: Some(cwd.clone()),
+            env,
+            stdin: Stdin::Bytes(stdin.into_bytes()),
+            deadline: unit.timeout,
+            grace: self.ground.grace / 2,
+            timeout_grace: TIMEOUT_GRACE,
+            limits: Limits {
+                address_space: resources.max_memory,
+                cpu_seconds: None,
+            },
+            ..Spawn::new(program, &launch.args)
+        };
+        let security = &self.definition.security;
+        if !jail::is_contained(security) {
+            return jail::confined(spawn, security);
+        }
+        let scratch = launch.scratch.as_ref().map(|scratch| scratch.path());
+        let container = Container {
+            program: container_program().ok_or(
+                "`isolation: container` needs podman or docker, and neither is installed; \
+                 install one of them, or change the tool's `isolation`",
+            )?,
+            cwd: &cwd,
+            folders: scratch.into_iter().chain(self.temp.as_deref()).collect(),
+            variables: names,
+            permissions: &self.permissions,
+            max_memory: resources.max_memory,
+        };
+        Ok(jail::contained(spawn, &container, security))
+    }
+
+    fn not_started(&self, error: &SpawnError, launch: &Launch) -> Ended {
+        let program = &launch.program;
+        let (code, why) = match error {
+            SpawnError::NotFound { program: asked } if asked == "setpriv" => (
+                127,
+                "`execution-privilege: reduced` needs the program setpriv (util-linux), which is \
+                 not installed"
+                    .to_owned(),
+            ),
+            SpawnError::NotFound { .. } => (127, format!("`{program}` is not installed")),
+            SpawnError::PermissionDenied { .. } => {
+                (126, format!("`{program}` may not be executed"))
+            }
+            SpawnError::Cwd { cwd, .. } => (
+                1,
+                format!(
+                    "the working directory `{}` cannot be entered",
+                    cwd.display()
+                ),
+            ),
+            SpawnError::Nul { place } => (1, format!("{place} must be without null bytes")),
+            SpawnError::System { .. } if error.code() == "E2BIG" => (
+                126,
+                format!("the arguments of `{program}` are too long for the system; use `input`"),
+            ),
+            SpawnError::System { .. } => (126, format!("`{program}` cannot be started: {error}")),
+        };
+        Ended::not_run(code, why)
+    }
+
+    /// Runs another tool, which sees nothing but what `with` says (spec cycod 133–136).
+    async fn use_tool(&self, uses: &UseTool, unit: &Unit<'_>, stop: &CancellationToken) -> Ended {
+        let Some(tool) = self.shelf.get(&uses.tool) else {
+            return Ended::not_run(1, format!("there is no tool '{}'", uses.tool));
+        };
+        if let Some(unavailable) = Unavailable::of(&tool.definition) {
+            return Ended::not_run(1, unavailable.message);
+        }
+        let mut given = Vec::new();
+        for (name, value) in &uses.with {
+            match self.values.datum(value).await {
+                Ok(value) => given.push((name.clone(), value)),
+                Err(error) => return Ended::not_run(1, error.to_string()),
+            }
+        }
+        let arguments = match Arguments::check(&tool.definition.parameters, given) {
+            Ok(arguments) => arguments,
+            Err(problems) => return Ended::not_run(1, problems.join("\n")),
+        };
+        let stop = stop.child_token();
+        let performed = perform(
+            tool,
+            &arguments,
+            self.shelf,
+            self.ground,
+            self.around(&stop),
+        );
+        let performed = Box::pin(performed);
+        let report = match unit.timeout {
+            None => performed.await,
+            Some(limit) => {
+                let mut performed = performed;
+                tokio::select! {
+                    report = &mut performed => report,
+                    () = tokio::time::sleep(limit) => {
+                        stop.cancel();
+                        let ended = performed.await.map(|report| ended_of(&report));
+                        let error = format!("Command timed out after {}ms", limit.as_millis());
+                        return Ended {
+                            exit_code: 124,
+                            error: Some(error),
+                            was_stopped: false,
+                            ..ended.unwrap_or_default()
+                        };
+                    }
+                }
+            }
+        };
+        match report {
+            Ok(report) => {
+                for warning in &report.warnings {
+                    self.note(report.mask.apply(warning));
+                }
+                ended_of(&report)
+            }
+            Err(refusal) => Ended::not_run(1, refusal.text()),
+        }
+    }
+}
+
+enum Failure {
+    Said(String),
+    Spawn(SpawnError),
+}
+
+fn ended_of(report: &super::report::Report) -> Ended {
+    let both = |raw: String, shown: String| Text { raw, shown };
+    // Its tool said that a failure is none.
+    let is_error = report.is_error();
+    Ended {
+        exit_code: report.exit_code(),
+        stdout: both(
+            report.output(|text| &text.raw),
+            report.output(|text| &text.shown),
+        ),
+        stderr: both(
+            report.errors(|text| &text.raw),
+            report.errors(|text| &text.shown),
+        ),
+        error: is_error.then(|| report.failure()).flatten(),
+        was_stopped: report.was_cancelled,
+    }
+}
+
+/// The fallback in the shell of what it stands in for.
+fn in_place_of(work: &UnitWork<'_>, text: &str) -> Command {
+    let text = text.to_owned();
+    match work {
+        UnitWork::Command(Command::Cmd(_)) => Command::Cmd(text),
+        UnitWork::Command(Command::Pwsh(_)) => Command::Pwsh(text),
+        UnitWork::Command(Command::Run(_)) => Command::Run(text),
+        UnitWork::Command(Command::Script { shell, .. }) => Command::Script {
+            text,
+            shell: shell.clone(),
+        },
+        UnitWork::Command(Command::Bash(_) | Command::Commands(_)) | UnitWork::UseTool(_) => {
+            Command::Commands(Commands {
+                default: Some(text),
+                ..Commands::default()
+            })
+        }
+    }
+}
+
+/// The one that is installed.
+fn container_program() -> Option<&'static str> {
+    CONTAINER_PROGRAMS
+        .into_iter()
+        .find(|program| crate::process::is_installed(program))
+}

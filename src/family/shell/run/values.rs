@@ -1,0 +1,558 @@
+//! What `{references}` stand for in one call, and texts filled with it (spec cycod 50–67).
+//!
+//! A parameter's way is: default, rules, `transform`, then for each reference its own transforms,
+//! `format`, and last the place in the text. What comes from a value is never read again. The
+//! pieces of a filled text still know which of them are values, for whoever must quote them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::super::arguments::Arguments;
+use super::super::definition::{Datum, Definition, Number, Parameter};
+use super::quote::Piece;
+use super::template::{Head, Names, Part, Reference, Tail, Template};
+use super::transform::{Transform, picture};
+use crate::engine::{Engine, ExpressionError};
+use crate::process::inherited;
+
+/// Everything that a text of one call can refer to.
+pub(crate) struct Values {
+    slots: HashMap<String, Slot>,
+    steps: Mutex<HashMap<String, Option<StepFacts>>>,
+    engine: Engine,
+}
+
+/// A parameter or a predefined variable.
+struct Slot {
+    /// `None`: an optional parameter that nobody gave.
+    value: Option<Datum>,
+    format: Option<String>,
+    delimiter: String,
+    is_guarded: bool,
+}
+
+/// What is known of a step that has ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StepFacts {
+    pub(crate) output: String,
+    pub(crate) error: String,
+    /// `None`: it was skipped.
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) millis: u64,
+    pub(crate) start_time: String,
+    pub(crate) end_time: String,
+}
+
+/// Why a text cannot be filled.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum FillError {
+    #[error("Parameter '{name}' {why}.")]
+    Transform { name: String, why: String },
+    #[error("Parameter '{name}' cannot be transformed: {source}.")]
+    Script {
+        name: String,
+        source: ExpressionError,
+    },
+}
+
+impl Values {
+    /// Puts the parameters together. `known` are the predefined variables.
+    ///
+    /// # Errors
+    /// With every default that does not keep its parameter's rules, or the transform that failed.
+    pub(crate) async fn resolve(
+        definition: &Definition,
+        arguments: &Arguments,
+        known: Vec<(&'static str, String)>,
+        engine: &Engine,
+    ) -> Result<Values, Vec<String>> {
+        let steps = definition.steps().iter();
+        let mut values = Values {
+            slots: HashMap::new(),
+            steps: Mutex::new(steps.map(|step| (step.name.clone(), None)).collect()),
+            engine: engine.clone(),
+        };
+        for (name, text) in known {
+            values.slots.insert(name.to_owned(), Slot::predefined(text));
+        }
+        let mut problems = Vec::new();
+        for parameter in in_order(&definition.parameters) {
+            match values.parameter(parameter, arguments).await {
+                Ok(slot) => drop(values.slots.insert(parameter.name.clone(), slot)),
+                Err(more) => problems.extend(more),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        // Only now, since a default that refers to another parameter wants its value alone.
+        for parameter in &definition.parameters {
+            if let Some(slot) = values.slots.get_mut(&parameter.name) {
+                slot.format.clone_from(&parameter.format);
+            }
+        }
+        Ok(values)
+    }
+
+    async fn parameter(
+        &self,
+        parameter: &Parameter,
+        arguments: &Arguments,
+    ) -> Result<Slot, Vec<String>> {
+        let one = |error: FillError| vec![error.to_string()];
+        let value = match (arguments.get(&parameter.name), &parameter.default) {
+            (Some(given), _) => Some(given.clone()),
+            (None, Some(default)) if parameter.is_default_computed => {
+                let computed = self.datum(default).await.map_err(one)?;
+                Some(parameter.accept(computed)?)
+            }
+            (None, default) => default.clone(),
+        };
+        let value = match (value, &parameter.transform) {
+            (Some(value), Some(text)) => {
+                let transform = Transform::parse(text);
+                let changed = self.transform(&transform, value, &parameter.name).await;
+                Some(changed.map_err(one)?)
+            }
+            (value, _) => value,
+        };
+        Ok(Slot {
+            value,
+            format: None,
+            delimiter: parameter.delimiter.clone(),
+            is_guarded: parameter.escape_shell,
+        })
+    }
+
+    /// Remembers how a step ended.
+    pub(crate) fn record(&self, step: &str, facts: StepFacts) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.insert(step.to_owned(), Some(facts));
+    }
+
+    /// The text in pieces.
+    pub(crate) async fn pieces(&self, text: &str) -> Result<Vec<Piece>, FillError> {
+        self.fill(&Template::parse(text, self)).await
+    }
+
+    /// The whole text.
+    pub(crate) async fn text(&self, text: &str) -> Result<String, FillError> {
+        Ok(joined(self.pieces(text).await?))
+    }
+
+    /// A value with every text in it filled. What is one reference and nothing else keeps its type.
+    pub(crate) async fn datum(&self, value: &Datum) -> Result<Datum, FillError> {
+        Ok(match value {
+            Datum::Text(text) => {
+                let template = Template::parse(text, self);
+                match self.alone(&template) {
+                    Some(datum) => datum,
+                    None => Datum::Text(joined(self.fill(&template).await?)),
+                }
+            }
+            Datum::List(items) => {
+                let mut filled = Vec::new();
+                for item in items {
+                    filled.push(Box::pin(self.datum(item)).await?);
+                }
+                Datum::List(filled)
+            }
+            Datum::Object(entries) => {
+                let mut filled = Vec::new();
+                for (key, value) in entries {
+                    filled.push((key.clone(), Box::pin(self.datum(value)).await?));
+                }
+                Datum::Object(filled)
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// The list, number or the like that a text stands for, if it is one plain reference to it.
+    fn alone(&self, template: &Template) -> Option<Datum> {
+        let [Part::Reference(reference)] = template.parts.as_slice() else {
+            return None;
+        };
+        match (&reference.head, &reference.tail) {
+            (Head::Name(name), Tail::Plain) => {
+                let slot = self.slots.get(name)?;
+                let value = slot.value.as_ref().filter(|_| slot.format.is_none())?;
+                (!matches!(value, Datum::Text(_))).then(|| value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// A text for the environment, in which names of the host's own variables count too. `None`:
+    /// it refers to one that is not set (spec cycod 60).
+    pub(crate) async fn variable(&self, text: &str) -> Result<Option<String>, FillError> {
+        let template = Template::parse(text, &WithHost(self));
+        let mut filled = String::new();
+        for part in &template.parts {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Reference(reference) => match &reference.head {
+                    Head::Name(name) if !self.knows(name) => match inherited(name) {
+                        Some(value) => {
+                            let slot = Slot::predefined(value);
+                            let pieces = self.of_slot(&slot, reference, name).await?;
+                            filled.push_str(&joined(pieces));
+                        }
+                        None => return Ok(None),
+                    },
+                    _ => filled.push_str(&joined(self.reference(reference).await?)),
+                },
+            }
+        }
+        Ok(Some(filled))
+    }
+
+    /// What a condition sees: the value itself.
+    pub(crate) async fn value(&self, reference: &Reference) -> Result<Datum, FillError> {
+        let (name, slot) = self.slot(&reference.head);
+        match (&reference.tail, &slot.value) {
+            (Tail::Choice { .. }, _) => Ok(Datum::Text(joined(
+                self.of_slot(&slot, reference, &name).await?,
+            ))),
+            (_, None) => Ok(Datum::Null),
+            (tail, Some(value)) => self.tail(tail, value.clone(), &name).await,
+        }
+    }
+
+    /// The value of a name as it is known, for masks.
+    pub(crate) fn secret(&self, name: &str) -> Option<String> {
+        let slot = self.slots.get(name)?;
+        Some(plain(slot.value.as_ref()?, &slot.delimiter))
+    }
+
+    async fn fill(&self, template: &Template) -> Result<Vec<Piece>, FillError> {
+        let mut pieces = Vec::new();
+        for part in &template.parts {
+            match part {
+                Part::Text(text) => pieces.push(Piece::raw(text.as_str())),
+                Part::Reference(reference) => pieces.extend(self.reference(reference).await?),
+            }
+        }
+        Ok(pieces)
+    }
+
+    async fn reference(&self, reference: &Reference) -> Result<Vec<Piece>, FillError> {
+        let (name, slot) = self.slot(&reference.head);
+        self.of_slot(&slot, reference, &name).await
+    }
+
+    /// What a head stands for, and what it is called.
+    fn slot(&self, head: &Head) -> (String, Slot) {
+        match head {
+            Head::Name(name) => {
+                let slot = self.slots.get(name);
+                let slot = slot.expect("only what is known is a reference");
+                (name.clone(), slot.clone())
+            }
+            Head::Step { step, property } => {
+                let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+                let facts = steps.get(step).cloned().flatten().unwrap_or_default();
+                let slot = Slot {
+                    value: Some(facts.property(property)),
+                    ..Slot::predefined(String::new())
+                };
+                (format!("{step}.{property}"), slot)
+            }
+        }
+    }
+
+    async fn of_slot(
+        &self,
+        slot: &Slot,
+        reference: &Reference,
+        name: &str,
+    ) -> Result<Vec<Piece>, FillError> {
+        if let Tail::Choice { yes, no } = &reference.tail {
+            let is_true = slot.value.as_ref().is_some_and(is_truthy);
+            return Ok(chosen(if is_true { yes } else { no }));
+        }
+        let Some(value) = &slot.value else {
+            return Ok(Vec::new());
+        };
+        let value = self.tail(&reference.tail, value.clone(), name).await?;
+        let guard = (slot.is_guarded && !reference.is_raw).then_some(name);
+        let Some(format) = &slot.format else {
+            return Ok(written(&value, &slot.delimiter, guard));
+        };
+        let mut pieces = Vec::new();
+        for part in Template::parse(format, &ValueOnly).parts {
+            match part {
+                Part::Text(text) => pieces.push(Piece::raw(text)),
+                Part::Reference(Reference {
+                    tail: Tail::Choice { yes, no },
+                    ..
+                }) => {
+                    pieces.extend(chosen(if is_truthy(&value) { &yes } else { &no }));
+                }
+                Part::Reference(inner) => {
+                    let value = self.tail(&inner.tail, value.clone(), name).await?;
+                    pieces.extend(written(&value, &slot.delimiter, guard));
+                }
+            }
+        }
+        Ok(pieces)
+    }
+
+    async fn tail(&self, tail: &Tail, mut value: Datum, name: &str) -> Result<Datum, FillError> {
+        match tail {
+            Tail::Plain | Tail::Choice { .. } => {}
+            Tail::Transforms(transforms) => {
+                for transform in transforms {
+                    value = self.transform(transform, value, name).await?;
+                }
+            }
+            Tail::Script(rest) => {
+                value = self.script(&format!("value {rest}"), &value, name).await?
+            }
+        }
+        Ok(value)
+    }
+
+    async fn transform(
+        &self,
+        transform: &Transform,
+        value: Datum,
+        name: &str,
+    ) -> Result<Datum, FillError> {
+        let failed = |why: String| FillError::Transform {
+            name: name.to_owned(),
+            why,
+        };
+        match (transform, value) {
+            (Transform::Script(source), value) => self.script(source, &value, name).await,
+            (Transform::Named(named), Datum::List(items)) => {
+                let changed = items.iter().map(|item| named.apply(&plain(item, " ")));
+                let changed = changed.map(|text| text.map(Datum::Text));
+                Ok(Datum::List(
+                    changed.collect::<Result<_, _>>().map_err(failed)?,
+                ))
+            }
+            (Transform::Named(named), value) => {
+                let changed = named.apply(&plain(&value, " ")).map_err(failed)?;
+                Ok(Datum::Text(changed))
+            }
+            (Transform::Picture(form), value) => {
+                let number = Number::parse(&plain(&value, " "));
+                let number = number
+                    .ok_or_else(|| failed("cannot be formatted: it is not a number".to_owned()))?;
+                Ok(Datum::Text(picture(number.as_str(), form).map_err(failed)?))
+            }
+        }
+    }
+
+    async fn script(&self, source: &str, value: &Datum, name: &str) -> Result<Datum, FillError> {
+        let names = vec![("value".to_owned(), value.to_json())];
+        let json = self.engine.expressions().value(source, names).await;
+        let json = json.map_err(|source| FillError::Script {
+            name: name.to_owned(),
+            source,
+        })?;
+        Datum::from_json(&json).ok_or_else(|| FillError::Transform {
+            name: name.to_owned(),
+            why: "cannot be transformed: what came out is no valid text".to_owned(),
+        })
+    }
+}
+
+impl Names for Values {
+    fn knows(&self, name: &str) -> bool {
+        self.slots.contains_key(name)
+    }
+
+    fn has_step(&self, name: &str) -> bool {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.contains_key(name)
+    }
+}
+
+/// The names of a call and of the host's environment.
+struct WithHost<'a>(&'a Values);
+
+impl Names for WithHost<'_> {
+    fn knows(&self, name: &str) -> bool {
+        let is_variable = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let is_one =
+            name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_variable);
+        is_one || self.0.knows(name)
+    }
+
+    fn has_step(&self, name: &str) -> bool {
+        self.0.has_step(name)
+    }
+}
+
+/// In a `format` there is nothing but `{value}`.
+struct ValueOnly;
+
+impl Names for ValueOnly {
+    fn knows(&self, name: &str) -> bool {
+        name == "value"
+    }
+
+    fn has_step(&self, _name: &str) -> bool {
+        false
+    }
+}
+
+impl Clone for Slot {
+    fn clone(&self) -> Slot {
+        Slot {
+            value: self.value.clone(),
+            format: self.format.clone(),
+            delimiter: self.delimiter.clone(),
+            is_guarded: self.is_guarded,
+        }
+    }
+}
+
+impl Slot {
+    /// The host's own value: its author cannot quote it, so it is always guarded.
+    fn predefined(text: String) -> Slot {
+        Slot {
+            value: Some(Datum::Text(text)),
+            format: None,
+            delimiter: " ".to_owned(),
+            is_guarded: true,
+        }
+    }
+}
+
+impl StepFacts {
+    fn property(self, name: &str) -> Datum {
+        let number = |text: String| Number::parse(&text).map_or(Datum::Null, Datum::Number);
+        match name {
+            "output" => Datum::Text(self.output),
+            "error" => Datum::Text(self.error),
+            "exit-code" => self
+                .exit_code
+                .map_or(Datum::Null, |code| number(code.to_string())),
+            "duration" => number(self.millis.to_string()),
+            "start-time" => Datum::Text(self.start_time),
+            _ => Datum::Text(self.end_time),
+        }
+    }
+}
+
+/// The parameters so that each comes after those that its default refers to. A definition has no
+/// circles among them.
+fn in_order(parameters: &[Parameter]) -> Vec<&Parameter> {
+    struct Others<'a>(&'a [Parameter]);
+    impl Names for Others<'_> {
+        fn knows(&self, name: &str) -> bool {
+            self.0.iter().any(|parameter| parameter.name == name)
+        }
+        fn has_step(&self, _name: &str) -> bool {
+            false
+        }
+    }
+    fn texts<'a>(value: &'a Datum, found: &mut Vec<&'a str>) {
+        match value {
+            Datum::Text(text) => found.push(text),
+            Datum::List(items) => items.iter().for_each(|item| texts(item, found)),
+            Datum::Object(entries) => entries.iter().for_each(|(_, item)| texts(item, found)),
+            Datum::Null | Datum::Bool(_) | Datum::Number(_) => {}
+        }
+    }
+    let wants = |parameter: &Parameter| {
+        let mut found = Vec::new();
+        if let Some(default) = parameter
+            .default
+            .as_ref()
+            .filter(|_| parameter.is_default_computed)
+        {
+            texts(default, &mut found);
+        }
+        let templates = found
+            .into_iter()
+            .map(|text| Template::parse(text, &Others(parameters)));
+        let references = templates.flat_map(|template| {
+            template
+                .references()
+                .map(|found| found.head.clone())
+                .collect::<Vec<_>>()
+        });
+        references.collect::<Vec<Head>>()
+    };
+    let mut waiting: Vec<(&Parameter, Vec<Head>)> = parameters
+        .iter()
+        .map(|parameter| (parameter, wants(parameter)))
+        .collect();
+    let mut ordered = Vec::new();
+    while !waiting.is_empty() {
+        let names: Vec<String> = waiting.iter().map(|(own, _)| own.name.clone()).collect();
+        let is_ready = |heads: &[Head]| {
+            !heads
+                .iter()
+                .any(|head| matches!(head, Head::Name(name) if names.contains(name)))
+        };
+        let (ready, rest): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|(_, heads)| is_ready(heads));
+        if ready.is_empty() {
+            ordered.extend(rest.into_iter().map(|(parameter, _)| parameter));
+            break;
+        }
+        ordered.extend(ready.into_iter().map(|(parameter, _)| parameter));
+        waiting = rest;
+    }
+    ordered
+}
+
+fn joined(pieces: Vec<Piece>) -> String {
+    pieces.into_iter().map(|piece| piece.text).collect()
+}
+
+/// Nothing at all for an empty text, so that a flag that is off leaves no empty argument.
+fn chosen(text: &str) -> Vec<Piece> {
+    match text.is_empty() {
+        true => Vec::new(),
+        false => vec![Piece::raw(text)],
+    }
+}
+
+/// A value as pieces: each item of a list is one by itself, so that each is quoted by itself.
+fn written(value: &Datum, delimiter: &str, guard: Option<&str>) -> Vec<Piece> {
+    let piece = |text: String| Piece {
+        text,
+        guarded: guard.map(str::to_owned),
+    };
+    let Datum::List(items) = value else {
+        return vec![piece(plain(value, delimiter))];
+    };
+    let mut pieces = Vec::new();
+    for item in items {
+        if !pieces.is_empty() {
+            pieces.push(Piece::raw(delimiter));
+        }
+        pieces.push(piece(plain(item, delimiter)));
+    }
+    pieces
+}
+
+/// A value as text (spec cycod 59).
+fn plain(value: &Datum, delimiter: &str) -> String {
+    match value {
+        Datum::Null => String::new(),
+        Datum::Text(text) => text.clone(),
+        Datum::Bool(_) | Datum::Number(_) | Datum::Object(_) => value.to_json(),
+        Datum::List(items) => {
+            let items: Vec<String> = items.iter().map(|item| plain(item, delimiter)).collect();
+            items.join(delimiter)
+        }
+    }
+}
+
+/// As JavaScript's `if` sees it.
+fn is_truthy(value: &Datum) -> bool {
+    match value {
+        Datum::Null => false,
+        Datum::Bool(flag) => *flag,
+        Datum::Number(number) => number.to_f64() != 0.0,
+        Datum::Text(text) => !text.is_empty(),
+        Datum::List(_) | Datum::Object(_) => true,
+    }
+}

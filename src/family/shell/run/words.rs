@@ -1,0 +1,53 @@
+//! The words of a `run:` command, before anything is filled in (spec cycod 22).
+//!
+//! Quotes and backslashes are read as a shell reads them, and nothing else is: `$HOME`, `*` and `|`
+//! are text. A value stays in the word in which its reference stands, whatever is in it.
+
+/// The words, each as a text with its references.
+pub(crate) fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = text.chars().peekable();
+    // A space inside of `{X ? 'a' : 'b'}` divides nothing, nor is a quote there a quote.
+    let mut braces = 0_usize;
+    while let Some(c) = chars.next() {
+        match c {
+            '{' => {
+                braces += 1;
+                word.get_or_insert_default().push(c);
+            }
+            '}' => {
+                braces = braces.saturating_sub(1);
+                word.get_or_insert_default().push(c);
+            }
+            c if braces > 0 => word.get_or_insert_default().push(c),
+            c if c.is_whitespace() => words.extend(word.take()),
+            '\\' => word.get_or_insert_default().extend(chars.next()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                let mut is_closed = false;
+                while let Some(inner) = chars.next() {
+                    match inner {
+                        inner if inner == c => {
+                            is_closed = true;
+                            break;
+                        }
+                        '\\' if c == '"' && matches!(chars.peek(), Some('"' | '\\')) => {
+                            word.extend(chars.next());
+                        }
+                        inner => word.push(inner),
+                    }
+                }
+                if !is_closed {
+                    return Err(format!("the quote {c} is not closed"));
+                }
+            }
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    match words.is_empty() {
+        true => Err("it is empty".to_owned()),
+        false => Ok(words),
+    }
+}
