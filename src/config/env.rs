@@ -23,6 +23,8 @@ pub struct Env {
     pub xdg_cache_home: Option<PathBuf>,
     /// `XDG_DATA_HOME`: moves oh-my-pi's plugins.
     pub xdg_data_home: Option<PathBuf>,
+    /// `TMPDIR`: where temporary files go.
+    pub tmpdir: Option<PathBuf>,
     /// `PI_CODING_AGENT_DIR`: moves `~/.omp/agent`.
     pub pi_coding_agent_dir: Option<PathBuf>,
     /// `PI_CONFIG_DIR`: another name for `.omp` in the home directory.
@@ -67,6 +69,7 @@ impl Env {
             xdg_state_home: path("XDG_STATE_HOME"),
             xdg_cache_home: path("XDG_CACHE_HOME"),
             xdg_data_home: path("XDG_DATA_HOME"),
+            tmpdir: path("TMPDIR"),
             pi_coding_agent_dir: path("PI_CODING_AGENT_DIR"),
             pi_config_dir: text("PI_CONFIG_DIR").filter(|name| !name.is_empty()),
             omp_profile: text("OMP_PROFILE"),

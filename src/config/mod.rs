@@ -124,6 +124,8 @@ pub struct Config {
     pub cache_dir: PathBuf,
     /// Remember there what modules say about themselves.
     pub use_cache: bool,
+    /// The system's folder for temporary files.
+    pub temp_dir: PathBuf,
     /// Tool files and folders named one by one, as written.
     pub configured_paths: Vec<String>,
     /// Those of them that the project's own configuration names.
@@ -277,6 +279,7 @@ impl Config {
             state_dir,
             cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
             use_cache: !written.no_cache.unwrap_or(false),
+            temp_dir: base_directory(&env.tmpdir, Path::new("/"), "tmp"),
             configured_paths: written.tools,
             project_paths,
             project_file,

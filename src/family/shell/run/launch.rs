@@ -182,7 +182,7 @@ impl Session<'_> {
             environment.with(name, value)
         };
         if let Some(temp) = &self.temp {
-            environment = set(environment, "TMPDIR", &temp.display().to_string());
+            environment = set(environment, "TMPDIR", &temp.path().display().to_string());
         }
         for (name, text) in tools
             .variables

@@ -22,7 +22,6 @@ mod values;
 mod walk;
 mod words;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,7 +32,6 @@ use super::definition::{Definition, Risk};
 use super::shelf::{Shelf, Shelved};
 use crate::error::{Error, ErrorKind};
 use crate::family::Means;
-use crate::process::inherited;
 use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped};
 use mask::Mask;
 use session::{Around, Ground, Refusal, perform};
@@ -50,11 +48,10 @@ pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -
 
 fn ground(means: &Means<'_>) -> Ground {
     let config = means.config;
-    let temp = inherited("TMPDIR").filter(|path| path.starts_with('/'));
     Ground {
         cwd: config.cwd.clone(),
         home: config.home.clone(),
-        temp: PathBuf::from(temp.unwrap_or_else(|| "/tmp".to_owned())),
+        temp: config.temp_dir.clone(),
         grace: config.limits.grace,
         permissions: config.permissions.clone(),
         engine: means.engine.clone(),
@@ -136,13 +133,8 @@ impl Runner for ShellRunner {
                     ..stopped(why, reason(why).to_owned(), duration)
                 })
             }
-            Ok(report) => {
-                let mut outcome = report.outcome(duration);
-                if report.timeout.is_some() {
-                    outcome.stopped = Some(Stopped::Deadline);
-                }
-                Ok(outcome)
-            }
+            // The tool's own limit is a failure of the tool, not a stop by the caller.
+            Ok(report) => Ok(report.outcome(duration)),
             Err(Refusal::Arguments(text)) => Err(Error::new(ErrorKind::BadArguments, text)),
             Err(Refusal::NotGranted(text)) => Err(Error::new(ErrorKind::Denied, text)
                 .with_hint("grant it under `permissions` in haft's configuration")),

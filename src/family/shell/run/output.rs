@@ -61,7 +61,8 @@ impl Session<'_> {
         match to {
             StreamTo::Console | StreamTo::Function => Sink::Updates(self.updates.clone()),
             StreamTo::File => {
-                let folder = self.temp.as_ref().unwrap_or(&self.ground.temp);
+                let own = self.temp.as_ref().map(|temp| temp.path());
+                let folder = own.unwrap_or(&self.ground.temp);
                 let safe = |c: char| if c.is_alphanumeric() { c } else { '-' };
                 let file: String = name.chars().map(safe).collect();
                 let path = folder.join(format!("{file}.log"));

@@ -22,7 +22,7 @@ use super::jail;
 use super::mask::Mask;
 use super::report::{Report, StepReport};
 use super::step::Unit;
-use super::temp::{self, Scratch};
+use super::temp::{Scratch, Temporary};
 use super::values::Values;
 use super::walk;
 use crate::config::PermissionProfile;
@@ -68,7 +68,7 @@ pub(crate) struct Session<'a> {
     pub(crate) mask: Mask,
     pub(crate) cwd: PathBuf,
     /// The folder that the tool asked for.
-    pub(crate) temp: Option<PathBuf>,
+    pub(crate) temp: Option<Temporary>,
     /// What the tool asks the host for.
     pub(crate) permissions: Vec<String>,
     pub(crate) stop: CancellationToken,
@@ -188,7 +188,7 @@ impl<'a> Session<'a> {
             ground,
             values,
             cwd: ground.cwd.clone(),
-            temp,
+            temp: None,
             permissions,
             stop,
             updates: around.updates,
@@ -199,8 +199,8 @@ impl<'a> Session<'a> {
         if let Some(text) = own.or(definition.file_paths.working_directory.as_ref()) {
             session.cwd = session.folder(text).await.map_err(Refusal::Impossible)?;
         }
-        if let Some(path) = &session.temp {
-            temp::make(path).map_err(Refusal::Impossible)?;
+        if let Some(path) = &temp {
+            session.temp = Some(Temporary::make(path).map_err(Refusal::Impossible)?);
         }
         for warning in &arguments.warnings {
             session.note(warning.clone());
@@ -275,9 +275,13 @@ impl<'a> Session<'a> {
             let result = match entry {
                 Cleanup::DeleteTempFiles => match &self.temp {
                     Some(temp) => {
-                        let kept: [&Path; 3] =
-                            [&self.ground.cwd, &self.ground.home, &self.ground.temp];
-                        temp::remove(temp, &kept)
+                        let kept: [&Path; 3] = [
+                            &self.ground.cwd,
+                            &self.cwd,
+                            &self.ground.home,
+                            &self.ground.temp,
+                        ];
+                        temp.remove(&kept)
                     }
                     None => Ok(()),
                 },

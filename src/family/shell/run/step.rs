@@ -198,7 +198,10 @@ impl Session<'_> {
                  install one of them, or change the tool's `isolation`",
             )?,
             cwd: &cwd,
-            folders: scratch.into_iter().chain(self.temp.as_deref()).collect(),
+            folders: scratch
+                .into_iter()
+                .chain(self.temp.as_ref().map(|temp| temp.path()))
+                .collect(),
             variables: names,
             permissions: &self.permissions,
             max_memory: resources.max_memory,

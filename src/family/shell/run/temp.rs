@@ -1,10 +1,18 @@
 //! Folders that only their user may enter (spec cycod 78): made for one call, gone after it.
+//!
+//! The hard thing is to remove nothing else. The path of a tool's folder holds values of a call, so
+//! it can say anything. Only what this very call made is ever removed. One that an earlier call
+//! made is used, for it has a mark inside; any other one is neither used nor given other rights.
+//! A path with `..` is no path for this.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The file that says whose folder it is.
+const MARK: &str = ".haft-temporary";
 
 /// A folder of ours. Dropping it removes it with all that is in it.
 #[derive(Debug)]
@@ -16,9 +24,9 @@ impl Scratch {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("haft-shell-{}-{number}", std::process::id()));
+            // Never one that is there already.
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Scratch(path)),
-                // Somebody else's, or what a process with our number left.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -29,7 +37,7 @@ impl Scratch {
         &self.0
     }
 
-    /// Writes a file that only we can read.
+    /// Writes a file that only we can reach.
     pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.0.join(name);
         fs::write(&path, text)?;
@@ -46,41 +54,81 @@ impl Drop for Scratch {
     }
 }
 
-/// Makes the folder that a tool asks for. One that is there already must be the user's own.
-pub(crate) fn make(path: &Path) -> Result<(), String> {
-    let failed =
-        |error: io::Error| format!("the temporary directory `{}`: {error}", path.display());
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
-    }
-    match DirBuilder::new().mode(0o700).create(path) {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(failed(error)),
-    }
-    let found = fs::symlink_metadata(path).map_err(failed)?;
-    let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
-    if !is_ours {
-        return Err(format!(
-            "the temporary directory `{}` is there already and is not yours alone",
-            path.display()
-        ));
-    }
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)
+/// A tool's own temporary directory, which haft made. Nothing else can be removed here.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    /// Without links and `..`.
+    path: PathBuf,
+    /// It was not there before this call.
+    is_new: bool,
 }
 
-/// Removes it; never a folder that holds one of `kept`.
-pub(crate) fn remove(path: &Path, kept: &[&Path]) -> Result<(), String> {
-    if kept.iter().any(|kept| kept.starts_with(path)) {
-        return Err(format!(
-            "`{}` is not removed: it holds more than temporary files",
-            path.display()
-        ));
-    }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(format!("`{}` is not removed: {error}", path.display()))
+impl Temporary {
+    /// Makes the folder, or takes the one that haft made in an earlier call.
+    pub(crate) fn make(path: &Path) -> Result<Temporary, String> {
+        let refused = |why: &str| format!("the temporary directory `{}` {why}", path.display());
+        let failed = |error: io::Error| refused(&format!("cannot be made: {error}"));
+        let is_plain =
+            |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+        if !path.is_absolute() || !path.components().all(is_plain) {
+            return Err(refused("must not have `..` in it"));
         }
-        _ => Ok(()),
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(refused("is the root of everything"));
+        };
+        fs::create_dir_all(parent).map_err(failed)?;
+        let path = parent.canonicalize().map_err(failed)?.join(name);
+        let is_new = match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => true,
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(error));
+            }
+            Err(_) if is_ours(&path) => false,
+            Err(_) => {
+                let why = "is there already and was not made by haft; remove it, or name another";
+                return Err(refused(why));
+            }
+        };
+        if is_new {
+            File::create_new(path.join(MARK)).map_err(failed)?;
+        }
+        Ok(Temporary { path, is_new })
     }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it with all that is in it, if this call made it and it still is that one. Never one
+    /// that holds any of `kept`.
+    pub(crate) fn remove(&self, kept: &[&Path]) -> Result<(), String> {
+        let left = |why: &str| format!("`{}` is not removed: {why}", self.path.display());
+        if !self.is_new {
+            return Err(left("it was there before this call"));
+        }
+        // The second lock: whatever the mark says, these are in no temporary directory.
+        let holds = |kept: &&Path| {
+            kept.canonicalize()
+                .is_ok_and(|kept| kept.starts_with(&self.path))
+        };
+        if kept.iter().any(holds) {
+            return Err(left("it holds more than temporary files"));
+        }
+        match fs::symlink_metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            _ if !is_ours(&self.path) => return Err(left("it is not the folder that haft made")),
+            _ => {}
+        }
+        fs::remove_dir_all(&self.path).map_err(|error| left(&error.to_string()))
+    }
+}
+
+/// A folder, no link, of this user, closed to others, with the mark of haft in it.
+fn is_ours(path: &Path) -> bool {
+    let is_file = |found: fs::Metadata| found.is_file();
+    fs::symlink_metadata(path).is_ok_and(|found| {
+        found.is_dir()
+            && found.uid() == rustix::process::geteuid().as_raw()
+            && found.mode() & 0o777 == 0o700
+    }) && fs::symlink_metadata(path.join(MARK)).is_ok_and(is_file)
 }
