@@ -51,5 +51,9 @@ mod rpc;
 mod system_tools;
 // The program at a terminal, and every exit code.
 mod terminal;
+// Values in the text of a shell, through the real bash.
+mod shell_quote;
+// YAML shell tools that run: texts, steps, outputs, rights.
+mod shell_run;
 // Rules about the sources themselves: who may use whom, what lies in the root.
 mod architecture;

@@ -275,12 +275,8 @@ impl<'a> Session<'a> {
             let result = match entry {
                 Cleanup::DeleteTempFiles => match &self.temp {
                     Some(temp) => {
-                        let kept: [&Path; 3] = [
-                            &self.ground.cwd,
-                            &self.cwd,
-                            &self.ground.home,
-                            &self.ground.temp,
-                        ];
+                        let kept: [&Path; 3] =
+                            [&self.ground.cwd, &self.ground.home, &self.ground.temp];
                         temp.remove(&kept)
                     }
                     None => Ok(()),

@@ -1,0 +1,293 @@
+//! Values in bash: what a program receives is what was given, byte by byte, wherever it stands.
+//!
+//! Thousands of values made of everything that a shell reacts to go through the real bash, many in
+//! one process. Each place is also run with a plain word; that run says what must come out.
+
+use haft::shell_quote::{Dialect, Piece, bash};
+
+use crate::sandbox::Sandbox;
+
+/// Places for a value, which stands where the `@` is. `p` prints its arguments, `c` its input.
+const PLACES: &[(&str, &str)] = &[
+    ("unquoted", "p @"),
+    ("part of a word", "p a@b --x=@"),
+    ("double quotes", "p \"a @ b\""),
+    ("single quotes", "p 'a @ b'"),
+    ("ansi quotes", "p $'a\\t@\\tb'"),
+    ("translated quotes", "p $\"a @ b\""),
+    ("after a backslash", "p x\\@ \"x\\@\""),
+    ("between quotes", "p \"\\\"@\\\"\"'@'@"),
+    ("substitution", "p \"$(printf %s. @)\""),
+    (
+        "nested substitution",
+        "p \"$(printf '%s.' \"$(printf %s. \"@\")\")\"",
+    ),
+    ("backquotes", "p \"`printf %s. \"@\"`\""),
+    ("backquotes, single", "p \"`printf %s. '@'`\""),
+    (
+        "default",
+        "p \"${nothing:-@}\" ${nothing:-@} ${nothing:-'@'}",
+    ),
+    ("default in quotes", "p \"${nothing:-\"@\"}\""),
+    ("pattern", "all=@; p \"${all#@}.\" \"${all%\"@\"}.\""),
+    ("here-string", "c <<< @"),
+    (
+        "here-document",
+        "c <<EOF\n a @ b\\@\n@\n$(printf %s. @)\n${nothing:-@}\nEOF\n",
+    ),
+    (
+        "quoted here-document",
+        "c <<'EOF'\n a @ $HOME `x` \\ \\\\ \\@\n@\nEOF\n",
+    ),
+    ("odd delimiter, tabs", "c <<-\"E F\"\n\ta @ b\n\t@\n\tE F\n"),
+    ("escaped delimiter", "c <<\\EOF; p @\n@\nEOF\n"),
+    ("two here-documents", "c <<'A' 3<<B; p x\n@\nA\n@\nB\n"),
+    ("comment", "p x # a @ b"),
+    ("case", "case @ in @) p yes;; *) p no;; esac"),
+    (
+        "case in a substitution",
+        "p \"$(case x in x) printf %s. @;; esac)\"",
+    ),
+    ("test", "if [[ a@ == a@ ]]; then p yes; else p no; fi"),
+    ("assignment", "v=a@b; p \"$v\""),
+    ("array", "v=(@ @); p \"${v[1]}\""),
+    ("loop", "for i in @ @; do p \"$i\"; done"),
+    ("function", "f() { p @; }; f other"),
+    ("braces", "p {a,@}"),
+    ("subshell", "(p @; { p \"@\"; })"),
+    ("pipe", "printf %s @ | c"),
+];
+
+const BITS: &[&str] = &[
+    "a",
+    " ",
+    "\n",
+    "\t",
+    "'",
+    "\"",
+    "\\",
+    "$",
+    "`",
+    "$(",
+    "(",
+    ")",
+    "{",
+    "}",
+    "}}",
+    "*",
+    "?",
+    "[",
+    "]",
+    "~",
+    "!",
+    "#",
+    ";",
+    "&",
+    "|",
+    "<",
+    ">",
+    "<<EOF",
+    "EOF",
+    "\nEOF\n",
+    "\nA\n",
+    "\nE F\n",
+    "\nB\n",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "a[$(touch pwned)]",
+    ";touch pwned;",
+    "${HOME}",
+    "$HOME",
+    "-n",
+    "--",
+    "é",
+    "日",
+    "\u{a0}",
+    "\u{2028}",
+    "%s",
+    "=",
+    "^",
+    ",",
+    ":",
+    "/",
+    "\r",
+    "..",
+    "\\\n",
+    "'\\''",
+    "$'",
+    "{X}",
+    "\u{1}",
+    "\u{7f}",
+];
+
+const PREPARATION: &str =
+    "p() { for a; do printf '%s\\0' \"$a\"; done; }\nc() { cat; printf '\\0'; }\n";
+const END: &str = "\nprintf '\\1END\\1'\n";
+
+/// The same numbers on every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).expect("it is below a usize")
+    }
+
+    fn value(&mut self) -> String {
+        (0..self.below(9))
+            .map(|_| BITS[self.below(BITS.len())])
+            .collect()
+    }
+}
+
+fn place(template: &str, value: &Piece) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for (index, part) in template.split('@').enumerate() {
+        if index > 0 {
+            pieces.push(value.clone());
+        }
+        pieces.push(Piece::raw(part));
+    }
+    pieces.push(Piece::raw(END));
+    pieces
+}
+
+/// As it would be if the word were the author's own.
+fn plain(template: &str, word: &str) -> String {
+    let pieces = place(template, &Piece::raw(word)).into_iter();
+    pieces.map(|piece| piece.text).collect()
+}
+
+fn run(sandbox: &Sandbox, shell: &str, text: &str, values: &[String]) -> (String, String) {
+    let mut command = sandbox.command(shell);
+    command.arg("-c").arg(text);
+    for (index, value) in values.iter().enumerate() {
+        command.env(format!("__haft_{}", index + 1), value);
+    }
+    let output = command.output().expect("the shell is on every machine");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("only text went in");
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn values_arrive_byte_by_byte_in_every_place() {
+    const WORD: &str = "MARKER";
+    let sandbox = Sandbox::with_home();
+    let mut dice = Dice(42);
+    let mut tried = 0;
+    for (name, template) in PLACES {
+        let mut values: Vec<String> = (0..150).map(|_| dice.value()).collect();
+        values.push(String::new());
+        tried += values.len();
+        let mut pieces = vec![Piece::raw(PREPARATION)];
+        for value in &values {
+            pieces.extend(place(template, &Piece::guarded(value.as_str(), "X")));
+        }
+        let quoted = bash(&pieces, Dialect::Bash).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (actual, errors) = run(&sandbox, "bash", &quoted.text, &quoted.values);
+
+        let reference = format!("{PREPARATION}{}", plain(template, WORD));
+        let (expected, _) = run(&sandbox, "bash", &reference, &[]);
+        let actual: Vec<&str> = actual.split_inclusive("\u{1}END\u{1}").collect();
+        for (value, actual) in values.iter().zip(&actual) {
+            assert_eq!(expected.replace(WORD, value), *actual, "{name}: {value:?}");
+        }
+        assert_eq!(actual.len(), values.len(), "{name}");
+        assert_eq!(errors, "", "{name}");
+        assert!(
+            !sandbox.path().join("pwned").exists(),
+            "{name}: a value was executed"
+        );
+    }
+    assert!(tried > 4000, "{tried}");
+}
+
+/// Where a shell calculates it would evaluate a value, so only whole numbers may stand there.
+#[test]
+fn only_numbers_stand_where_the_shell_calculates() {
+    let places = [
+        "echo $((@ + 1))",
+        "((x = @))",
+        "echo $[@]",
+        "x=abcdef; echo ${x:@}",
+        "a[@]=1",
+        "echo ${a[@]}",
+        "[[ @ -eq 1 ]]",
+        "for ((i=0; i<@; i++)); do :; done",
+        "echo \"$((1 + @))\"",
+    ];
+    let sandbox = Sandbox::with_home();
+    for template in places {
+        let hostile = Piece::guarded("a[$(touch pwned)]", "X");
+        let refused = bash(&place(template, &hostile), Dialect::Bash).expect_err(template);
+        assert!(
+            refused.to_string().contains("whole number"),
+            "{template}: {refused}"
+        );
+        for number in ["2", "-2"] {
+            let pieces = place(template, &Piece::guarded(number, "X"));
+            let quoted = bash(&pieces, Dialect::Bash).expect(template);
+            let (_, errors) = run(&sandbox, "bash", &quoted.text, &quoted.values);
+            // An array has no place -2; that is bash's own answer.
+            let is_fine = errors.is_empty() || number == "-2" && template.contains("a[");
+            assert!(is_fine, "{template} with {number}: {errors}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_made_safe_is_refused_by_name() {
+    let refusal = |template: &str, value: &str| {
+        let pieces = place(template, &Piece::guarded(value, "X"));
+        bash(&pieces, Dialect::Bash)
+            .expect_err(template)
+            .to_string()
+    };
+    assert_eq!(
+        refusal("p `printf \\\"@\\\"`", "v"),
+        "the value of `X` cannot stand there: there is a backslash in the backquotes; write `$(…)`"
+    );
+    assert_eq!(
+        refusal("cat <<@\nx\n", "EOF"),
+        "the value of `X` cannot stand there: it would end a here-document"
+    );
+    assert_eq!(
+        refusal("p @", "a\0b"),
+        "the value of `X` cannot stand there: it has a NUL character"
+    );
+}
+
+/// The author's own text stays as it is, and no value is ever in it.
+#[test]
+fn no_value_becomes_source() {
+    let value = "$(touch pwned) 'quotes' \"more\"";
+    for (name, template) in PLACES {
+        let pieces = place(template, &Piece::guarded(value, "X"));
+        let quoted = bash(&pieces, Dialect::Bash).expect(name);
+        assert!(
+            !quoted.text.contains("touch pwned"),
+            "{name}: {}",
+            quoted.text
+        );
+        assert_eq!(quoted.values, [value], "{name}");
+        let raw = bash(&place(template, &Piece::raw("w")), Dialect::Bash).expect(name);
+        assert_eq!(raw.text, plain(template, "w"), "{name}");
+    }
+}
+
+/// A POSIX shell knows no `$'…'`: the dollar is text there.
+#[test]
+fn plain_shells_have_their_own_rules() {
+    let pieces = [
+        Piece::raw("printf '%s,' $'a"),
+        Piece::guarded("it's $HOME", "X"),
+        Piece::raw("b' "),
+        Piece::guarded("c d", "Y"),
+    ];
+    let quoted = bash(&pieces, Dialect::Sh).expect("nothing is refused");
+    let sandbox = Sandbox::with_home();
+    let (text, _) = run(&sandbox, "dash", &quoted.text, &quoted.values);
+    assert_eq!(text, "$ait's $HOMEb,c d,");
+}
