@@ -219,6 +219,17 @@ impl Values {
         }
     }
 
+    /// The first reference in a text that comes to nothing. A choice of texts may.
+    pub(crate) async fn first_empty(&self, text: &str) -> Result<Option<String>, FillError> {
+        for reference in Template::parse(text, self).references() {
+            let is_choice = matches!(reference.tail, Tail::Choice { .. });
+            if !is_choice && joined(self.reference(reference).await?).trim().is_empty() {
+                return Ok(Some(self.slot(&reference.head).0));
+            }
+        }
+        Ok(None)
+    }
+
     /// The value of a name as it is known, for masks.
     pub(crate) fn secret(&self, name: &str) -> Option<String> {
         let slot = self.slots.get(name)?;
