@@ -1072,9 +1072,14 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
                    - final-command: echo {a.output} > first\n    - final-command: exit 1\n    \
                    - final-command: cat first > second";
     let slow = "bash: sleep 30\nresources: {cleanup: [{final-command: touch cleaned}]}";
-    let project = Project::new(&[("t", failing), ("slow", slow)]);
+    let empty = "bash: 'true'\nresources: {cleanup: [{final-command: 'touch emptied; : {X}/'}]}";
+    let empty = format!("{empty}\n{PLAIN_X}");
+    let project = Project::new(&[("t", failing), ("slow", slow), ("empty", &empty)]);
     assert_eq!(project.text("t", json!({})).await, "id7\n");
     assert_eq!(project.read("second"), "id7\n");
+    // c23: nothing is cleaned up by a command that does not say what.
+    let empty = project.outcome("empty", json!({})).await;
+    assert!(!empty.is_error && !project.path("emptied").exists());
     let mut call = project.call("slow", &json!({}));
     let event = call.next_event().await;
     assert!(matches!(event, Some(Event::Started)), "{event:?}");

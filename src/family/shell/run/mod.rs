@@ -18,7 +18,6 @@ mod step;
 mod temp;
 mod template;
 mod transform;
-pub(crate) mod trial;
 mod values;
 mod walk;
 mod words;
@@ -35,8 +34,7 @@ use crate::error::{Error, ErrorKind};
 use crate::family::Means;
 use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped};
 use mask::Mask;
-pub(crate) use session::Ground;
-use session::{Around, Refusal, perform};
+use session::{Around, Ground, Refusal, perform};
 
 /// What runs `tool`; what its steps use is on the `shelf`.
 pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -> Arc<dyn Runner> {
@@ -48,8 +46,7 @@ pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -
     })
 }
 
-/// What every call of a host goes by.
-pub(crate) fn ground(means: &Means<'_>) -> Ground {
+fn ground(means: &Means<'_>) -> Ground {
     let config = means.config;
     Ground {
         cwd: config.cwd.clone(),
