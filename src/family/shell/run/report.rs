@@ -195,6 +195,7 @@ impl Report {
             useless: false,
             duration,
             stopped: None,
+            display: None,
         }
     }
 
