@@ -178,7 +178,11 @@ fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
         let mut room = Room::new();
         while let Some(job) = waiting.take() {
             let result = room.evaluate(&job);
-            let is_sound = result != Err(ExpressionError::TooMuchMemory);
+            // One that was ended for its time may have filled the heap for whoever comes next.
+            let is_sound = !matches!(
+                result,
+                Err(ExpressionError::TooMuchMemory | ExpressionError::TooLong)
+            );
             // Whoever asked may have been cancelled.
             let _ = job.answer.send(result);
             waiting = jobs.recv().ok();
