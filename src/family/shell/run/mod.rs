@@ -18,6 +18,7 @@ mod step;
 mod temp;
 mod template;
 mod transform;
+pub(crate) mod trial;
 mod values;
 mod walk;
 mod words;
@@ -34,7 +35,8 @@ use crate::error::{Error, ErrorKind};
 use crate::family::Means;
 use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped};
 use mask::Mask;
-use session::{Around, Ground, Refusal, perform};
+pub(crate) use session::Ground;
+use session::{Around, Refusal, perform};
 
 /// What runs `tool`; what its steps use is on the `shelf`.
 pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -> Arc<dyn Runner> {
@@ -46,7 +48,8 @@ pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -
     })
 }
 
-fn ground(means: &Means<'_>) -> Ground {
+/// What every call of a host goes by.
+pub(crate) fn ground(means: &Means<'_>) -> Ground {
     let config = means.config;
     Ground {
         cwd: config.cwd.clone(),

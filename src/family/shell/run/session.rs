@@ -110,28 +110,17 @@ pub(crate) async fn perform(
     ground: &Ground,
     around: Around,
 ) -> Result<Report, Refusal> {
-    let definition = &tool.definition;
-    let started = Instant::now();
-    let stop = around.stop.child_token();
-    let session = Session::open(definition, arguments, shelf, ground, around, stop.clone()).await?;
-    let plan = walk::plan_of(definition).map_err(Refusal::Impossible)?;
+    let session = Session::open(&tool.definition, arguments, shelf, ground, around).await?;
+    let ran = session.run().await?;
+    Ok(session.report(ran))
+}
 
-    let mut is_late = false;
-    let steps = {
-        let work = walk::walk(&session, &plan);
-        tokio::pin!(work);
-        tokio::select! {
-            steps = &mut work => steps,
-            () = tokio::time::sleep_until(started + definition.timeout) => {
-                is_late = true;
-                stop.cancel();
-                work.await
-            }
-        }
-    };
-    let was_cancelled = !is_late && stop.is_cancelled();
-    session.clean_up(was_cancelled).await;
-    Ok(session.report(steps, is_late, was_cancelled, started.elapsed()))
+/// What a run leaves, before it is put into words.
+pub(crate) struct Ran {
+    steps: Vec<StepReport>,
+    is_late: bool,
+    was_cancelled: bool,
+    duration: Duration,
 }
 
 impl<'a> Session<'a> {
@@ -142,7 +131,6 @@ impl<'a> Session<'a> {
         shelf: &'a Shelf,
         ground: &'a Ground,
         around: Around,
-        stop: CancellationToken,
     ) -> Result<Session<'a>, Refusal> {
         let scratch = match definition.file_paths.temp_directory {
             None if mentions_temp_dir(definition) => {
@@ -190,7 +178,7 @@ impl<'a> Session<'a> {
             cwd: ground.cwd.clone(),
             temp: None,
             permissions,
-            stop,
+            stop: around.stop.child_token(),
             updates: around.updates,
             notes: Mutex::default(),
             _scratch: scratch,
@@ -206,6 +194,31 @@ impl<'a> Session<'a> {
             session.note(warning.clone());
         }
         Ok(session)
+    }
+
+    /// Runs everything, the cleanup too.
+    pub(crate) async fn run(&self) -> Result<Ran, Refusal> {
+        let started = Instant::now();
+        let plan = walk::plan_of(self.definition).map_err(Refusal::Impossible)?;
+        let work = walk::walk(self, &plan);
+        tokio::pin!(work);
+        let mut is_late = false;
+        let steps = tokio::select! {
+            steps = &mut work => steps,
+            () = tokio::time::sleep_until(started + self.definition.timeout) => {
+                is_late = true;
+                self.stop.cancel();
+                work.await
+            }
+        };
+        let was_cancelled = !is_late && self.stop.is_cancelled();
+        self.clean_up(was_cancelled).await;
+        Ok(Ran {
+            steps,
+            is_late,
+            was_cancelled,
+            duration: started.elapsed(),
+        })
     }
 
     /// A working directory, which must be there.
@@ -320,13 +333,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn report(
-        self,
-        steps: Vec<StepReport>,
-        is_late: bool,
-        was_cancelled: bool,
-        duration: Duration,
-    ) -> Report {
+    pub(crate) fn report(self, ran: Ran) -> Report {
         let mut warnings = Vec::new();
         if let Some(deprecation) = &self.definition.deprecation {
             let name = &self.definition.name;
@@ -342,13 +349,13 @@ impl<'a> Session<'a> {
         );
         Report {
             is_stepped: matches!(self.definition.work, Work::Steps(_)),
-            timeout: is_late.then_some(self.definition.timeout),
-            was_cancelled,
+            timeout: ran.is_late.then_some(self.definition.timeout),
+            was_cancelled: ran.was_cancelled,
             ignores_errors: self.definition.ignore_errors,
             warnings,
             mask: self.mask,
-            steps,
-            duration,
+            steps: ran.steps,
+            duration: ran.duration,
         }
     }
 }
