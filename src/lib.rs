@@ -32,6 +32,7 @@ mod execute;
 mod host;
 
 mod tool_registry;
+mod workshop;
 
 mod render;
 mod surface;

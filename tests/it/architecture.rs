@@ -34,6 +34,9 @@ const EDGES: &[(&str, &[&str])] = &[
         "tool_registry",
         &["config", "error", "host", "registry", "tool"],
     ),
+    // The files of YAML shell tools, for whoever writes them. It is the one way from a surface to
+    // a family: what a file says is the family's to know.
+    ("workshop", &["config", "family", "tool", "error"]),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (
@@ -48,6 +51,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "telemetry",
             "tool",
             "trust",
+            "workshop",
         ],
     ),
 ];

@@ -91,33 +91,9 @@ fn scope_of(candidate: &Candidate, config: &Config) -> Scope {
 }
 
 fn read_file(candidate: &Candidate) -> (Option<super::definition::Definition>, Vec<Problem>) {
-    let refused = |message: String, hint: &str| {
-        let problem = Problem::error(message).at(&candidate.path).hint(hint);
-        (None, vec![problem])
-    };
-    let text = match text_of(&candidate.resolved) {
+    let text = match text_at(&candidate.path, &candidate.resolved) {
         Ok(text) => text,
-        Err(Unreadable::Io(error)) => {
-            let message = format!("the file cannot be read: {}", paths::plain(&error));
-            return refused(message, "make it readable for this user, or remove it");
-        }
-        Err(Unreadable::NoFile) => {
-            return refused("not a regular file".to_owned(), "a tool is a text file");
-        }
-        Err(Unreadable::TooLarge) => {
-            let message = format!("the file is larger than {} MB", LARGEST >> 20);
-            return refused(
-                message,
-                "a tool's file is short; is this one of another kind?",
-            );
-        }
-        Err(Unreadable::NoText { line }) => {
-            let problem = Problem::error("the file is not valid UTF-8")
-                .at(&candidate.path)
-                .place(line, 1)
-                .hint("save it as UTF-8");
-            return (None, vec![problem]);
-        }
+        Err(problem) => return (None, vec![*problem]),
     };
     let read = read(&candidate.path, &text);
     let mut problems = read.problems;
@@ -127,6 +103,27 @@ fn read_file(candidate: &Candidate) -> (Option<super::definition::Definition>, V
         }
     }
     (read.definition, problems)
+}
+
+/// The text of the file at `resolved`; a problem with it is about `path`.
+pub(super) fn text_at(path: &Path, resolved: &Path) -> Result<String, Box<Problem>> {
+    let refused = |message: String, hint: &str| {
+        Box::new(Problem::error(message).at(path).hint(hint))
+    };
+    text_of(resolved).map_err(|unreadable| match unreadable {
+        Unreadable::Io(error) => refused(
+            format!("the file cannot be read: {}", paths::plain(&error)),
+            "make it readable for this user, or remove it",
+        ),
+        Unreadable::NoFile => refused("not a regular file".to_owned(), "a tool is a text file"),
+        Unreadable::TooLarge => refused(
+            format!("the file is larger than {} MB", LARGEST >> 20),
+            "a tool's file is short; is this one of another kind?",
+        ),
+        Unreadable::NoText { line } => Box::new(
+            refused("the file is not valid UTF-8".to_owned(), "save it as UTF-8").place(line, 1),
+        ),
+    })
 }
 
 /// Why a file has no text.

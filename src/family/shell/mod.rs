@@ -4,6 +4,7 @@
 //! one can use another, `run` is what happens when one is called.
 
 pub(crate) mod arguments;
+pub(crate) mod author;
 pub(crate) mod definition;
 pub(crate) mod references;
 

@@ -1,0 +1,195 @@
+//! The folders of the three scopes and the files in them.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::replace::{Replacing, put};
+use super::tool_file::ToolFile;
+use crate::config::{Config, paths};
+use crate::error::{Error, ErrorKind};
+use crate::family::shell::author::open_file;
+use crate::family::shell::definition::Scope;
+
+/// The scopes' folders.
+pub(crate) struct Workshop {
+    cwd: PathBuf,
+    folders: [(Scope, PathBuf); 3],
+}
+
+/// There is no tool of that name.
+pub(crate) struct Missing {
+    pub(crate) name: String,
+    /// `None`: it was looked for everywhere.
+    pub(crate) scope: Option<Scope>,
+}
+
+impl Workshop {
+    pub(crate) fn new(config: &Config) -> Workshop {
+        Workshop {
+            cwd: config.cwd.clone(),
+            folders: [
+                (Scope::Local, config.cwd.join(".cycod/tools")),
+                (Scope::User, config.roots.cycod_user.clone()),
+                (Scope::Global, config.roots.cycod_global.clone()),
+            ],
+        }
+    }
+
+    /// The folder of a scope, which may not be there yet.
+    pub(crate) fn folder(&self, scope: Scope) -> &Path {
+        let [local, user, global] = &self.folders;
+        match scope {
+            Scope::Local => &local.1,
+            Scope::User => &user.1,
+            Scope::Global => &global.1,
+        }
+    }
+
+    /// Every file of a scope, or of all; in the order in which they claim names.
+    pub(crate) fn files(&self, scope: Option<Scope>) -> Vec<ToolFile> {
+        let mut files = Vec::new();
+        let mut names = HashSet::new();
+        for (index, (own, folder)) in self.folders.iter().enumerate() {
+            // In the home directory the project's folder is the user's own.
+            let is_again = self.folders[index + 1..].iter().any(|(_, it)| it == folder);
+            if is_again && scope != Some(*own) {
+                continue;
+            }
+            for path in yaml_files(folder) {
+                let opened = open_file(&path);
+                let is_shadowed =
+                    opened.definition.is_some() && !names.insert(opened.name.clone());
+                if scope.is_none_or(|scope| scope == *own) {
+                    files.push(ToolFile {
+                        scope: *own,
+                        path,
+                        opened,
+                        is_shadowed,
+                    });
+                }
+            }
+        }
+        files
+    }
+
+    /// The first tool of that name. A file that is too broken to have a name is known by its
+    /// file's.
+    pub(crate) fn find(&self, name: &str, scope: Option<Scope>) -> Result<ToolFile, Missing> {
+        let mut files = self.files(scope);
+        let is_named = |file: &ToolFile| file.name() == name;
+        let is_tool = |file: &ToolFile| is_named(file) && file.opened.definition.is_some();
+        let by_stem = |file: &ToolFile| {
+            file.opened.definition.is_none()
+                && file.path.file_stem().is_some_and(|stem| stem == name)
+        };
+        let found = files
+            .iter()
+            .position(is_tool)
+            .or_else(|| files.iter().position(is_named))
+            .or_else(|| files.iter().position(by_stem));
+        match found {
+            Some(index) => Ok(files.swap_remove(index)),
+            None => Err(Missing {
+                name: name.to_owned(),
+                scope,
+            }),
+        }
+    }
+
+    /// Writes a tool's file; gives its path. `text` must be that tool's, and its name a safe one.
+    ///
+    /// # Errors
+    /// Where there is one and it may not be replaced, or the system refuses.
+    pub(crate) fn write(
+        &self,
+        name: &str,
+        text: &str,
+        scope: Scope,
+        replacing: Replacing,
+    ) -> Result<PathBuf, Error> {
+        let folder = self.folder(scope);
+        self.prepare(folder, scope)?;
+        let existing = self.files(Some(scope));
+        let existing = existing.into_iter().find(|file| file.name() == name);
+        let taken = || {
+            let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
+            Error::new(ErrorKind::Load, text).with_hint("`--override` replaces it")
+        };
+        let path = match existing {
+            Some(_) if replacing == Replacing::No => return Err(taken()),
+            Some(file) => file.path,
+            None => folder.join(format!("{name}.yaml")),
+        };
+        match put(&path, text, replacing) {
+            Ok(()) => Ok(path),
+            // Somebody else was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
+            Err(error) => Err(refused("written", &path, &error)),
+        }
+    }
+
+    /// Replaces the text of a file that was found.
+    pub(crate) fn rewrite(&self, file: &ToolFile, text: &str) -> Result<(), Error> {
+        self.prepare(self.folder(file.scope), file.scope)?;
+        put(&file.path, text, Replacing::Yes).map_err(|error| refused("written", &file.path, &error))
+    }
+
+    /// Removes a file that was found; of a link the link.
+    pub(crate) fn remove(&self, file: &ToolFile) -> Result<(), Error> {
+        self.prepare(self.folder(file.scope), file.scope)?;
+        fs::remove_file(&file.path).map_err(|error| refused("removed", &file.path, &error))
+    }
+
+    /// Makes the folder. A project's own must be inside the project: a link that somebody else
+    /// committed must not decide where we write.
+    fn prepare(&self, folder: &Path, scope: Scope) -> Result<(), Error> {
+        fs::create_dir_all(folder).map_err(|error| refused("made", folder, &error))?;
+        if scope != Scope::Local {
+            return Ok(());
+        }
+        let real = |path: &Path| {
+            fs::canonicalize(path).map_err(|error| refused("looked at", path, &error))
+        };
+        if real(folder)?.starts_with(real(&self.cwd)?) {
+            return Ok(());
+        }
+        let text = format!("{} is a link that leaves the project", folder.display());
+        Err(Error::new(ErrorKind::Load, text)
+            .with_hint("replace it by a folder, or use `--scope user`"))
+    }
+}
+
+fn refused(done: &str, path: &Path, error: &io::Error) -> Error {
+    let text = format!(
+        "{} cannot be {done}: {}",
+        path.display(),
+        paths::plain(error)
+    );
+    Error::new(ErrorKind::Load, text)
+}
+
+impl From<Missing> for Error {
+    fn from(missing: Missing) -> Error {
+        let name = &missing.name;
+        let text = match missing.scope {
+            None => format!("Tool '{name}' not found"),
+            Some(scope) => format!("Tool '{name}' not found in {} scope", scope.as_str()),
+        };
+        Error::new(ErrorKind::Load, text).with_hint("`haft tool list` shows every YAML shell tool")
+    }
+}
+
+/// By name, as loading takes them.
+fn yaml_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names: BTreeSet<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names
+        .into_iter()
+        .map(|name| folder.join(name))
+        .filter(|path| path.extension().is_some_and(|it| it == "yaml") && path.is_file())
+        .collect()
+}

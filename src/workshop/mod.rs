@@ -1,0 +1,20 @@
+//! Where people make their own YAML shell tools: finding, checking, writing, removing the files.
+//!
+//! The commands `haft tool …` translate for it. It runs no tool and asks nobody; what a file means
+//! is for `family::shell`. The hard thing is never to lose or to overwrite what somebody else wrote
+//! meanwhile, and never to leave the folder of a scope.
+
+mod draft;
+mod files;
+mod replace;
+mod shelf;
+mod template;
+mod tool_file;
+
+pub(crate) use crate::family::shell::author::{Opened, open, pretty, renamed, yaml};
+pub(crate) use crate::family::shell::definition::{Datum, Number, Platform, Scope};
+pub(crate) use draft::Draft;
+pub(crate) use files::{Missing, Workshop};
+pub(crate) use replace::{Replacing, put};
+pub(crate) use template::template;
+pub(crate) use tool_file::{Summary, ToolFile};

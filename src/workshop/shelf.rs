@@ -1,0 +1,59 @@
+//! What is wrong with a tool because of the others: what it uses, what it stands for.
+
+use super::files::Workshop;
+use super::tool_file::ToolFile;
+use crate::family::shell::author::{Opened, open_file};
+use crate::family::shell::definition::Scope;
+use crate::family::shell::shelf::{Brought, Shelf, Shelved};
+use crate::tool::Problem;
+
+use std::path::Path;
+use std::sync::Arc;
+
+impl Workshop {
+    /// Holds a tool against all others; gives what is wrong, and how it is there if nothing is. It
+    /// counts as the first of its name, wherever it lies.
+    pub(crate) fn beside_others(
+        &self,
+        path: &Path,
+        scope: Scope,
+        opened: &Opened,
+    ) -> (Option<Arc<Shelved>>, Vec<Problem>) {
+        let Some(definition) = &opened.definition else {
+            return (None, Vec::new());
+        };
+        let mut brought = vec![Brought {
+            definition: definition.clone(),
+            path: path.to_owned(),
+            scope,
+        }];
+        for file in self.files(None) {
+            let is_other = file.path != path && file.opened.name != definition.name;
+            if let Some(definition) = file.opened.definition.filter(|_| is_other) {
+                brought.push(Brought {
+                    definition,
+                    path: file.path,
+                    scope: file.scope,
+                });
+            }
+        }
+        let (shelf, problems) = Shelf::fill(&brought);
+        let own = problems.into_iter().next().unwrap_or_default();
+        (shelf.get(&definition.name).cloned(), own)
+    }
+
+    /// Everything that is wrong with a file, by place.
+    pub(crate) fn problems(&self, file: &ToolFile) -> Vec<Problem> {
+        let mut problems = file.opened.problems.clone();
+        let (_, more) = self.beside_others(&file.path, file.scope, &file.opened);
+        problems.extend(more);
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems
+    }
+
+    /// The same file as it is now.
+    pub(crate) fn again(&self, file: ToolFile) -> ToolFile {
+        let opened = open_file(&file.path);
+        ToolFile { opened, ..file }
+    }
+}

@@ -1,0 +1,89 @@
+//! One tool's file in its scope.
+
+use std::path::PathBuf;
+
+use crate::family::shell::author::{Fixed, Opened, advice, fix};
+use crate::family::shell::definition::{Definition, Scope};
+use crate::tool::Problem;
+
+/// A file in the folder of a scope, whether or not it is a tool.
+pub(crate) struct ToolFile {
+    pub(crate) scope: Scope,
+    pub(crate) path: PathBuf,
+    pub(crate) opened: Opened,
+    /// A tool of this name in an earlier scope comes before it.
+    pub(crate) is_shadowed: bool,
+}
+
+/// What a list says of a tool.
+pub(crate) struct Summary<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) category: Option<&'a str>,
+    /// Its tags, those of `metadata` among them (spec cycod 170).
+    pub(crate) tags: Vec<&'a str>,
+    /// Empty: everywhere.
+    pub(crate) platforms: Vec<&'static str>,
+    pub(crate) keywords: &'a [String],
+    pub(crate) tests: usize,
+}
+
+impl ToolFile {
+    pub(crate) fn name(&self) -> &str {
+        &self.opened.name
+    }
+
+    /// `None`: the file is no tool, its problems say why.
+    pub(crate) fn summary(&self) -> Option<Summary<'_>> {
+        self.opened.definition.as_ref().map(Summary::of)
+    }
+
+    /// What an author should hear besides the problems.
+    pub(crate) fn advice(&self) -> Vec<Problem> {
+        advice(&self.path, &self.opened)
+    }
+
+    /// Its text after the repairs that cannot be wrong.
+    pub(crate) fn fixed(&self) -> Fixed {
+        fix(&self.path, &self.opened)
+    }
+}
+
+impl<'a> Summary<'a> {
+    fn of(definition: &'a Definition) -> Summary<'a> {
+        let metadata = &definition.metadata;
+        let mut tags: Vec<&str> = definition.tags.iter().map(String::as_str).collect();
+        for tag in &metadata.tags {
+            if !tags.contains(&tag.as_str()) {
+                tags.push(tag);
+            }
+        }
+        let platforms = definition.platforms.iter();
+        Summary {
+            name: &definition.name,
+            description: &definition.description,
+            version: &definition.version,
+            category: metadata.category.as_deref(),
+            tags,
+            platforms: platforms.map(|platform| platform.as_str()).collect(),
+            keywords: &metadata.search_keywords,
+            tests: definition.tests.len(),
+        }
+    }
+
+    /// Whether it can run on a platform.
+    pub(crate) fn runs_on(&self, platform: &str) -> bool {
+        self.platforms.is_empty() || self.platforms.contains(&platform)
+    }
+
+    /// Whether the text is in its name, description or keywords; capitals do not matter.
+    pub(crate) fn mentions(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let keywords = self.keywords.iter().map(String::as_str);
+        [self.name, self.description]
+            .into_iter()
+            .chain(keywords)
+            .any(|own| own.to_lowercase().contains(&text))
+    }
+}
