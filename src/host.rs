@@ -21,7 +21,7 @@ use crate::family::exec::ikigai;
 use crate::family::js::{self, RESOLVE};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{Approver, Call, Event, Family, Outcome, Problem, ScanState, Stopped};
+use crate::tool::{Approver, Call, Event, Family, Outcome, Problem, ScanState, Stopped, Test};
 use crate::trust::{self, Judged};
 pub use running::RunningCall;
 use search::{Found, Modules, Search, module_of};
@@ -193,6 +193,31 @@ impl Host {
 
     /// Starts a call. `timeout` overrides the configured one.
     pub fn call(&self, call: Call, timeout: Option<Duration>) -> RunningCall {
+        self.start(call, timeout, None)
+    }
+
+    /// Starts one of the tests that `entry` brings, under the same rules as a call of it.
+    pub fn test(&self, entry: &Entry, test: &Test) -> RunningCall {
+        let runs = Entry {
+            tool: entry.tool.clone(),
+            resolved_path: entry.resolved_path.clone(),
+            runner: test.runner.clone(),
+        };
+        let call = Call {
+            id: test.name.clone(),
+            tool: entry.tool.name.clone(),
+            arguments: RawValue::NULL.to_owned(),
+        };
+        self.start(call, None, Some(Arc::new(runs)))
+    }
+
+    /// `entry`: what runs, where it is not the tool of that name.
+    fn start(
+        &self,
+        call: Call,
+        timeout: Option<Duration>,
+        entry: Option<Arc<Entry>>,
+    ) -> RunningCall {
         let (sender, events) = mpsc::unbounded_channel();
         let (cancel, token) = (CancellationToken::new(), self.0.closing.child_token());
         let timeout = timeout.or(self.0.config.limits.call_timeout);
@@ -200,7 +225,7 @@ impl Host {
         let wants_task = timeout.is_some() || !self.is_scanned();
         let (host, asked) = (self.clone(), cancel.clone());
         let running = async move {
-            let running = host.run(call, timeout, token.clone(), sender);
+            let running = host.run(call, entry, timeout, token.clone(), sender);
             tokio::pin!(running);
             let ended = tokio::select! {
                 biased;
@@ -229,15 +254,19 @@ impl Host {
     async fn run(
         &self,
         call: Call,
+        entry: Option<Arc<Entry>>,
         timeout: Option<Duration>,
         token: CancellationToken,
         sender: mpsc::UnboundedSender<Event>,
     ) -> Result<Outcome, Error> {
         let _running = self.0.calls.read().await;
-        let entry = tokio::select! {
-            biased;
-            entry = self.entry(&call.tool) => entry,
-            () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
+        let entry = match entry {
+            Some(entry) => Ok(entry),
+            None => tokio::select! {
+                biased;
+                entry = self.entry(&call.tool) => entry,
+                () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
+            },
         };
         let entry = match entry {
             Ok(entry) => tokio::select! {

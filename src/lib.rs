@@ -49,7 +49,7 @@ pub use registry::{Catalog, Entry};
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
     Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
-    ScanState, Severity, Source, Stance, Stopped, Tier, Tool, Updates,
+    ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, Updates,
 };
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,

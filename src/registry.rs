@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::discover::{Candidate, LookedAt};
 use crate::family::Loaded;
-use crate::tool::{Family, Problem, Runner, Tool};
+use crate::tool::{Family, Problem, Runner, Test, Tool};
 
 /// Every tool, every problem, and everything that was looked at.
 #[derive(Clone, Default)]
@@ -31,6 +31,13 @@ pub struct Entry {
     /// The file, absolute.
     pub resolved_path: PathBuf,
     pub(crate) runner: Arc<dyn Runner>,
+}
+
+impl Entry {
+    /// The tests that the tool brings, for [`Host::test`](crate::Host::test).
+    pub fn tests(&self) -> Vec<Test> {
+        self.runner.tests()
+    }
 }
 
 impl Catalog {

@@ -37,6 +37,8 @@ pub struct Env {
     pub claude_config_dir: Option<PathBuf>,
     /// `AYND_TEST_TOOLS_DIR`: moves aynd's plugin files.
     pub aynd_test_tools_dir: Option<PathBuf>,
+    /// `VISUAL`, else `EDITOR`: the command line of the user's editor.
+    pub editor: Option<String>,
     /// Every `HAFT_*` variable by its name without the prefix.
     pub haft: BTreeMap<String, String>,
 }
@@ -76,6 +78,10 @@ impl Env {
             pi_profile: text("PI_PROFILE"),
             claude_config_dir: path("CLAUDE_CONFIG_DIR"),
             aynd_test_tools_dir: path("AYND_TEST_TOOLS_DIR"),
+            editor: [text("VISUAL"), text("EDITOR")]
+                .into_iter()
+                .flatten()
+                .find(|line| !line.trim().is_empty()),
             haft: haft.collect(),
         }
     }

@@ -107,6 +107,8 @@ pub struct Flags {
     pub aynd_tools_dir: Option<PathBuf>,
     /// Whether aynd's built-in tools are wanted.
     pub builtin_tools: Option<bool>,
+    /// The folder of YAML shell tools that claims names before the others of its kind.
+    pub cycod_first: Option<PathBuf>,
 }
 
 /// What haft goes by: complete, nothing is looked up later.
@@ -160,6 +162,10 @@ pub struct Config {
     pub problems: Vec<Problem>,
     /// aynd's plugin files and built-in tools.
     pub aynd: Aynd,
+    /// The command line of the user's editor, if they have said.
+    pub editor: Option<String>,
+    /// The folder of YAML shell tools that claims names before the others of its kind.
+    pub cycod_first: Option<PathBuf>,
 }
 
 /// What became of a configuration file.
@@ -269,6 +275,7 @@ impl Config {
             .clone()
             .or_else(|| user_file.cycod_global_dir.clone());
         let roots = Roots::locate(env, &home, &cwd, config_home, cycod_global);
+        let cycod_first = flags.cycod_first.clone();
         let mut written = Written::from_flags(flags, started_in(env, &cwd));
         for lower in [from_env, from_project, user_file, omp::user(&roots)] {
             written.fill_from(lower);
@@ -302,6 +309,8 @@ impl Config {
                 .resolve(env.program.as_deref(), env.home.as_deref(), &cwd),
             problems: written.problems,
             aynd: written.aynd.resolve(&home),
+            editor: env.editor.clone(),
+            cycod_first,
             cwd,
             home,
         })

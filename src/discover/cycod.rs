@@ -34,11 +34,18 @@ fn places(config: &Config) -> Vec<PathBuf> {
 fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     let levels = [Level::Project, Level::User, Level::User];
     let folders = places(ground.config);
+    let mut all: Vec<(&PathBuf, Level)> = Vec::new();
     for (index, (folder, level)) in folders.iter().zip(levels).enumerate() {
         // In the home directory the project's folder is the user's own.
         if level == Level::Project && folders[index + 1..].contains(folder) {
             continue;
         }
+        all.push((folder, level));
+    }
+    // Who asks for a tool of one scope means that one, whatever comes before it otherwise.
+    let first = ground.config.cycod_first.as_ref();
+    all.sort_by_key(|(folder, _)| Some(*folder) != first);
+    for (folder, level) in all {
         take(folder, level, sweep);
     }
 }

@@ -17,5 +17,5 @@ pub use approval::{
 pub use call::{Block, Call, Event, Outcome, Stopped};
 pub use found::{Family, Level, Source, Tier, Tool};
 pub use problem::{Problem, Severity};
-pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Updates};
+pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
 pub use scan::ScanState;

@@ -40,10 +40,29 @@ pub trait Runner: Send + Sync {
         None
     }
 
+    /// The tests that the tool's author wrote for it.
+    fn tests(&self) -> Vec<Test> {
+        Vec::new()
+    }
+
     /// When the tool's own stance on approval is known.
     fn approval(&self) -> Approval<'_> {
         Approval::ByTier
     }
+}
+
+/// A test that a tool brings: a call without arguments whose outcome is an error where the test
+/// fails, with a line for each reason, and what the tool wrote in `details.output`.
+#[derive(Clone)]
+pub struct Test {
+    /// Unique among the tool's tests.
+    pub name: String,
+    /// What it shows.
+    pub description: Option<String>,
+    /// Why it is not run here, if it is not.
+    pub skipped: Option<String>,
+    /// What runs it.
+    pub runner: Arc<dyn Runner>,
 }
 
 /// Stands between the check of the arguments and the start of a tool.

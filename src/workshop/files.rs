@@ -9,8 +9,9 @@ use super::replace::{Replacing, put};
 use super::tool_file::ToolFile;
 use crate::config::{Config, paths};
 use crate::error::{Error, ErrorKind};
-use crate::family::shell::author::open_file;
+use crate::family::shell::author::{open_file, renamed};
 use crate::family::shell::definition::Scope;
+use crate::family::shell::json_schema;
 
 /// The scopes' folders.
 pub(crate) struct Workshop {
@@ -59,8 +60,7 @@ impl Workshop {
             }
             for path in yaml_files(folder) {
                 let opened = open_file(&path);
-                let is_shadowed =
-                    opened.definition.is_some() && !names.insert(opened.name.clone());
+                let is_shadowed = opened.definition.is_some() && !names.insert(opened.name.clone());
                 if scope.is_none_or(|scope| scope == *own) {
                     files.push(ToolFile {
                         scope: *own,
@@ -122,7 +122,13 @@ impl Workshop {
             Some(file) => file.path,
             None => folder.join(format!("{name}.yaml")),
         };
-        match put(&path, text, replacing) {
+        // A text without a name of its own takes the file's, which may be another one.
+        let is_same = path.file_stem().is_some_and(|stem| stem == name);
+        let named = match is_same {
+            true => None,
+            false => renamed(&path, text, name),
+        };
+        match put(&path, named.as_deref().unwrap_or(text), replacing) {
             Ok(()) => Ok(path),
             // Somebody else was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
@@ -130,10 +136,24 @@ impl Workshop {
         }
     }
 
+    /// Puts the format's schema beside the folder of a scope, where the first line of a template
+    /// says that it is. Editors complete and check by it.
+    pub(crate) fn lay_schema(&self, scope: Scope) -> Result<(), Error> {
+        let folder = self.folder(scope);
+        self.prepare(folder, scope)?;
+        let path = folder.with_file_name("tool.schema.json");
+        let schema = format!("{:#}\n", json_schema());
+        if fs::read_to_string(&path).is_ok_and(|old| old == schema) {
+            return Ok(());
+        }
+        put(&path, &schema, Replacing::Yes).map_err(|error| refused("written", &path, &error))
+    }
+
     /// Replaces the text of a file that was found.
     pub(crate) fn rewrite(&self, file: &ToolFile, text: &str) -> Result<(), Error> {
         self.prepare(self.folder(file.scope), file.scope)?;
-        put(&file.path, text, Replacing::Yes).map_err(|error| refused("written", &file.path, &error))
+        put(&file.path, text, Replacing::Yes)
+            .map_err(|error| refused("written", &file.path, &error))
     }
 
     /// Removes a file that was found; of a link the link.

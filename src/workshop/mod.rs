@@ -5,6 +5,7 @@
 //! meanwhile, and never to leave the folder of a scope.
 
 mod draft;
+mod edit;
 mod files;
 mod replace;
 mod shelf;
@@ -12,9 +13,10 @@ mod template;
 mod tool_file;
 
 pub(crate) use crate::family::shell::author::{Opened, open, pretty, renamed, yaml};
-pub(crate) use crate::family::shell::definition::{Datum, Number, Platform, Scope};
-pub(crate) use draft::Draft;
-pub(crate) use files::{Missing, Workshop};
+pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
+pub(crate) use draft::{Draft, push, set};
+pub(crate) use edit::{Desk, Edited};
+pub(crate) use files::Workshop;
 pub(crate) use replace::{Replacing, put};
 pub(crate) use template::template;
 pub(crate) use tool_file::{Summary, ToolFile};

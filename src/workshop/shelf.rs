@@ -1,14 +1,15 @@
 //! What is wrong with a tool because of the others: what it uses, what it stands for.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use super::files::Workshop;
 use super::tool_file::ToolFile;
 use crate::family::shell::author::{Opened, open_file};
 use crate::family::shell::definition::Scope;
+use crate::family::shell::input_schema;
 use crate::family::shell::shelf::{Brought, Shelf, Shelved};
 use crate::tool::Problem;
-
-use std::path::Path;
-use std::sync::Arc;
 
 impl Workshop {
     /// Holds a tool against all others; gives what is wrong, and how it is there if nothing is. It
@@ -40,6 +41,12 @@ impl Workshop {
         let (shelf, problems) = Shelf::fill(&brought);
         let own = problems.into_iter().next().unwrap_or_default();
         (shelf.get(&definition.name).cloned(), own)
+    }
+
+    /// The JSON Schema that a model sees; `None` where there is no tool.
+    pub(crate) fn schema(&self, file: &ToolFile) -> Option<String> {
+        let (shelved, _) = self.beside_others(&file.path, file.scope, &file.opened);
+        Some(input_schema(&shelved?.definition).to_string())
     }
 
     /// Everything that is wrong with a file, by place.

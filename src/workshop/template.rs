@@ -1,15 +1,10 @@
 //! What a new tool starts as: short, complete, and with a test that passes.
 
-/// The schema for editors, where it lies for everybody.
-const SCHEMA: &str = "types/cycod-tool.schema.json";
-
-/// A file for a tool of that name. `schema` is where the schema for editors is, if not in a
-/// checkout of haft.
-pub(crate) fn template(name: &str, schema: Option<&str>) -> String {
-    let schema = schema.unwrap_or(SCHEMA);
+/// A file for a tool of that name.
+pub(crate) fn template(name: &str) -> String {
     format!(
         "\
-# yaml-language-server: $schema={schema}
+# yaml-language-server: $schema=../tool.schema.json
 name: {name}
 description: Greets somebody   # what a model decides by
 bash: echo \"Hello, {{NAME}}!\"

@@ -36,7 +36,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     // The files of YAML shell tools, for whoever writes them. It is the one way from a surface to
     // a family: what a file says is the family's to know.
-    ("workshop", &["config", "family", "tool", "error"]),
+    (
+        "workshop",
+        &["config", "family", "process", "tool", "error"],
+    ),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (

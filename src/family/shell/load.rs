@@ -107,9 +107,8 @@ fn read_file(candidate: &Candidate) -> (Option<super::definition::Definition>, V
 
 /// The text of the file at `resolved`; a problem with it is about `path`.
 pub(super) fn text_at(path: &Path, resolved: &Path) -> Result<String, Box<Problem>> {
-    let refused = |message: String, hint: &str| {
-        Box::new(Problem::error(message).at(path).hint(hint))
-    };
+    let refused =
+        |message: String, hint: &str| Box::new(Problem::error(message).at(path).hint(hint));
     text_of(resolved).map_err(|unreadable| match unreadable {
         Unreadable::Io(error) => refused(
             format!("the file cannot be read: {}", paths::plain(&error)),

@@ -23,3 +23,4 @@ mod yaml;
 
 pub use format::{json_schema, reference};
 pub(crate) use load::load_all;
+pub(crate) use schema::input_schema;

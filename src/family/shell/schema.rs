@@ -13,7 +13,7 @@ const TYPES: [&str; 7] = [
 
 /// The JSON Schema of the tool's arguments. Properties are in the file's order; `required` is
 /// left out where nothing is.
-pub(super) fn input_schema(definition: &Definition) -> Value {
+pub(crate) fn input_schema(definition: &Definition) -> Value {
     let exposure = &definition.exposure;
     let secrets = secrets(definition);
     let properties: Map<String, Value> = definition

@@ -53,7 +53,7 @@ pub(super) struct Args {
     arguments: Option<String>,
 
     /// One argument (may be repeated)
-    #[arg(long = "arg", value_name = "KEY=VALUE")]
+    #[arg(long = "arg", alias = "param", value_name = "KEY=VALUE")]
     pairs: Vec<String>,
 
     /// Print the whole result as one JSON object
@@ -101,6 +101,11 @@ struct PartialResult<'a> {
 }
 
 impl Args {
+    /// The tool's name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// In which form a failure is told.
     pub(super) fn answer(&self) -> Answer {
         if self.events {

@@ -98,6 +98,28 @@ impl Globals {
         }
     }
 
+    /// Whether `--verbose` was typed.
+    pub(super) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// The same for a command to which `--verbose` means something else.
+    pub(super) fn without_verbose(self) -> Globals {
+        Globals {
+            verbose: false,
+            ..self
+        }
+    }
+
+    /// These two, typed among words that clap has not seen.
+    pub(super) fn with(self, cwd: Option<PathBuf>, config: Option<PathBuf>) -> Globals {
+        Globals {
+            cwd: cwd.or(self.cwd),
+            config: config.or(self.config),
+            ..self
+        }
+    }
+
     /// What to log; `None` for nothing.
     pub(super) fn log_filter(&self) -> Option<&str> {
         let asked = self.log.as_deref().filter(|filter| !filter.is_empty());

@@ -14,10 +14,12 @@ mod completions;
 mod doctor;
 mod list;
 mod manual;
+mod new;
 mod refresh;
 mod rpc;
 mod schema;
 mod show;
+mod tool;
 mod trust;
 
 mod exit;
@@ -69,6 +71,10 @@ enum Command {
     Doctor(With<doctor::Args>),
     Refresh(With<refresh::Args>),
     Trust(With<trust::Args>),
+    #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Tool(Box<tool::Args>),
+    New(With<new::Args>),
     Rpc(With<rpc::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -107,7 +113,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     let globals = match cli.command.globals() {
-        Some(later) => cli.globals.followed_by(later),
+        Some(later) => cli.globals.followed_by(&later),
         None => cli.globals,
     };
     if let Some(filter) = globals.log_filter() {
@@ -140,6 +146,8 @@ impl Command {
                 Session::with(flags, out, async |s| c.args.run(input, s).await).await
             }
             Command::Trust(c) => c.args.run(globals, out).await,
+            Command::Tool(args) => args.run(globals, out).await,
+            Command::New(c) => c.args.run(globals, out),
             Command::Rpc(_) => rpc::run(globals, out).await,
             Command::Completions(args) => args.run(out),
             Command::Manual(args) => args.run(out),
@@ -147,18 +155,21 @@ impl Command {
     }
 
     /// The global arguments that were typed after the command's name.
-    fn globals(&self) -> Option<&Globals> {
-        match self {
-            Command::List(c) => Some(&c.globals),
-            Command::Show(c) => Some(&c.globals),
-            Command::Schema(c) => Some(&c.globals),
-            Command::Call(c) => Some(&c.globals),
-            Command::Doctor(c) => Some(&c.globals),
-            Command::Refresh(c) => Some(&c.globals),
-            Command::Trust(c) => Some(&c.globals),
-            Command::Rpc(c) => Some(&c.globals),
-            Command::Completions(_) | Command::Manual(_) => None,
-        }
+    fn globals(&self) -> Option<Globals> {
+        let globals = match self {
+            Command::List(c) => &c.globals,
+            Command::Show(c) => &c.globals,
+            Command::Schema(c) => &c.globals,
+            Command::Call(c) => &c.globals,
+            Command::Doctor(c) => &c.globals,
+            Command::Refresh(c) => &c.globals,
+            Command::Trust(c) => &c.globals,
+            Command::Rpc(c) => &c.globals,
+            Command::New(c) => &c.globals,
+            Command::Tool(args) => return Some(args.globals()),
+            Command::Completions(_) | Command::Manual(_) => return None,
+        };
+        Some(globals.clone())
     }
 
     /// In which form a failure is answered on standard output, besides its text on standard error.
@@ -169,8 +180,10 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
+            Command::Tool(args) => args.answer(),
             Command::Schema(_)
             | Command::Refresh(_)
+            | Command::New(_)
             | Command::Rpc(_)
             | Command::Completions(_)
             | Command::Manual(_) => Answer::Text,

@@ -118,7 +118,10 @@ impl Opened {
 
     fn parameter_place(&self, name: &str) -> Option<Place> {
         let parameters = self.tree.as_ref()?.get("parameters")?;
-        let entry = parameters.entries().iter().find(|entry| entry.key == name)?;
+        let entry = parameters
+            .entries()
+            .iter()
+            .find(|entry| entry.key == name)?;
         Some(entry.place)
     }
 }

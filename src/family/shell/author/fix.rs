@@ -72,7 +72,10 @@ struct Fixes<'a> {
 
 impl<'a> Fixes<'a> {
     fn name(&mut self, root: &Node, stem: &str) {
-        let has_name = root.entries().iter().any(|entry| is_meant(&entry.key, "name"));
+        let has_name = root
+            .entries()
+            .iter()
+            .any(|entry| is_meant(&entry.key, "name"));
         let Some(first) = root.entries().first() else {
             return;
         };
@@ -97,7 +100,10 @@ impl<'a> Fixes<'a> {
                 && self.starts(entry.place, &entry.key)
             {
                 self.replace(entry.place, &entry.key, key.name.to_owned());
-                let what = format!("line {}: `{}` is `{}`", entry.place.line, entry.key, key.name);
+                let what = format!(
+                    "line {}: `{}` is `{}`",
+                    entry.place.line, entry.key, key.name
+                );
                 self.what.push(what);
             }
             if let Some(key) = known.or(meant) {
@@ -113,7 +119,9 @@ impl<'a> Fixes<'a> {
                 items.iter().for_each(|item| self.table(table, item));
             }
             (Shape::Named(table), Value::Map(entries)) => {
-                entries.iter().for_each(|entry| self.table(table, &entry.value));
+                entries
+                    .iter()
+                    .for_each(|entry| self.table(table, &entry.value));
             }
             (Shape::Flag, Value::Scalar(scalar)) => {
                 let Some(flag) = entry.value.flag().filter(|_| scalar.as_bool().is_none()) else {
@@ -138,7 +146,10 @@ impl<'a> Fixes<'a> {
 
     /// A parameter without a type is a string; better to say so.
     fn types(&mut self, root: &Node) {
-        let parameters = root.entries().iter().find(|it| is_meant(&it.key, "parameters"));
+        let parameters = root
+            .entries()
+            .iter()
+            .find(|it| is_meant(&it.key, "parameters"));
         for parameter in parameters.map(|it| it.value.entries()).unwrap_or_default() {
             let keys = parameter.value.entries();
             let Some(first) = keys.first() else { continue };
@@ -192,7 +203,8 @@ impl<'a> Fixes<'a> {
                 }
             }
         }
-        self.what.push("removed tags that were there twice".to_owned());
+        self.what
+            .push("removed tags that were there twice".to_owned());
     }
 
     fn line(&self, place: Place) -> &'a str {

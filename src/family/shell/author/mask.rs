@@ -50,7 +50,9 @@ fn environment(node: &mut Datum, secrets: &[String], masked: &mut Vec<String>) {
 
 /// One reference and nothing else holds no secret itself.
 fn is_reference(text: &str) -> bool {
-    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let inner = text
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
     inner.is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }
 

@@ -17,8 +17,9 @@ mod session;
 mod step;
 mod temp;
 mod template;
+mod tests;
 mod transform;
-pub(crate) mod trial;
+mod trial;
 mod values;
 mod walk;
 mod words;
@@ -33,10 +34,9 @@ use super::definition::{Definition, Risk};
 use super::shelf::{Shelf, Shelved};
 use crate::error::{Error, ErrorKind};
 use crate::family::Means;
-use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped};
+use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped, Test};
 use mask::Mask;
-pub(crate) use session::Ground;
-use session::{Around, Refusal, perform};
+use session::{Around, Ground, Refusal, perform};
 
 /// What runs `tool`; what its steps use is on the `shelf`.
 pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -> Arc<dyn Runner> {
@@ -104,20 +104,14 @@ impl Runner for ShellRunner {
         Approval::Fixed(&self.stance)
     }
 
+    fn tests(&self) -> Vec<Test> {
+        tests::tests(&self.tool, &self.shelf, &self.ground, &self.stance)
+    }
+
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let arguments = self.arguments(&call)?;
-        if let Some(gate) = &ctx.gate {
-            tokio::select! {
-                passed = gate.pass(self.stance.clone()) => passed?,
-                () = ctx.cancel.cancelled() => {}
-            }
-        }
-        if ctx.cancel.is_cancelled() {
-            return Ok(stopped(
-                ctx.stop_reason(),
-                "it was not started".to_owned(),
-                Duration::ZERO,
-            ));
+        if let Some(never) = never_started(&ctx, &self.stance).await? {
+            return Ok(never);
         }
         let started = Instant::now();
         ctx.updates.send(Progress::Started);
@@ -144,6 +138,19 @@ impl Runner for ShellRunner {
             Err(Refusal::Impossible(text)) => Ok(Outcome::failure(text, duration)),
         }
     }
+}
+
+/// Waits at the call's gate. `Some`: the call was cancelled there.
+async fn never_started(ctx: &CallCtx, stance: &Stance) -> Result<Option<Outcome>, Error> {
+    if let Some(gate) = &ctx.gate {
+        tokio::select! {
+            passed = gate.pass(stance.clone()) => passed?,
+            () = ctx.cancel.cancelled() => {}
+        }
+    }
+    let text = || "it was not started".to_owned();
+    let is_cancelled = ctx.cancel.is_cancelled();
+    Ok(is_cancelled.then(|| stopped(ctx.stop_reason(), text(), Duration::ZERO)))
 }
 
 fn stopped(why: Stopped, text: String, duration: Duration) -> Outcome {

@@ -1,0 +1,97 @@
+//! The tests of a tool as runners, so that whoever may not call a tool may not test it either: they
+//! go through the same gate (spec cycod 127).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use serde_json::json;
+
+use super::super::definition::{Platform, TestCase};
+use super::super::shelf::{Shelf, Shelved};
+use super::session::Ground;
+use super::trial::{Verdict, test_tool};
+use super::{never_started, reason, stopped};
+use crate::error::Error;
+use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Runner, Stance, Test};
+
+/// The tests of a tool.
+pub(super) fn tests(
+    tool: &Arc<Shelved>,
+    shelf: &Arc<Shelf>,
+    ground: &Ground,
+    stance: &Stance,
+) -> Vec<Test> {
+    let cases = tool.definition.tests.iter();
+    let test = |case: &TestCase| Test {
+        name: case.name.clone(),
+        description: case.description.clone(),
+        skipped: skipped(case),
+        runner: Arc::new(TestRunner {
+            tool: tool.clone(),
+            shelf: shelf.clone(),
+            ground: ground.clone(),
+            stance: stance.clone(),
+            case: case.clone(),
+        }),
+    };
+    cases.map(test).collect()
+}
+
+/// Why a test is not for this platform.
+fn skipped(case: &TestCase) -> Option<String> {
+    let is_here = case.platforms.is_empty() || case.platforms.contains(&Platform::current());
+    (!is_here).then(|| {
+        let names: Vec<&str> = case.platforms.iter().map(|own| own.as_str()).collect();
+        format!("only on {}", names.join(", "))
+    })
+}
+
+struct TestRunner {
+    tool: Arc<Shelved>,
+    shelf: Arc<Shelf>,
+    ground: Ground,
+    stance: Stance,
+    case: TestCase,
+}
+
+#[async_trait]
+impl Runner for TestRunner {
+    async fn check(&self, _call: &Call) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn approval(&self) -> Approval<'_> {
+        Approval::Fixed(&self.stance)
+    }
+
+    async fn run(&self, _call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        if let Some(never) = never_started(&ctx, &self.stance).await? {
+            return Ok(never);
+        }
+        let started = Instant::now();
+        ctx.updates.send(Progress::Started);
+        let trial = test_tool(
+            &self.tool,
+            &self.case,
+            &self.shelf,
+            &self.ground,
+            &ctx.cancel,
+        )
+        .await;
+        let duration = started.elapsed();
+        if ctx.cancel.is_cancelled() {
+            let why = ctx.stop_reason();
+            return Ok(stopped(why, reason(why).to_owned(), duration));
+        }
+        let problems = match trial.verdict {
+            Verdict::Passed | Verdict::Skipped => Vec::new(),
+            Verdict::Failed(problems) => problems,
+        };
+        Ok(Outcome {
+            details: json!({ "output": trial.output, "notes": trial.notes }),
+            is_error: !problems.is_empty(),
+            ..Outcome::failure(problems.join("\n"), duration)
+        })
+    }
+}

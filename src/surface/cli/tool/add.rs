@@ -1,0 +1,164 @@
+//! `haft tool add`: a new tool from options, from a file or from an editor.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use super::super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::super::flags::Globals;
+use super::add_words::Typed;
+use super::editor::{Session, edited};
+use super::{Bench, failed, import, pages, usage};
+use crate::error::Error;
+use crate::render::ink::Ink;
+use crate::surface::stdout::Out;
+use crate::workshop::{Draft, Opened, Replacing, Scope, open, renamed, template};
+
+const HELP: &str = include_str!("help/add.txt");
+
+/// Create a new tool
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The name, then options
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+impl Args {
+    pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        let mut typed = Typed::read(&self.words)?;
+        if typed.wants_help {
+            out.write_all(HELP.as_bytes())?;
+            return Ok(SUCCESS);
+        }
+        let scope = typed.scope.to_write()?;
+        let globals = globals.clone().with(typed.cwd.take(), typed.config.take());
+        let bench = Bench::open(&globals, out)?;
+        let text = first_text(&bench, &typed)?;
+        let Some(name) = typed.name.clone().or_else(|| text.name.clone()) else {
+            return Err(usage("a tool needs a name")
+                .with_hint("`haft tool add NAME --description … --bash …`")
+                .into());
+        };
+        let replacing = match typed.is_override {
+            true => Replacing::Yes,
+            false => Replacing::No,
+        };
+        if replacing == Replacing::No && bench.workshop.find(&name, Some(scope)).is_ok() {
+            // Said before anybody opens an editor in vain; writing looks again.
+            let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
+            return Err(failed(text).with_hint("`--override` replaces it").into());
+        }
+        if typed.is_edited {
+            return edit(bench, &name, text.text, scope, replacing).await;
+        }
+        let target = bench.workshop.folder(scope).join(format!("{name}.yaml"));
+        let opened = open(&target, text.text);
+        if opened.definition.is_none() {
+            say(&pages::refusals(&opened.problems, Ink::for_stderr()));
+            return Ok(FAILURE);
+        }
+        created(bench, &opened, scope, replacing)?;
+        Ok(SUCCESS)
+    }
+}
+
+/// A text to begin with, and the name in it.
+struct First {
+    text: String,
+    name: Option<String>,
+}
+
+fn first_text(bench: &Bench<'_>, typed: &Typed) -> Result<First, Error> {
+    let draft = &typed.building.draft;
+    if let Some(path) = &typed.from_file {
+        if !draft.is_empty() {
+            return Err(usage("`--from-file` stands for the whole definition")
+                .with_hint("change the file, or use options only"));
+        }
+        return from_file(&bench.config.cwd.join(path), typed.name.as_deref());
+    }
+    if draft.is_empty() && typed.is_edited {
+        let name = typed.name.as_deref().unwrap_or("new-tool");
+        return Ok(First {
+            text: template(name),
+            name: typed.name.clone(),
+        });
+    }
+    if !typed.is_edited && !draft.has("description") {
+        return Err(failed("a tool needs a description: a model decides by it")
+            .with_hint("add `--description \"…\"`"));
+    }
+    let mut named = Draft::clone(draft);
+    if let Some(name) = &typed.name {
+        named.set(&["name"], crate::workshop::Datum::Text(name.clone()));
+    }
+    Ok(First {
+        text: named.text(),
+        name: typed.name.clone(),
+    })
+}
+
+/// The file as it is, comments and all; under another name if one was given (spec cycod 165).
+fn from_file(path: &Path, name: Option<&str>) -> Result<First, Error> {
+    let opened = import::opened(path)?;
+    let Some(name) = name.filter(|name| *name != opened.name) else {
+        return Ok(First {
+            name: Some(opened.name),
+            text: opened.text,
+        });
+    };
+    let text = renamed(path, &opened.text, name).ok_or_else(|| {
+        let text = format!("`name:` of {} cannot be replaced", path.display());
+        failed(text).with_hint("change it in the file")
+    })?;
+    Ok(First {
+        text,
+        name: Some(name.to_owned()),
+    })
+}
+
+async fn edit(
+    bench: Bench<'_>,
+    name: &str,
+    text: String,
+    scope: Scope,
+    replacing: Replacing,
+) -> Result<u8, Failure> {
+    let target = bench.workshop.folder(scope).join(format!("{name}.yaml"));
+    let check = |opened: &Opened| bench.workshop.beside_others(&target, scope, opened).1;
+    // What becomes part of the draft's path must not lead anywhere else.
+    let safe = open(&target, template(name)).definition.is_some();
+    if !safe {
+        let text = format!("`{name}` cannot be the name of a tool");
+        return Err(usage(text)
+            .with_hint("use letters, digits, `-` and `_`")
+            .into());
+    }
+    match edited(&bench.config, None, name, text, &target, check).await? {
+        Session::Good(draft) => {
+            created(bench, &draft.opened, scope, replacing)?;
+            draft.done();
+            Ok(SUCCESS)
+        }
+        Session::Same => {
+            say("nothing was changed, so nothing was added\n");
+            Ok(FAILURE)
+        }
+        Session::Bad => Ok(FAILURE),
+    }
+}
+
+fn created(
+    bench: Bench<'_>,
+    opened: &Opened,
+    scope: Scope,
+    replacing: Replacing,
+) -> Result<(), Failure> {
+    let name = &opened.name;
+    let path = bench.workshop.write(name, &opened.text, scope, replacing)?;
+    let home = &bench.config.home;
+    let words = pages::saved("Created", name, scope.as_str(), &path, home);
+    bench.out.write_all(words.as_bytes())?;
+    Ok(())
+}

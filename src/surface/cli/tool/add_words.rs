@@ -1,0 +1,120 @@
+//! The words of `haft tool add` in the order in which they were typed.
+//!
+//! An option means something else after another one (`--retry-attempts` belongs to the last
+//! `--step`), which is why clap does not read them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::add_draft::Building;
+use super::scope::ScopeArgs;
+use super::usage;
+use crate::error::Error;
+
+/// What was typed.
+#[derive(Default)]
+pub(super) struct Typed {
+    pub(super) name: Option<String>,
+    pub(super) from_file: Option<PathBuf>,
+    pub(super) is_edited: bool,
+    pub(super) is_override: bool,
+    pub(super) wants_help: bool,
+    pub(super) scope: ScopeArgs,
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) config: Option<PathBuf>,
+    pub(super) building: Building,
+}
+
+/// Words, with what is left of them.
+pub(super) struct Words {
+    rest: std::vec::IntoIter<String>,
+    /// What stood behind the `=` of the option that is being read.
+    attached: Option<String>,
+}
+
+impl Words {
+    /// The next word whatever it looks like: a value may start with `--`.
+    pub(super) fn value(&mut self, option: &str, what: &str) -> Result<String, Error> {
+        let word = self.attached.take().or_else(|| self.rest.next());
+        word.ok_or_else(|| usage(format!("`{option}` needs {what}")))
+    }
+
+    /// The next word if it is no option.
+    pub(super) fn plain(&mut self) -> Option<String> {
+        let next = self.rest.as_slice().first()?;
+        match next.starts_with("--") {
+            true => None,
+            false => self.rest.next(),
+        }
+    }
+}
+
+impl Typed {
+    pub(super) fn read(words: &[OsString]) -> Result<Typed, Error> {
+        let mut all = Vec::with_capacity(words.len());
+        for word in words {
+            let word = word
+                .to_str()
+                .ok_or_else(|| usage(format!("`{}` is not valid UTF-8", word.to_string_lossy())))?;
+            all.push(word.to_owned());
+        }
+        let mut words = Words {
+            rest: all.into_iter(),
+            attached: None,
+        };
+        let mut typed = Typed::default();
+        while let Some(word) = words.rest.next() {
+            typed.take(word, &mut words)?;
+            if words.attached.is_some() {
+                return Err(usage("an option that takes no value has one"));
+            }
+        }
+        typed.building.end()?;
+        Ok(typed)
+    }
+
+    fn take(&mut self, word: String, words: &mut Words) -> Result<(), Error> {
+        let (option, attached) = match word.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => {
+                (option.to_owned(), Some(value.to_owned()))
+            }
+            _ => (word, None),
+        };
+        words.attached = attached;
+        match option.as_str() {
+            "--from-file" => self.from_file = Some(words.value(&option, "a path")?.into()),
+            "--editor" => self.is_edited = true,
+            "--override" => self.is_override = true,
+            "--help" | "-h" => self.wants_help = true,
+            "--scope" => self.scope.scope = Some(words.value(&option, "a scope")?),
+            "--local" | "-l" => self.scope.local = true,
+            "--user" | "-u" => self.scope.user = true,
+            "--global" | "-g" => self.scope.global = true,
+            "--any" | "-a" => self.scope.any = true,
+            "--cwd" => self.cwd = Some(words.value(&option, "a directory")?.into()),
+            "--config" => self.config = Some(words.value(&option, "a file")?.into()),
+            _ if option.starts_with('-') => {
+                if !self.building.take(&option, words)? {
+                    return Err(unknown(&option));
+                }
+            }
+            _ if self.name.is_none() => self.name = Some(option),
+            _ => {
+                let hint = "words with spaces need quotes";
+                return Err(usage(format!("`{option}` is one argument too many")).with_hint(hint));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unknown(option: &str) -> Error {
+    let own = ["--from-file", "--editor", "--override", "--scope"];
+    let known = own.iter().chain(super::add_draft::OPTIONS);
+    let scored = known.map(|known| (strsim::jaro_winkler(option, known), known));
+    let error = usage(format!("there is no flag `{option}`"));
+    match scored.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((score, near)) if score > 0.85 => error.with_hint(format!("did you mean `{near}`?")),
+        _ => error.with_hint("`haft help tool add` shows all of them"),
+    }
+}

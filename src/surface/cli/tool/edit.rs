@@ -1,0 +1,62 @@
+//! `haft tool edit`: a tool's file in the user's editor.
+
+use std::io::Write;
+
+use super::super::exit::{FAILURE, Failure, SUCCESS};
+use super::Bench;
+use super::editor::{Session, edited};
+use super::scope::ScopeArgs;
+use crate::error::Error;
+use crate::render::text;
+
+/// Edit a tool definition using a text editor
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    /// The editor, with its arguments
+    #[arg(long, value_name = "EDITOR")]
+    editor: Option<String>,
+}
+
+impl Args {
+    pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
+        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let file = found.map_err(Error::from)?;
+        let shown = text::first_line(&self.name);
+        let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
+        let session = edited(
+            &bench.config,
+            self.editor.as_deref(),
+            &stem,
+            file.opened.text.clone(),
+            &file.path,
+            |opened| {
+                bench
+                    .workshop
+                    .beside_others(&file.path, file.scope, opened)
+                    .1
+            },
+        )
+        .await?;
+        match session {
+            Session::Same => writeln!(bench.out, "Tool '{shown}' was not changed.")?,
+            Session::Good(draft) => {
+                bench.workshop.rewrite(&file, &draft.opened.text)?;
+                draft.done();
+                let path = text::path(&file.path, &bench.config.home);
+                let scope = file.scope.as_str();
+                writeln!(
+                    bench.out,
+                    "Updated tool '{shown}' in {scope} scope.\nSaved: {path}"
+                )?;
+            }
+            Session::Bad => return Ok(FAILURE),
+        }
+        Ok(SUCCESS)
+    }
+}

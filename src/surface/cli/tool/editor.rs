@@ -1,0 +1,125 @@
+//! What needs somebody at the terminal: a question, and a draft in an editor.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::termios::{QueueSelector, tcflush};
+
+use super::pages;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::render::ink::Ink;
+use crate::render::text;
+use crate::surface::cli::exit::{Failure, say};
+use crate::surface::signals::Signals;
+use crate::tool::Problem;
+use crate::workshop::{Desk, Edited, Opened, open};
+
+/// A draft that became something else: its text, read.
+pub(super) struct Draft {
+    pub(super) opened: Opened,
+    desk: Arc<Desk>,
+    path: PathBuf,
+}
+
+/// What an editor session came to.
+pub(super) enum Session {
+    Same,
+    Good(Box<Draft>),
+    /// The draft is kept, and its problems have been told.
+    Bad,
+}
+
+impl Draft {
+    /// The draft has become a tool.
+    pub(super) fn done(&self) {
+        self.desk.clear(&self.path);
+    }
+}
+
+/// Has `text` edited until it is good, or until the user has enough. `target` is where it is going to
+/// lie; `check` says what is wrong with it beyond its own text.
+pub(super) async fn edited(
+    config: &Config,
+    editor: Option<&str>,
+    name: &str,
+    text: String,
+    target: &Path,
+    check: impl Fn(&Opened) -> Vec<Problem>,
+) -> Result<Session, Failure> {
+    if editor.is_none() && config.editor.is_none() && !std::io::stderr().is_terminal() {
+        let error = Error::new(ErrorKind::Load, "there is no terminal for an editor");
+        return Err(error
+            .with_hint("set $VISUAL or $EDITOR, or name one")
+            .into());
+    }
+    // Ctrl-C belongs to the editor while it is open.
+    let _signals = Signals::take()?;
+    let desk = Arc::new(Desk::new(config, editor));
+    let draft = desk.lay(name, &text)?;
+    let shown = text::path(&draft, &config.home);
+    loop {
+        let (at, path, before) = (desk.clone(), draft.clone(), text.clone());
+        let closed = tokio::task::spawn_blocking(move || at.edit(&path, &before)).await;
+        let closed = closed.unwrap_or_else(|error| {
+            Err(Error::new(
+                ErrorKind::Internal,
+                format!("the editor failed: {error}"),
+            ))
+        });
+        let changed = match closed {
+            Ok(Edited::Changed(changed)) => changed,
+            Ok(Edited::Same) => {
+                desk.clear(&draft);
+                return Ok(Session::Same);
+            }
+            Err(error) => {
+                let hint = format!("the draft is kept: {shown}");
+                return Err(error.with_hint(hint).into());
+            }
+        };
+        let read = open(target, changed);
+        let mut problems = read.problems.clone();
+        problems.extend(check(&read));
+        if !pages::has_errors(&problems) {
+            return Ok(Session::Good(Box::new(Draft {
+                opened: read,
+                desk,
+                path: draft,
+            })));
+        }
+        let ink = Ink::for_stderr();
+        for problem in &mut problems {
+            // What is read is the draft, and that is where it is corrected.
+            problem.path = Some(draft.clone());
+        }
+        say(&pages::problems(&problems, &config.home, true, ink));
+        let is_asked = std::io::stderr().is_terminal();
+        if is_asked && confirm("Edit it again? [y/N] ".to_owned()).await? {
+            continue;
+        }
+        say(&format!("the draft is kept: {shown}\n"));
+        return Ok(Session::Bad);
+    }
+}
+
+/// A question whose default is no. The answer comes from the terminal itself.
+pub(in crate::surface::cli) async fn confirm(question: String) -> Result<bool, Failure> {
+    let asked = tokio::task::spawn_blocking(move || -> std::io::Result<bool> {
+        let terminal = File::open("/dev/tty")?;
+        // What was typed before the question is no answer to it.
+        let _ = tcflush(&terminal, QueueSelector::IFlush);
+        say(&question);
+        let mut answer = String::new();
+        if BufReader::new(terminal).read_line(&mut answer)? == 0 {
+            say("\n");
+        }
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    });
+    let answered = asked.await.map_err(|error| {
+        Error::new(ErrorKind::Internal, format!("the question failed: {error}"))
+    })?;
+    Ok(answered.unwrap_or(false))
+}

@@ -1,0 +1,54 @@
+//! `haft tool export`: a definition for somebody else, as a file or on standard output.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::super::exit::{Failure, SUCCESS, say};
+use super::get::{Format, definition};
+use super::scope::ScopeArgs;
+use super::{Bench, failed};
+use crate::config::paths;
+use crate::error::Error;
+use crate::render::text;
+use crate::workshop::{Replacing, put};
+
+/// Export a tool definition to a file
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    /// yaml or json
+    #[arg(long, default_value = "yaml")]
+    format: Format,
+
+    /// The file to write; replaced if it is there
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Args {
+    pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
+        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let file = found.map_err(Error::from)?;
+        let page = definition(&file, self.format, &[])?;
+        let Some(output) = &self.output else {
+            bench.out.write_all(page.as_bytes())?;
+            return Ok(SUCCESS);
+        };
+        let path = bench.config.cwd.join(output);
+        put(&path, &page, Replacing::Yes).map_err(|error| {
+            let why = paths::plain(&error);
+            failed(format!("{} cannot be written: {why}", path.display()))
+        })?;
+        let path = text::path(&path, &bench.config.home);
+        say(&format!(
+            "Exported tool '{}' to {path}\n",
+            text::first_line(&self.name)
+        ));
+        Ok(SUCCESS)
+    }
+}

@@ -1,0 +1,105 @@
+//! `haft tool get`: a tool as its file says it.
+
+use std::io::Write;
+
+use super::super::exit::{Failure, SUCCESS, say};
+use super::scope::ScopeArgs;
+use super::{Bench, failed};
+use crate::render::text;
+use crate::workshop::{Datum, ToolFile, pretty};
+
+/// Display the details of a specific tool
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    /// yaml or json
+    #[arg(long, default_value = "yaml")]
+    format: Format,
+
+    /// Path, scope and schema as well
+    #[arg(long)]
+    detail: bool,
+}
+
+/// The forms of a definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    Yaml,
+    Json,
+}
+
+impl Args {
+    pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
+        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let file = found.map_err(crate::error::Error::from)?;
+        let details = match self.detail {
+            true => details(&bench, &file),
+            false => Vec::new(),
+        };
+        let page = definition(&file, self.format, &details)?;
+        bench.out.write_all(page.as_bytes())?;
+        Ok(SUCCESS)
+    }
+}
+
+/// The definition as text, without the values of secrets. Details stand above it as comments, in
+/// JSON beside it.
+pub(super) fn definition(
+    file: &ToolFile,
+    format: Format,
+    details: &[(&'static str, Datum)],
+) -> Result<String, Failure> {
+    let left_out = match format {
+        Format::Yaml => {
+            let (text, left_out) = file.opened.shown();
+            let mut page = String::new();
+            for (name, value) in details {
+                let value = match value {
+                    Datum::Text(text) => text.clone(),
+                    other => other.to_json(),
+                };
+                page.push_str(&format!("# {name}: {value}\n"));
+            }
+            page.push_str(&text);
+            tell(&left_out);
+            return Ok(page);
+        }
+        Format::Json => file.opened.shown_data(),
+    };
+    let Some((mut data, left_out)) = left_out else {
+        let text = format!("'{}' is no valid YAML", file.name());
+        let hint = format!("`haft tool validate {}` says where", file.name());
+        return Err(failed(text).with_hint(hint).into());
+    };
+    if let Datum::Object(entries) = &mut data {
+        let details = details.iter();
+        entries.extend(details.map(|(name, value)| ((*name).to_owned(), value.clone())));
+    }
+    tell(&left_out);
+    Ok(pretty(&data))
+}
+
+fn tell(left_out: &[String]) {
+    if !left_out.is_empty() {
+        let names = left_out.join("`, `");
+        say(&format!("secrets are left out: `{names}`\n"));
+    }
+}
+
+fn details(bench: &Bench<'_>, file: &ToolFile) -> Vec<(&'static str, Datum)> {
+    let path = text::path(&file.path, &bench.config.home);
+    let mut details = vec![
+        ("path", Datum::Text(path)),
+        ("scope", Datum::Text(file.scope.as_str().to_owned())),
+    ];
+    let schema = bench.workshop.schema(file);
+    if let Some(schema) = schema.and_then(|schema| Datum::from_json(&schema)) {
+        details.push(("schema", schema));
+    }
+    details
+}

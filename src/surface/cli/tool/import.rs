@@ -1,0 +1,86 @@
+//! `haft tool import`: somebody's definition becomes a tool here.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::scope::ScopeArgs;
+use super::{Bench, failed, pages};
+use crate::config::paths;
+use crate::error::Error;
+use crate::render::ink::Ink;
+use crate::workshop::{Datum, Draft, Opened, Replacing, open};
+
+/// Import a tool definition from a file
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// A YAML or JSON file
+    path: PathBuf,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    /// Override existing tool if it already exists
+    #[arg(long)]
+    r#override: bool,
+
+    /// Validate the tool before importing
+    #[arg(long)]
+    validate: bool,
+}
+
+impl Args {
+    pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
+        let scope = self.scope.to_write()?;
+        let path = bench.config.cwd.join(&self.path);
+        let opened = opened(&path)?;
+        let mut problems = opened.problems.clone();
+        if self.validate {
+            problems.extend(bench.workshop.beside_others(&path, scope, &opened).1);
+        }
+        let is_refused = pages::has_errors(&problems);
+        if is_refused || self.validate {
+            let ink = Ink::for_stderr();
+            say(&pages::problems(&problems, &bench.config.home, true, ink));
+        }
+        if is_refused {
+            say("nothing was imported\n");
+            return Ok(FAILURE);
+        }
+        let replacing = match self.r#override {
+            true => Replacing::Yes,
+            false => Replacing::No,
+        };
+        let name = opened.name;
+        let path = bench
+            .workshop
+            .write(&name, &opened.text, scope, replacing)?;
+        let home = &bench.config.home;
+        let words = pages::saved("Imported", &name, scope.as_str(), &path, home);
+        bench.out.write_all(words.as_bytes())?;
+        Ok(SUCCESS)
+    }
+}
+
+/// A definition from anywhere, as the YAML that it is going to be. JSON is YAML too, but nobody
+/// would like to edit it.
+pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
+    let text = match paths::read_text(path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Err(failed(format!("{} does not exist", path.display()))),
+        Err(error) => {
+            let why = paths::plain(&error);
+            return Err(failed(format!("{} cannot be read: {why}", path.display())));
+        }
+    };
+    let is_json = path
+        .extension()
+        .is_some_and(|it| it.eq_ignore_ascii_case("json"));
+    if !is_json {
+        return Ok(open(path, text));
+    }
+    match Datum::from_json(&text) {
+        Some(data @ Datum::Object(_)) => Ok(open(path, Draft::of(data).text())),
+        _ => Err(failed(format!("{} holds no JSON object", path.display()))),
+    }
+}

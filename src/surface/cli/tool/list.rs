@@ -1,0 +1,201 @@
+//! `haft tool list`: the YAML shell tools of every scope, filtered and sorted.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::super::exit::{Failure, SUCCESS, say};
+use super::Bench;
+use super::scope::ScopeArgs;
+use crate::render::table::{self, Column, Fit};
+use crate::render::{problem, text};
+use crate::workshop::{Datum, Summary, ToolFile, yaml};
+
+/// The widest description where no terminal sets a limit.
+const DESCRIPTION: usize = 60;
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        title: "NAME",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "DESCRIPTION",
+        fit: Fit::KeepStart(24),
+    },
+    Column {
+        title: "SCOPE",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "CATEGORY",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "TAGS",
+        fit: Fit::KeepStart(12),
+    },
+];
+
+/// List all available tools
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    #[arg(long, default_value = "table")]
+    format: Format,
+
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+
+    #[arg(long)]
+    category: Option<String>,
+
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+
+    #[arg(long, value_parser = ["windows", "linux", "macos"])]
+    platform: Option<String>,
+
+    #[arg(long, default_value = "name")]
+    sort: Sort,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Simple,
+    Table,
+    Json,
+    Yaml,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Sort {
+    Name,
+    Category,
+    Scope,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'a> {
+    name: &'a str,
+    description: &'a str,
+    scope: &'static str,
+    version: &'a str,
+    tags: Vec<&'a str>,
+    category: Option<&'a str>,
+    platforms: Vec<&'static str>,
+    tests: usize,
+    /// Another tool of this name comes before it.
+    shadowed: bool,
+    path: String,
+}
+
+impl Args {
+    pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
+        let files = bench.workshop.files(self.scope.to_search()?);
+        let mut rows: Vec<Row<'_>> = files
+            .iter()
+            .filter_map(|file| self.row(file, &bench))
+            .collect();
+        // The order of the scopes is the one in which names are claimed, and stays among equals.
+        match self.sort {
+            Sort::Name => rows.sort_by_key(|row| row.name.to_lowercase()),
+            Sort::Scope => {}
+            Sort::Category => {
+                rows.sort_by_key(|row| (row.category.is_none(), row.category, row.name));
+            }
+        }
+        match self.format {
+            Format::Json => bench.out.json(&rows)?,
+            Format::Yaml => {
+                let json = serde_json::to_string(&rows).map_err(std::io::Error::from)?;
+                let data = Datum::from_json(&json).unwrap_or(Datum::Null);
+                bench.out.write_all(yaml(&data).as_bytes())?;
+            }
+            Format::Simple | Format::Table if rows.is_empty() => {
+                writeln!(bench.out, "No tools found.")?;
+            }
+            Format::Simple => {
+                for row in &rows {
+                    writeln!(bench.out, "{}", text::clean(row.name))?;
+                }
+            }
+            Format::Table => {
+                let width = bench.out.width();
+                let cells: Vec<_> = rows.iter().map(|row| row.cells(width.is_none())).collect();
+                let page = table::render(&COLUMNS, &cells, width, bench.out.ink());
+                bench.out.write_all(page.as_bytes())?;
+            }
+        }
+        bench.out.flush()?;
+        tell_broken(&files);
+        Ok(SUCCESS)
+    }
+
+    fn row<'a>(&self, file: &'a ToolFile, bench: &Bench<'_>) -> Option<Row<'a>> {
+        let summary = file.summary()?;
+        self.wants(&summary).then(|| Row {
+            name: summary.name,
+            description: summary.description,
+            scope: file.scope.as_str(),
+            version: summary.version,
+            category: summary.category,
+            platforms: summary.platforms,
+            tests: summary.tests,
+            tags: summary.tags,
+            shadowed: file.is_shadowed,
+            path: text::path(&file.path, &bench.config.home),
+        })
+    }
+
+    /// All filters hold.
+    fn wants(&self, tool: &Summary<'_>) -> bool {
+        let has_tags = self
+            .tags
+            .iter()
+            .all(|tag| tool.tags.contains(&tag.as_str()));
+        let has_category = |wanted: &String| tool.category == Some(wanted);
+        has_tags
+            && self.category.as_ref().is_none_or(has_category)
+            && self.search.as_ref().is_none_or(|text| tool.mentions(text))
+            && self.platform.as_ref().is_none_or(|own| tool.runs_on(own))
+    }
+}
+
+impl Row<'_> {
+    fn cells(&self, is_bounded: bool) -> Vec<String> {
+        let mut description = text::first_line(self.description);
+        if is_bounded {
+            description = text::keep_start(&description, DESCRIPTION);
+        }
+        let scope = match self.shadowed {
+            true => format!("{}, shadowed", self.scope),
+            false => self.scope.to_owned(),
+        };
+        vec![
+            text::first_line(self.name),
+            description,
+            scope,
+            text::first_line(self.category.unwrap_or_default()),
+            text::first_line(&self.tags.join(", ")),
+        ]
+    }
+}
+
+/// A file that is no tool is in no row; its author should hear of it all the same.
+fn tell_broken(files: &[ToolFile]) {
+    let broken = files.iter().filter(|file| file.opened.definition.is_none());
+    let names: Vec<String> = broken.map(|file| text::first_line(file.name())).collect();
+    if !names.is_empty() {
+        let ink = crate::render::ink::Ink::for_stderr();
+        let hint = format!("`haft tool validate {}` says what is wrong", names[0]);
+        say(&format!(
+            "not valid, so not listed: `{}`\n{}",
+            names.join("`, `"),
+            problem::hint_line(&hint, ink)
+        ));
+    }
+}

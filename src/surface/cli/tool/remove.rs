@@ -1,0 +1,51 @@
+//! `haft tool remove`: deletes a tool's file, after a question.
+
+use std::io::{IsTerminal, Write};
+
+use super::super::exit::{FAILURE, Failure, SUCCESS, say};
+use super::scope::ScopeArgs;
+use super::{Bench, confirm, failed};
+use crate::error::Error;
+use crate::render::text;
+
+/// Delete a tool
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    /// Skip the question
+    #[arg(long)]
+    force: bool,
+}
+
+impl Args {
+    pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
+        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let file = found.map_err(Error::from)?;
+        let name = text::first_line(file.name());
+        let (scope, path) = (
+            file.scope.as_str(),
+            text::path(&file.path, &bench.config.home),
+        );
+        if !self.force {
+            if !std::io::stderr().is_terminal() {
+                let text = format!("nobody can be asked whether '{name}' is to be removed");
+                return Err(failed(text)
+                    .with_hint("`--force` removes it unasked")
+                    .into());
+            }
+            let question = format!("Remove tool '{name}' from {scope} scope ({path})? [y/N] ");
+            if !confirm(question).await? {
+                say(&format!("tool '{name}' was not removed\n"));
+                return Ok(FAILURE);
+            }
+        }
+        bench.workshop.remove(&file)?;
+        writeln!(bench.out, "Removed tool '{name}' from {scope} scope.")?;
+        Ok(SUCCESS)
+    }
+}

@@ -1,0 +1,77 @@
+//! `haft tool run`: `haft call` for the tool of one scope.
+
+use super::super::exit::{Answer, Failure};
+use super::super::flags::Globals;
+use super::super::{call, session::Session};
+use super::scope::ScopeArgs;
+use super::{failed, usage};
+use crate::config::Flags;
+use crate::error::Error;
+use crate::surface::stdout::Out;
+use crate::workshop::{Scope, Workshop};
+
+/// Run a tool once
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    call: call::Args,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+}
+
+impl Args {
+    pub(super) fn answer(&self) -> Answer {
+        self.call.answer()
+    }
+
+    pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        // Before the session: a wrong argument starts nothing.
+        let input = self.call.input()?;
+        let scope = self.scope.to_search()?;
+        let name = self.call.name();
+        let flags = first(self.call.over(globals.flags()), globals, name, scope)?;
+        Session::with(flags, out, async |session| {
+            the_tool(session, name, scope).await?;
+            self.call.run(input, session).await
+        })
+        .await
+    }
+}
+
+/// The flags with which the tool of that scope has its name.
+pub(super) fn first(
+    flags: Flags,
+    globals: &Globals,
+    name: &str,
+    scope: Option<Scope>,
+) -> Result<Flags, Error> {
+    if name.is_empty() {
+        return Err(usage("a tool has a name"));
+    }
+    let workshop = Workshop::new(&globals.config()?);
+    workshop.find(name, scope)?;
+    Ok(Flags {
+        cycod_first: scope.map(|scope| workshop.folder(scope).to_owned()),
+        ..flags
+    })
+}
+
+/// Looks whether the name means the YAML shell tool and no other: one of another kind may have been
+/// there first.
+pub(super) async fn the_tool(
+    session: &mut Session<'_>,
+    name: &str,
+    scope: Option<Scope>,
+) -> Result<std::sync::Arc<crate::registry::Entry>, Failure> {
+    let workshop = Workshop::new(session.host.config());
+    let file = workshop.find(name, scope).map_err(Error::from)?;
+    let entry = session.tool_to_call(name).await?;
+    if entry.tool.source.path == file.path {
+        return Ok(entry);
+    }
+    let taken = entry.tool.source.path.display();
+    let text = format!("the name '{name}' belongs to {taken}");
+    let hint = "`rename` in haft's configuration gives one of them another name";
+    Err(failed(text).with_hint(hint).into())
+}

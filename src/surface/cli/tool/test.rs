@@ -1,0 +1,187 @@
+//! `haft tool test`: the tests that a tool brings, one after the other.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::super::ask::Terminal;
+use super::super::exit::{FAILURE, Failure, SUCCESS};
+use super::super::flags::Globals;
+use super::super::session::Session;
+use super::failed;
+use super::run::{first, the_tool};
+use super::scope::ScopeArgs;
+use crate::error::{Error, ErrorKind};
+use crate::host::Host;
+use crate::registry::Entry;
+use crate::render::{text, units};
+use crate::surface::stdout::Out;
+use crate::tool::{Outcome, Stopped, Test};
+
+/// Test a tool with its defined tests
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    /// Only this test
+    #[arg(long, value_name = "TEST_NAME")]
+    test: Option<String>,
+
+    /// Stop after the first failure
+    #[arg(long)]
+    stop_on_failure: bool,
+}
+
+#[derive(Default)]
+struct Count {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Args {
+    pub(super) async fn run(
+        &self,
+        is_verbose: bool,
+        globals: &Globals,
+        out: &mut Out,
+    ) -> Result<u8, Failure> {
+        let scope = self.scope.to_search()?;
+        let flags = first(globals.flags(), globals, &self.name, scope)?;
+        Session::with(flags, out, async |session| {
+            let entry = the_tool(session, &self.name, scope).await?;
+            self.run_all(&entry, is_verbose, session).await
+        })
+        .await
+    }
+
+    async fn run_all(
+        &self,
+        entry: &Entry,
+        is_verbose: bool,
+        session: &mut Session<'_>,
+    ) -> Result<u8, Failure> {
+        if !entry.tool.trusted {
+            // Its tests would run what nobody has looked at.
+            let text = format!("`{}` comes from a project that is not trusted", self.name);
+            let hint = "`haft trust` shows what would run, and asks";
+            return Err(Error::new(ErrorKind::Untrusted, text)
+                .with_hint(hint)
+                .into());
+        }
+        let name = text::first_line(&self.name);
+        let mut tests = entry.tests();
+        if let Some(wanted) = &self.test {
+            let known: Vec<String> = tests.iter().map(|test| test.name.clone()).collect();
+            tests.retain(|test| test.name == *wanted);
+            if tests.is_empty() {
+                let error = failed(format!("Tool '{name}' has no test '{wanted}'"));
+                let hint = match known.is_empty() {
+                    true => "it has none at all".to_owned(),
+                    false => format!("there are `{}`", known.join("`, `")),
+                };
+                return Err(error.with_hint(hint).into());
+            }
+        }
+        if tests.is_empty() {
+            writeln!(session.out, "Tool '{name}' has no tests.")?;
+            return Ok(SUCCESS);
+        }
+        let terminal = Terminal::new(None, session.err);
+        let host = session.host.asking(Arc::new(terminal));
+        let mut count = Count::default();
+        for test in &tests {
+            self.run_one(entry, test, is_verbose, &host, &mut count, session)
+                .await?;
+            if self.stop_on_failure && count.failed > 0 {
+                break;
+            }
+        }
+        let mut summary = format!("{} passed, {} failed", count.passed, count.failed);
+        if count.skipped > 0 {
+            summary.push_str(&format!(", {} skipped", count.skipped));
+        }
+        writeln!(session.out, "\n{summary}")?;
+        Ok(if count.failed > 0 { FAILURE } else { SUCCESS })
+    }
+
+    async fn run_one(
+        &self,
+        entry: &Entry,
+        test: &Test,
+        is_verbose: bool,
+        host: &Host,
+        count: &mut Count,
+        session: &mut Session<'_>,
+    ) -> Result<(), Failure> {
+        let name = text::first_line(&test.name);
+        let ink = session.out.ink();
+        if let Some(why) = &test.skipped {
+            count.skipped += 1;
+            writeln!(session.out, "{} {name} ({why})", ink.dim("skip"))?;
+            return Ok(());
+        }
+        let outcome = outcome(entry, test, host, session).await?;
+        match outcome.is_error {
+            false => {
+                count.passed += 1;
+                let time = units::time(outcome.duration);
+                writeln!(session.out, "{} {name} {}", ink.good("pass"), ink.dim(time))?;
+            }
+            true => {
+                count.failed += 1;
+                writeln!(session.out, "{} {name}", ink.error("FAIL"))?;
+                let why = text::indent(&text::clean(&outcome.text()), "  ");
+                session.out.write_all(why.as_bytes())?;
+            }
+        }
+        if is_verbose {
+            if let Some(description) = &test.description {
+                writeln!(session.out, "  {}", text::first_line(description))?;
+            }
+            let output = outcome.details["output"].as_str().unwrap_or_default();
+            let output = text::indent(&text::clean(output), "  | ");
+            session.out.write_all(output.as_bytes())?;
+        }
+        session.out.flush()?;
+        Ok(())
+    }
+}
+
+/// Runs one test; Ctrl-C ends it and all that would follow.
+async fn outcome(
+    entry: &Entry,
+    test: &Test,
+    host: &Host,
+    session: &mut Session<'_>,
+) -> Result<Outcome, Failure> {
+    let running = host.test(entry, test);
+    let cancel = running.cancel_token();
+    let ended = running.outcome();
+    tokio::pin!(ended);
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            outcome = &mut ended => break outcome?,
+            () = session.signals.next() => {
+                if cancel.is_cancelled() {
+                    session.killed = true;
+                    return Err(interrupted(&test.name));
+                }
+                cancel.cancel();
+            }
+        }
+    };
+    match outcome.stopped {
+        Some(Stopped::Cancelled | Stopped::HostShutdown) => Err(interrupted(&test.name)),
+        _ => Ok(outcome),
+    }
+}
+
+fn interrupted(test: &str) -> Failure {
+    let text = format!("interrupted at the test `{test}`");
+    Error::new(ErrorKind::Stopped(Stopped::Cancelled), text).into()
+}

@@ -1,0 +1,86 @@
+//! `haft tool validate`: everything that is wrong with a file, and repairs.
+
+use std::io::Write;
+
+use super::super::exit::{FAILURE, Failure, SUCCESS};
+use super::scope::ScopeArgs;
+use super::{Bench, pages};
+use crate::error::Error;
+use crate::render::{text, units};
+use crate::workshop::ToolFile;
+
+/// Validate a tool definition for correctness
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The tool's name
+    name: String,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    /// Fix validation issues if possible
+    #[arg(long)]
+    fix: bool,
+
+    /// Show the lines in question, and what the tool is
+    #[arg(long)]
+    detailed: bool,
+}
+
+impl Args {
+    pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
+        let found = bench.workshop.find(&self.name, self.scope.to_search()?);
+        let mut file = found.map_err(Error::from)?;
+        if self.fix {
+            let fixed = file.fixed();
+            if !fixed.what.is_empty() {
+                bench.workshop.rewrite(&file, &fixed.text)?;
+                file = bench.workshop.again(file);
+            }
+            for what in &fixed.what {
+                writeln!(bench.out, "fixed: {}", text::clean(what))?;
+            }
+        }
+        let mut problems = bench.workshop.problems(&file);
+        let is_valid = !pages::has_errors(&problems);
+        problems.extend(file.advice());
+        problems.sort_by_key(|one| (one.line, one.column));
+        let ink = bench.out.ink();
+        let page = pages::problems(&problems, &bench.config.home, self.detailed, ink);
+        bench.out.write_all(page.as_bytes())?;
+        if self.detailed {
+            self.details(&file, bench.out)?;
+        }
+        let name = text::first_line(&self.name);
+        match is_valid {
+            true => {
+                writeln!(bench.out, "Tool '{name}' is valid.")?;
+                Ok(SUCCESS)
+            }
+            false => {
+                writeln!(bench.out, "Tool '{name}' is not valid.")?;
+                Ok(FAILURE)
+            }
+        }
+    }
+
+    fn details(&self, file: &ToolFile, out: &mut impl Write) -> Result<(), Failure> {
+        writeln!(
+            out,
+            "file: {}",
+            text::clean(&file.path.display().to_string())
+        )?;
+        writeln!(out, "scope: {}", file.scope.as_str())?;
+        if let Some(tool) = file.summary() {
+            let platforms = match tool.platforms.is_empty() {
+                true => "all".to_owned(),
+                false => tool.platforms.join(", "),
+            };
+            writeln!(out, "version: {}", text::clean(tool.version))?;
+            writeln!(out, "platforms: {platforms}")?;
+            writeln!(out, "tags: {}", text::clean(&tool.tags.join(", ")))?;
+            writeln!(out, "tests: {}", units::count(tool.tests, "test"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! A draft in the user's editor. The tool itself stays as it is until the draft is good, and a draft
+//! that is not is kept.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, paths};
+use crate::error::{Error, ErrorKind};
+use crate::process::in_foreground;
+
+/// Where drafts lie, and what opens them.
+pub(crate) struct Desk {
+    folder: PathBuf,
+    editor: String,
+}
+
+/// What came back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Edited {
+    /// Nothing was changed.
+    Same,
+    Changed(String),
+}
+
+impl Desk {
+    /// With the editor that was named, else the user's own, else `vi`.
+    pub(crate) fn new(config: &Config, named: Option<&str>) -> Desk {
+        let editor = named.or(config.editor.as_deref()).unwrap_or("vi");
+        Desk {
+            folder: config.state_dir.join("drafts"),
+            editor: editor.to_owned(),
+        }
+    }
+
+    /// Writes a draft; only its user may read it.
+    pub(crate) fn lay(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let write = || -> io::Result<PathBuf> {
+            fs::create_dir_all(&self.folder)?;
+            for number in 0..1000u32 {
+                let path = match number {
+                    0 => self.folder.join(format!("{name}.yaml")),
+                    _ => self.folder.join(format!("{name}-{number}.yaml")),
+                };
+                match fs::OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .open(&path)
+                {
+                    // A draft that was kept, or somebody else's of this moment.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(error),
+                    Ok(mut file) => {
+                        io::Write::write_all(&mut file, text.as_bytes())?;
+                        return Ok(path);
+                    }
+                }
+            }
+            Err(io::ErrorKind::AlreadyExists.into())
+        };
+        write().map_err(|error| {
+            let folder = self.folder.display();
+            failed(format!(
+                "no draft can be written to {folder}: {}",
+                paths::plain(&error)
+            ))
+        })
+    }
+
+    /// Opens the draft and waits until the editor is closed. Blocks.
+    ///
+    /// # Errors
+    /// When the editor fails or is killed. The draft is still there.
+    pub(crate) fn edit(&self, draft: &Path, before: &str) -> Result<Edited, Error> {
+        let editor = &self.editor;
+        let ended = in_foreground(editor, draft.as_os_str())
+            .map_err(|error| failed(format!("`{editor}` cannot be started: {error}")))?;
+        if !ended.success() {
+            let how = match ended.code() {
+                Some(code) => format!("exit code {code}"),
+                None => "it was killed".to_owned(),
+            };
+            return Err(failed(format!("the editor `{editor}` failed ({how})")));
+        }
+        let after = fs::read_to_string(draft).map_err(|error| {
+            failed(format!(
+                "the draft cannot be read: {}",
+                paths::plain(&error)
+            ))
+        })?;
+        Ok(match after == before {
+            true => Edited::Same,
+            false => Edited::Changed(after),
+        })
+    }
+
+    /// Takes a draft away that nobody needs any more.
+    pub(crate) fn clear(&self, draft: &Path) {
+        // One that stays costs nothing but room.
+        let _ = fs::remove_file(draft);
+    }
+}
+
+fn failed(text: String) -> Error {
+    Error::new(ErrorKind::Load, text)
+}
