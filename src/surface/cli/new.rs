@@ -52,6 +52,11 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, text);
             return Err(error.with_hint("use letters, digits, `-` and `_`").into());
         }
+        if workshop.find(name, Some(scope)).is_ok() {
+            let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
+            let hint = format!("`haft tool edit {name}` opens it");
+            return Err(Error::new(ErrorKind::Load, text).with_hint(hint).into());
+        }
         let path = workshop.write(name, &text, scope, Replacing::No)?;
         workshop.lay_schema(scope)?;
         writeln!(

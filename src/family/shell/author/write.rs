@@ -12,6 +12,7 @@ const ONE_LINE: usize = 72;
 pub(crate) fn yaml(tool: &Datum) -> String {
     let mut text = String::new();
     match ordered(&Shape::Table(&TOOL), tool) {
+        Datum::List(items) if !items.is_empty() => list(&items, 0, &mut text),
         Datum::Object(entries) if !entries.is_empty() => object(&entries, 0, &mut text),
         other => text = format!("{}\n", flow(&other)),
     }
@@ -197,7 +198,9 @@ fn is_plain(text: &str) -> bool {
             text.to_ascii_lowercase().as_str(),
             "yes" | "no" | "on" | "off" | "y" | "n" | ".inf" | "-.inf" | ".nan"
         )
-        || text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '.'));
+        // Dates, times, versions: what these are differs from reader to reader.
+        || text.chars().all(|c| c.is_ascii_digit() || "+-.:_eExXoO".contains(c))
+        || text.starts_with(['+', '.']);
     let starts_well = text.starts_with(|c: char| {
         c.is_alphanumeric() || matches!(c, '_' | '/' | '$' | '(' | '<' | '^' | '\\' | '~' | '.')
     });

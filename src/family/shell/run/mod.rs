@@ -34,7 +34,9 @@ use super::definition::{Definition, Risk};
 use super::shelf::{Shelf, Shelved};
 use crate::error::{Error, ErrorKind};
 use crate::family::Means;
-use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped, Test};
+use crate::tool::{
+    Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped, Test,
+};
 use mask::Mask;
 use session::{Around, Ground, Refusal, perform};
 

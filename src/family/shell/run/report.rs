@@ -193,6 +193,7 @@ impl Report {
             details: self.details(),
             is_error: self.is_error(),
             useless: false,
+            display: None,
             duration,
             stopped: None,
             display: None,

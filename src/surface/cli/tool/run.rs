@@ -6,12 +6,14 @@ use super::super::{call, session::Session};
 use super::scope::ScopeArgs;
 use super::{failed, usage};
 use crate::config::Flags;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::surface::stdout::Out;
+use crate::tool::Family;
 use crate::workshop::{Scope, Workshop};
 
 /// Run a tool once
 #[derive(clap::Args)]
+#[group(id = "tool-run")]
 pub(super) struct Args {
     #[command(flatten)]
     call: call::Args,
@@ -69,6 +71,15 @@ pub(super) async fn the_tool(
     let entry = session.tool_to_call(name).await?;
     if entry.tool.source.path == file.path {
         return Ok(entry);
+    }
+    let owner = entry.tool.source.family;
+    if file.scope == Scope::Local && owner == Family::Shell {
+        // Of two such tools the project's comes first, unless it may not run.
+        let text = format!("`{name}` comes from a project that is not trusted");
+        let hint = "`haft trust` shows what would run, and asks; `--user` runs your own";
+        return Err(Error::new(ErrorKind::Untrusted, text)
+            .with_hint(hint)
+            .into());
     }
     let taken = entry.tool.source.path.display();
     let text = format!("the name '{name}' belongs to {taken}");

@@ -138,6 +138,10 @@ impl Args {
                 session.out.write_all(why.as_bytes())?;
             }
         }
+        let notes = outcome.details["notes"].as_array();
+        for note in notes.into_iter().flatten().filter_map(|note| note.as_str()) {
+            writeln!(session.out, "  note: {}", text::first_line(note))?;
+        }
         if is_verbose {
             if let Some(description) = &test.description {
                 writeln!(session.out, "  {}", text::first_line(description))?;
