@@ -17,7 +17,6 @@ use crate::family::shell::definition::Pattern;
 /// What came of one test.
 #[derive(Debug)]
 pub(crate) struct Trial {
-    pub(crate) name: String,
     pub(crate) verdict: Verdict,
     /// What the tool wrote, masked; for `--verbose`.
     pub(crate) output: String,
@@ -43,7 +42,6 @@ pub(crate) async fn test_tool(
     stop: &CancellationToken,
 ) -> Trial {
     let mut trial = Trial {
-        name: case.name.clone(),
         verdict: Verdict::Passed,
         output: String::new(),
         notes: Vec::new(),
