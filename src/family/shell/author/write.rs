@@ -199,7 +199,8 @@ fn is_plain(text: &str) -> bool {
             "yes" | "no" | "on" | "off" | "y" | "n" | ".inf" | "-.inf" | ".nan"
         )
         // Dates, times, versions: what these are differs from reader to reader.
-        || text.chars().all(|c| c.is_ascii_digit() || "+-.:_eExXoO".contains(c))
+        || text.contains(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_digit() || "+-.:_eExXoO".contains(c))
         || text.starts_with(['+', '.']);
     let starts_well = text.starts_with(|c: char| {
         c.is_alphanumeric() || matches!(c, '_' | '/' | '$' | '(' | '<' | '^' | '\\' | '~' | '.')

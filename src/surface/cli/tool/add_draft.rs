@@ -3,10 +3,11 @@
 //! What an option means is here; whether the whole is a tool is for the reader of the format, which
 //! sees the file that comes out. Values are typed at the end, when the parameters' types are known.
 
+use super::add_values::{flag, list, number, pair, typed, whole};
 use super::add_words::Words;
 use super::usage;
 use crate::error::Error;
-use crate::workshop::{Datum, Draft, Number, push, set};
+use crate::workshop::{Datum, Draft, push, set};
 
 /// Every option that says something about the tool.
 pub(super) const OPTIONS: &[&str] = &[
@@ -407,64 +408,3 @@ const STEP: [(&str, &[&str], Value); 9] = [
         Value::Text,
     ),
 ];
-
-fn list(names: &str) -> Datum {
-    let names = names
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty());
-    Datum::List(names.map(|name| Datum::Text(name.to_owned())).collect())
-}
-
-/// The value as its parameter's type; what does not fit stays text, and the reader of the format
-/// says what is wrong with it.
-fn typed(kind: &str, value: &str) -> Datum {
-    let text = || Datum::Text(value.to_owned());
-    match kind {
-        "number" => Number::parse(value).map_or_else(text, Datum::Number),
-        "boolean" => match value {
-            "true" => Datum::Bool(true),
-            "false" => Datum::Bool(false),
-            _ => text(),
-        },
-        "array" => match Datum::from_json(value) {
-            Some(items @ Datum::List(_)) => items,
-            _ => list(value),
-        },
-        "object" => match Datum::from_json(value) {
-            Some(object @ Datum::Object(_)) => object,
-            _ => text(),
-        },
-        _ => text(),
-    }
-}
-
-fn pair(option: &str, text: &str) -> Result<(String, String), Error> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(usage(format!("`{option} {text}` is no NAME=VALUE"))),
-    }
-}
-
-fn whole(option: &str, text: &str) -> Result<Datum, Error> {
-    let number = Number::parse(text).filter(Number::is_integer);
-    number
-        .map(Datum::Number)
-        .ok_or_else(|| usage(format!("`{option}` must be a whole number, not `{text}`")))
-}
-
-fn number(option: &str, text: &str) -> Result<Datum, Error> {
-    Number::parse(text)
-        .map(Datum::Number)
-        .ok_or_else(|| usage(format!("`{option}` must be a number, not `{text}`")))
-}
-
-fn flag(option: &str, text: &str) -> Result<Datum, Error> {
-    match text {
-        "true" => Ok(Datum::Bool(true)),
-        "false" => Ok(Datum::Bool(false)),
-        _ => Err(usage(format!(
-            "`{option}` must be true or false, not `{text}`"
-        ))),
-    }
-}
