@@ -196,7 +196,6 @@ impl Report {
             display: None,
             duration,
             stopped: None,
-            display: None,
         }
     }
 
