@@ -32,7 +32,7 @@ mod manifests;
 mod native;
 mod omp_plugins;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::tool::{Family, Level, Problem, Source};
@@ -139,6 +139,18 @@ pub(crate) struct Provider {
     /// The places it stands for, to name them when it is switched off.
     places: fn(&Config) -> Vec<PathBuf>,
     find: fn(&Ground<'_>, &mut Sweep<'_>),
+}
+
+impl Provider {
+    /// What a file is written for. A YAML file that somebody names is a shell tool: as a module it
+    /// could only be data.
+    fn family_of(&self, file: &Path) -> Family {
+        let is_yaml = file.extension().is_some_and(|it| it == "yaml");
+        match self.id {
+            configured::ID if is_yaml => Family::Shell,
+            _ => self.family,
+        }
+    }
 }
 
 /// All providers. The order is meaning: whoever is first claims a name.

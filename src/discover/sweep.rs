@@ -168,12 +168,13 @@ impl<'a> Sweep<'a> {
         key: String,
         level: Level,
     ) -> Candidate {
+        let family = self.provider.family_of(&resolved);
         Candidate {
             resolved,
             query,
             key,
             source: Source {
-                family: self.provider.family,
+                family,
                 provider: self.provider.id.to_owned(),
                 provider_name: self.provider.name.to_owned(),
                 level,

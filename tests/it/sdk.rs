@@ -488,7 +488,7 @@ async fn an_embedding_host_asks_its_own_user() {
         refused.expect_err("bad arguments").kind(),
         ErrorKind::BadArguments
     );
-    let asked = yes.asked.lock().expect("nobody panicked");
+    let asked = std::mem::take(&mut *yes.asked.lock().expect("nobody panicked"));
     let [request] = asked.as_slice() else {
         panic!("asked once, not {asked:?}");
     };

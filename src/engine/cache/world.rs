@@ -76,7 +76,6 @@ fn value_of(name: &str) -> Option<String> {
     Some(hash(&[name.as_bytes(), value.as_encoded_bytes()]))
 }
 
-#[expect(clippy::disallowed_methods, reason = "the same")]
 fn names_of_variables() -> String {
     let mut names: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();
     names.sort();

@@ -187,7 +187,7 @@ impl<'a> Fixes<'a> {
             let rest: String = line.chars().skip(start).collect();
             let Some(end) = rest.find(']') else { return };
             let list = write::one_line_of(&unique);
-            self.replace(tags.place, &rest[..=end].to_owned(), list);
+            self.replace(tags.place, &rest[..=end], list);
         } else {
             let mut seen = std::collections::HashSet::new();
             for item in tags.items() {

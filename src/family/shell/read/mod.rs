@@ -32,12 +32,12 @@ pub(crate) fn read(path: &Path, text: &str) -> Read {
     // A byte order mark stands before the first line, and is none of its text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut report = Report::new(path, text);
-    let definition = tree(text, &mut report).and_then(|root| {
+    let definition = tree(text, &mut report).map(|root| {
         format::check(&TOOL, &root, &mut report);
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let definition = tool::tool(&root, &stem, &mut report);
         relations::check(&definition, &mut report);
-        Some(definition)
+        definition
     });
     let definition = definition.filter(|_| !report.has_errors());
     Read {

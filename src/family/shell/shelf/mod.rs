@@ -217,11 +217,10 @@ impl<'a> Filling<'a> {
             self.report(user, place, problem);
             return Err(Refused);
         }
-        self.put(index).map_err(|refused| {
+        self.put(index).inspect_err(|_| {
             let text = format!("{what} '{name}', which cannot be used");
             let hint = format!("correct {} first", self.brought[index].path.display());
             self.report(user, place, Problem::error(text).hint(hint));
-            refused
         })
     }
 
