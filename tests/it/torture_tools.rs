@@ -168,6 +168,10 @@ impl Round {
                 };
                 outcome.stopped.is_none() && outcome.details["error_code"] == code
             }
+            // Whoever is quick has printed more than ikigai allows before anybody stops it.
+            (_, Family::Ikigai) if self.kind.ends_with("endless") && outcome.stopped.is_none() => {
+                outcome.details["error_code"] == "INVALID_OUTPUT"
+            }
             (Fate::TimesOut(_), _) => outcome.stopped == Some(Stopped::Deadline),
             (Fate::IsCancelled(_) | Fate::IsDropped(_), _) => outcome.stopped.is_some(),
         };
