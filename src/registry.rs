@@ -59,10 +59,11 @@ impl Catalog {
             .entries
             .iter()
             .map(|entry| {
-                (
-                    strsim::jaro_winkler(name, &entry.tool.name),
-                    entry.tool.name.as_str(),
-                )
+                let full = entry.tool.name.as_str();
+                // As it may be written; see `find`.
+                let bare = full.strip_prefix(PREFIX).unwrap_or(full);
+                let likeness = |known| strsim::jaro_winkler(name, known);
+                (likeness(full).max(likeness(bare)), full)
             })
             .filter(|(score, _)| *score > ALIKE)
             .collect();
