@@ -8,6 +8,8 @@
 mod error;
 mod tool;
 
+mod private_files;
+
 mod engine;
 #[doc(hidden)]
 pub use engine::graph;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::tool::Moment;
+
 /// `68 bytes`, `1.5 kB`, `12.0 MB`.
 pub(crate) fn bytes(count: usize) -> String {
     const UNITS: [&str; 3] = ["kB", "MB", "GB"];
@@ -55,15 +57,5 @@ pub(crate) fn count(amount: usize, noun: &str) -> String {
 
 /// `2026-11-21`, in UTC, of seconds since 1970.
 pub(crate) fn date(seconds: u64) -> String {
-    // Days are counted from 0000-03-01, so that the odd day is the last of the year.
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02}")
+    Moment::of_seconds(seconds).date()
 }

@@ -6,6 +6,7 @@
 mod approval;
 mod call;
 mod found;
+mod moment;
 mod problem;
 mod runner;
 mod scan;
@@ -16,6 +17,7 @@ pub use approval::{
 };
 pub use call::{Block, Call, Event, Outcome, Stopped};
 pub use found::{Family, Level, Source, Tier, Tool};
+pub(crate) use moment::Moment;
 pub use problem::{Problem, Severity};
 pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
 pub use scan::ScanState;

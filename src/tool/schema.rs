@@ -5,6 +5,7 @@
 //! model meets one form whatever a tool is written in.
 
 use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -26,6 +27,8 @@ pub(crate) struct Mismatch {
     pub(crate) keyword: String,
     /// What is wrong, in words.
     pub(crate) message: String,
+    /// The property that has to be there and is not.
+    pub(crate) missing: Option<String>,
 }
 
 impl Schema {
@@ -46,6 +49,7 @@ impl Schema {
                 path: if path.is_empty() { "root" } else { path }.to_owned(),
                 keyword: error.kind().keyword().to_owned(),
                 message: error.to_string(),
+                missing: missing(error.kind()),
             }
         });
         found.collect()
@@ -62,6 +66,13 @@ impl Schema {
             .map(|wrong| format!("  - {}: {}", wrong.path, wrong.message));
         let lines: Vec<String> = lines.collect();
         Err(refusal(tool, &lines.join("\n"), arguments))
+    }
+}
+
+fn missing(kind: &ValidationErrorKind) -> Option<String> {
+    match kind {
+        ValidationErrorKind::Required { property } => property.as_str().map(str::to_owned),
+        _ => None,
     }
 }
 

@@ -3,14 +3,14 @@
 //! A store that somebody else could have written is not believed, and neither is one that the
 //! project itself could bring. What cannot be read counts as no grant, and is told.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::grant::{Grant, VERSION, real, text_of};
 use crate::error::{Error, ErrorKind};
+use crate::private_files::{self, Lasting};
 use crate::tool::Problem;
 
 /// The grants of one user.
@@ -99,9 +99,9 @@ impl Store {
             // As root it would even succeed, and be lost with the container.
             return Err(failed(io::Error::other("there is no home directory")));
         }
-        self.make_folder().map_err(failed)?;
+        private_files::make_folder(&self.folder).map_err(failed)?;
         let text = serde_json::to_vec(grant).map_err(|error| failed(error.into()))?;
-        replace(&path, &text).map_err(failed)
+        private_files::replace(&path, &text, Lasting::Synced).map_err(failed)
     }
 
     /// Forgets a project; false if it was not there.
@@ -156,16 +156,6 @@ impl Store {
         let hash = blake3::hash(project.as_os_str().as_encoded_bytes()).to_hex();
         self.folder.join(format!("{}.json", &hash[..32]))
     }
-
-    fn make_folder(&self) -> io::Result<()> {
-        if let Some(state_dir) = self.folder.parent() {
-            fs::create_dir_all(state_dir)?;
-        }
-        match DirBuilder::new().mode(0o700).create(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
-        }
-    }
 }
 
 fn is_there(path: &Path) -> Result<bool, StoreError> {
@@ -205,26 +195,4 @@ fn check(found: &fs::Metadata) -> Result<(), StoreError> {
 
 fn unreadable(error: io::Error) -> StoreError {
     StoreError::Unreadable(error.to_string().to_lowercase())
-}
-
-/// Readers see the old file or the new one, and two writers do not mix.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_nanos());
-    let aside = path.with_extension(format!("{}-{now:x}.new", std::process::id()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&aside)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&aside, path));
-    if written.is_err() {
-        // What could not be written is of no use; that it stays there is not the error to tell.
-        let _ = fs::remove_file(&aside);
-    }
-    written
 }

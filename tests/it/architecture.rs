@@ -10,7 +10,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("process", &[]),
     // A program of its own: it names nothing of the library, so that no V8 is linked.
     ("system", &[]),
-    ("engine", &["tool", "error"]),
+    ("private_files", &[]),
+    ("engine", &["private_files", "tool", "error"]),
     ("config", &["error", "tool"]),
     ("discover", &["config", "tool", "error"]),
     (
@@ -19,7 +20,15 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "trust",
-        &["discover", "engine", "family", "config", "tool", "error"],
+        &[
+            "discover",
+            "engine",
+            "family",
+            "config",
+            "private_files",
+            "tool",
+            "error",
+        ],
     ),
     ("registry", &["discover", "family", "tool", "error"]),
     ("execute", &["tool", "error"]),

@@ -5,13 +5,14 @@
 //! believed: what a tool says of itself goes to a model.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde_json::value::RawValue;
+
+use crate::private_files::{self, Lasting};
 
 /// The most that is read or written: a thousand modules need about 5 MB.
 const LARGEST: u64 = 32 << 20;
@@ -76,19 +77,9 @@ impl Shelf {
         if entries.len() > MOST_ENTRIES {
             entries.retain(|url, _| changes.contains_key(url));
         }
-        self.make_folder()?;
+        private_files::make_folder(&self.folder)?;
         self.prune();
-        replace(&self.path, &sealed(&entries)?)
-    }
-
-    fn make_folder(&self) -> io::Result<()> {
-        if let Some(parent) = self.folder.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        match DirBuilder::new().mode(0o700).create(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
-        }
+        private_files::replace(&self.path, &sealed(&entries)?, Lasting::Remade)
     }
 
     /// Makes room for one file more.
@@ -145,22 +136,4 @@ fn sealed(entries: &Entries) -> io::Result<Vec<u8>> {
     bytes.push(b'\n');
     bytes.extend_from_slice(&body);
     Ok(bytes)
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_nanos());
-    let aside = path.with_extension(format!("{}-{now:x}.new", std::process::id()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&aside)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&aside, path));
-    if written.is_err() {
-        // What could not be written is of no use.
-        let _ = fs::remove_file(&aside);
-    }
-    written
 }

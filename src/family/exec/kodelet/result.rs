@@ -4,14 +4,14 @@
 //! Bytes in, data out. What failed and why has an order: the tool's own error object, then its
 //! standard error, then its output, then how it ended (kodelet 35–41).
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::config::format_duration;
 use crate::process::{Captured, End, Finished};
-use crate::tool::{Block, Outcome, Stopped};
+use crate::tool::{Block, Moment, Outcome, Stopped};
 
 /// What a tool said, or why it failed.
 pub(super) type Said = Result<String, String>;
@@ -131,7 +131,7 @@ pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
         }
         Err(error) => details["error"] = error.as_str().into(),
     }
-    details["timestamp"] = timestamp(SystemTime::now()).into();
+    details["timestamp"] = Moment::of(SystemTime::now()).precise().into();
     let is_error = said.is_err();
     let (text, display) = match said {
         Ok(output) => {
@@ -160,22 +160,4 @@ pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
 fn to_millis(duration: Duration) -> Duration {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     Duration::from_millis(millis.max(1))
-}
-
-/// RFC 3339 in UTC, to the millisecond.
-fn timestamp(now: SystemTime) -> String {
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (seconds, millis) = (since.as_secs(), since.subsec_millis());
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    // Days are counted from 0000-03-01, so that the odd day is the last of the year.
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }

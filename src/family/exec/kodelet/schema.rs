@@ -3,22 +3,18 @@
 //! All that is wrong is told at once, each with the name of its property. What passes is the text
 //! that came, never a copy written anew.
 
-use jsonschema::Validator;
-use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use crate::family::exec::arguments;
 use crate::tool::Call;
+use crate::tool::schema::{self, Mismatch};
 
 /// A tool's schema, ready to check.
-pub(super) struct Schema(Validator);
+pub(super) struct Schema(schema::Schema);
 
 impl Schema {
     pub(super) fn compile(schema: &Value) -> Result<Schema, String> {
-        let made = jsonschema::options()
-            .should_validate_formats(true)
-            .build(schema);
-        made.map(Schema).map_err(|error| error.to_string())
+        schema::Schema::compile(schema).map(Schema)
     }
 
     /// The text to give to the tool, or everything that is wrong with it.
@@ -27,14 +23,7 @@ impl Schema {
         let text = arguments::object(&call.arguments).map_err(|why| invalid(why.to_string()))?;
         let value: Value =
             serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
-        let wrong: Vec<String> = self
-            .0
-            .iter_errors(&value)
-            .map(|error| {
-                let at = error.instance_path().as_str();
-                line(at, error.kind(), &error.to_string())
-            })
-            .collect();
+        let wrong: Vec<String> = self.0.mismatches(&value).iter().map(line).collect();
         match wrong.is_empty() {
             true => Ok(text),
             false => Err(format!(
@@ -48,19 +37,13 @@ impl Schema {
 }
 
 /// `  - sizes/1/cm: …`; what is missing is named itself.
-fn line(pointer: &str, kind: &ValidationErrorKind, message: &str) -> String {
-    let mut path = pointer.trim_start_matches('/').to_owned();
-    if let ValidationErrorKind::Required { property } = kind {
-        let name = property.as_str().unwrap_or_default();
-        path = match path.is_empty() {
-            true => name.to_owned(),
-            false => format!("{path}/{name}"),
-        };
-    }
-    if path.is_empty() {
-        path = "root".to_owned();
-    }
-    format!("  - {path}: {message}")
+fn line(wrong: &Mismatch) -> String {
+    let path = match (&wrong.missing, wrong.path.as_str()) {
+        (Some(property), "root") => property.clone(),
+        (Some(property), path) => format!("{path}/{property}"),
+        (None, path) => path.to_owned(),
+    };
+    format!("  - {path}: {}", wrong.message)
 }
 
 fn pretty(value: &Value) -> String {

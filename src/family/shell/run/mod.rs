@@ -4,7 +4,6 @@
 //! the steps, `step`, `launch` and `output` run one, `report` says what came of it. No value ever
 //! becomes part of a program's source unless its author left it unguarded on purpose.
 
-mod clock;
 mod condition;
 mod jail;
 mod launch;

@@ -17,7 +17,6 @@ use super::super::definition::{
     Step, StepWork, Work,
 };
 use super::super::shelf::{Shelf, Shelved};
-use super::clock::Moment;
 use super::jail;
 use super::mask::Mask;
 use super::report::{Report, StepReport};
@@ -28,7 +27,7 @@ use super::walk;
 use crate::config::PermissionProfile;
 use crate::engine::Engine;
 use crate::process::inherited;
-use crate::tool::Updates;
+use crate::tool::{Moment, Updates};
 
 /// The longest that one cleanup command may take.
 const CLEANUP: Duration = Duration::from_secs(30);

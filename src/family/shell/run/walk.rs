@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::definition::{Definition, Step, Work};
-use super::clock::Moment;
 use super::condition;
 use super::plan::plan;
 use super::report::{Ended, State, StepReport};
 use super::session::Session;
 use super::step::Unit;
 use super::values::StepFacts;
+use crate::tool::Moment;
 
 /// For each step the steps that it waits for.
 pub(crate) fn plan_of(definition: &Definition) -> Result<Vec<Vec<usize>>, String> {

@@ -1,4 +1,4 @@
-//! Moments as text: UTC, in the forms of ISO 8601 (spec cycod 51, 84).
+//! Moments as text: UTC, in the forms of ISO 8601 (spec cycod 51, 84; kodelet 56).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,16 @@ pub(crate) struct Moment {
 impl Moment {
     pub(crate) fn of(time: SystemTime) -> Moment {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+        let second = Moment::of_seconds(since.as_secs());
+        Moment {
+            millis: second.millis + u64::from(since.subsec_millis()),
+            ..second
+        }
+    }
+
+    /// So many seconds after 1970 began.
+    pub(crate) fn of_seconds(since: u64) -> Moment {
+        let (days, seconds) = (since / 86_400, since % 86_400);
         // Howard Hinnant's calendar: years begin in March, so that the odd day comes last.
         let shifted = days + 719_468;
         let (era, of_era) = (shifted / 146_097, shifted % 146_097);
@@ -31,7 +40,7 @@ impl Moment {
             year: (year_of_era + era * 400 + u64::from(month <= 2)) as i64,
             month,
             day: of_year - (153 * from_march + 2) / 5 + 1,
-            millis: seconds * 1000 + u64::from(since.subsec_millis()),
+            millis: seconds * 1000,
         }
     }
 

@@ -1,0 +1,52 @@
+//! Files that haft keeps for itself: only their user reads them, and nobody reads half of one.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// What is left of a file when the machine loses its power just after it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// All of it, at the price of waiting for the disk.
+    Synced,
+    /// Perhaps nothing: it can be made again.
+    Remade,
+}
+
+/// Makes the folder for its user alone, and those above it as usual. One that is there stays as it is.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Readers see the old file or the new one, and two writers do not mix.
+pub(crate) fn replace(path: &Path, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_nanos());
+    let aside = path.with_extension(format!("{}-{now:x}.new", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&aside)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            match lasting {
+                Lasting::Synced => file.sync_all(),
+                Lasting::Remade => Ok(()),
+            }
+        })
+        .and_then(|()| fs::rename(&aside, path));
+    if written.is_err() {
+        // What could not be written is of no use; that it stays there is not the error to tell.
+        let _ = fs::remove_file(&aside);
+    }
+    written
+}
