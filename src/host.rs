@@ -21,7 +21,9 @@ use crate::family::exec::ikigai;
 use crate::family::js::{self, RESOLVE};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
-use crate::tool::{Approver, Call, Event, Family, Outcome, Problem, ScanState, Stopped, Test};
+use crate::tool::{
+    Approver, Call, CatalogChange, Event, Family, Outcome, Problem, ScanState, Stopped, Test,
+};
 use crate::trust::{self, Judged};
 pub use running::RunningCall;
 use search::{Found, Modules, Search, module_of};
@@ -41,6 +43,8 @@ struct Inner {
     /// Held while tools are looked for again, and never while a call waits for `loaded`.
     refreshing: Mutex<()>,
     scan: watch::Sender<ScanState>,
+    /// The last change of what callers see.
+    changes: watch::Sender<Arc<CatalogChange>>,
     /// Fires when the host shuts down; every call's token is its child.
     closing: CancellationToken,
     /// Every running call reads it, so whoever may write knows that none is left.
@@ -51,6 +55,9 @@ struct Inner {
 #[derive(Default)]
 struct LoadedSoFar {
     catalog: Arc<Catalog>,
+    /// The same with the descriptions that the tools had when they were loaded: one that is computed
+    /// anew at each look is no change.
+    as_loaded: Arc<Catalog>,
     /// Everything that can be found has been looked for.
     is_scanned: bool,
     /// What was loaded by name, to be there again after a refresh.
@@ -101,6 +108,7 @@ impl Host {
             loaded: Mutex::default(),
             refreshing: Mutex::default(),
             scan: watch::Sender::default(),
+            changes: watch::Sender::default(),
             closing: CancellationToken::new(),
             calls: RwLock::default(),
         };
@@ -136,6 +144,7 @@ impl Host {
             let found = self.load_all(existing, Modules::new()).await;
             search.end(&found);
             loaded.catalog = Arc::new(found.catalog);
+            loaded.as_loaded = loaded.catalog.clone();
             loaded.modules = found.modules;
             loaded.is_scanned = true;
         } else {
@@ -188,6 +197,9 @@ impl Host {
             result.problems.extend(problems);
         }
         loaded_so_far.catalog = Arc::new(self.without_rival(builder.finish()));
+        let mut as_loaded = Catalog::clone(&loaded_so_far.as_loaded);
+        as_loaded.entries.extend(result.entries.iter().cloned());
+        self.swapped(&mut loaded_so_far, as_loaded);
         result
     }
 

@@ -50,8 +50,8 @@ pub use host::{Host, Loaded, RunningCall};
 pub use registry::{Catalog, Entry};
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
-    Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
-    ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, Updates,
+    CatalogChange, Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress,
+    Rule, Runner, ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, Updates,
 };
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,

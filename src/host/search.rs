@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Host;
+use super::{Host, LoadedSoFar};
 use crate::discover::Candidate;
 use crate::error::{Error, ErrorKind};
 use crate::family;
 use crate::registry::Catalog;
-use crate::tool::{Family, ScanState};
+use crate::tool::{CatalogChange, Family, ScanState};
 
 pub(super) type Modules = HashMap<(PathBuf, Option<String>), family::Loaded>;
 
@@ -73,7 +73,9 @@ impl Host {
         let found = self.load_all(builder.finish(), modules).await;
         search.end(&found);
         let mut loaded = self.0.loaded.lock().await;
-        let before = std::mem::replace(&mut loaded.catalog, Arc::new(found.catalog));
+        loaded.catalog = Arc::new(found.catalog);
+        let now = Catalog::clone(&loaded.catalog);
+        let before = self.swapped(&mut loaded, now);
         let of_ikigai = before
             .tools()
             .filter(|tool| tool.source.family == Family::Ikigai);
@@ -87,6 +89,28 @@ impl Host {
     /// How far the search for tools is; the receiver hears of every change.
     pub fn scan_state(&self) -> watch::Receiver<ScanState> {
         self.0.scan.subscribe()
+    }
+
+    /// Every change of what callers see, after the tools were looked for the first time. The receiver
+    /// holds the last one; who is slow misses those before it, which `generation` tells.
+    pub fn changes(&self) -> watch::Receiver<Arc<CatalogChange>> {
+        self.0.changes.subscribe()
+    }
+
+    /// Takes the catalog that was swapped in, as it was loaded, and tells what is different; gives
+    /// the one before.
+    pub(super) fn swapped(&self, loaded: &mut LoadedSoFar, now: Catalog) -> Arc<Catalog> {
+        let before = std::mem::replace(&mut loaded.as_loaded, Arc::new(now));
+        if let Some(change) = CatalogChange::between(before.tools(), loaded.as_loaded.tools()) {
+            self.0.changes.send_modify(|last| {
+                let generation = last.generation + 1;
+                *last = Arc::new(CatalogChange {
+                    generation,
+                    ..change
+                });
+            });
+        }
+        before
     }
 
     /// Whether the tool was there before a refresh, and is one of those whose callers were promised

@@ -5,6 +5,7 @@
 
 mod approval;
 mod call;
+mod change;
 mod found;
 mod moment;
 mod problem;
@@ -16,6 +17,7 @@ pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
 };
 pub use call::{Block, Call, Event, Outcome, Stopped};
+pub use change::CatalogChange;
 pub use found::{Family, Level, Source, Tier, Tool};
 pub(crate) use moment::Moment;
 pub use problem::{Problem, Severity};

@@ -45,6 +45,8 @@ mod plugin;
 mod cycod;
 // What modules say is remembered, by several processes at once.
 mod cache;
+// What changes on disk while a host runs.
+mod reload;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
 // The system tools where a session is not enough: signals, memory, other users.
