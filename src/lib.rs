@@ -29,6 +29,8 @@ mod trust;
 
 mod registry;
 
+mod dialect;
+
 mod execute;
 
 mod host;

@@ -30,6 +30,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "error",
         ],
     ),
+    // What model providers take. Text in, text out.
+    ("dialect", &["tool"]),
     ("registry", &["discover", "family", "tool", "error"]),
     ("execute", &["tool", "error"]),
     (
@@ -55,6 +57,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "surface",
         &[
             "config",
+            "dialect",
             "discover",
             "error",
             "host",

@@ -11,13 +11,14 @@ use serde::Serialize;
 use super::exit::{FAILURE, Failure, SUCCESS};
 use super::session::Session;
 use crate::config::Config;
+use crate::dialect::Names;
 use crate::discover::{LookedAt, Verdict};
 use crate::host::Host;
 use crate::registry::Catalog;
 use crate::render::ink::Ink;
 use crate::render::{problem, text, units};
 use crate::surface::wire::{self, ProblemView};
-use crate::tool::Severity;
+use crate::tool::{Problem, Severity};
 
 /// Check everything: problems, every file looked at, where things are
 #[derive(clap::Args)]
@@ -65,6 +66,7 @@ struct FileView<'a> {
 impl Args {
     pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
+        let catalog = with_what_providers_say(&catalog);
         let worst = catalog.problems.iter().map(|p| p.severity).max();
         let ok = worst < Some(Severity::Error);
         if self.json {
@@ -76,6 +78,20 @@ impl Args {
         }
         Ok(if ok { SUCCESS } else { FAILURE })
     }
+}
+
+/// The catalog with what providers make of its tools among the problems.
+fn with_what_providers_say(catalog: &Catalog) -> Catalog {
+    let mut catalog = catalog.clone();
+    let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
+    let told = names.aliases().map(|(name, alias)| {
+        let text = format!("model providers refuse the name `{name}`");
+        Problem::info(text)
+            .about(name)
+            .hint(format!("it is offered to them as `{alias}`"))
+    });
+    catalog.problems.extend(told);
+    catalog
 }
 
 fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> {
