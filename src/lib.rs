@@ -43,8 +43,8 @@ mod surface;
 mod telemetry;
 
 pub use config::{
-    Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, Permission, PermissionProfile,
-    Roots, parse_duration,
+    Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress, Permission,
+    PermissionProfile, Roots, Serve, ServeFlags, Token, parse_duration,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};

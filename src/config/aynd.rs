@@ -1,7 +1,7 @@
 //! What aynd's users can set: where their plugin files are, and whether they want its built-in tools.
 //!
 //! The built-in tools are off by default: whoever lists the tools of other systems does not expect
-//! them. `AYND_TEST_TOOLS_DIR` is aynd's own variable; like every variable it outweighs files and
+//! them. A server has them: its REST interface is aynd's, which always brings them. `AYND_TEST_TOOLS_DIR` is aynd's own variable; like every variable it outweighs files and
 //! yields to what was given directly.
 
 use std::path::{Path, PathBuf};
@@ -40,12 +40,13 @@ impl WrittenAynd {
         self.builtin_tools = self.builtin_tools.or(lower.builtin_tools);
     }
 
-    pub(super) fn resolve(self, home: &Path) -> Aynd {
+    /// `by_default`: what holds for the built-in tools if no layer says anything.
+    pub(super) fn resolve(self, home: &Path, by_default: bool) -> Aynd {
         Aynd {
             tools_dir: self
                 .tools_dir
                 .unwrap_or_else(|| home.join(".config/aynd/tools")),
-            builtin_tools: self.builtin_tools.unwrap_or(false),
+            builtin_tools: self.builtin_tools.unwrap_or(by_default),
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::de::Deserializer;
@@ -17,7 +18,9 @@ use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
-use super::{Permission, nearest, parse_duration, paths, yaml};
+use super::{
+    ListenAddress, Permission, ServeFlags, Token, nearest, parse_duration, paths, serve, yaml,
+};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, Rule};
 
@@ -38,6 +41,7 @@ struct File {
     /// Kodelet's own block, accepted as it is so that its users can keep one file.
     custom_tools: Option<Value>,
     ikigai: Option<FileIkigai>,
+    serve: Option<FileServe>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -47,6 +51,19 @@ struct FileIkigai {
     project: Option<bool>,
     #[serde(deserialize_with = "some_time")]
     timeout: Option<Duration>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileServe {
+    #[serde(deserialize_with = "from_text")]
+    listen: Option<ListenAddress>,
+    #[serde(deserialize_with = "from_text")]
+    token: Option<Token>,
+    allow_hosts: Vec<String>,
+    allow_origins: Vec<String>,
+    #[serde(deserialize_with = "body_mb")]
+    body_mb: Option<u32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -136,6 +153,8 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
         ),
         ("approval", file.approval.is_some(), "--approval-mode"),
         ("ikigai", file.ikigai.is_some(), "HAFT_IKIGAI_PROJECT"),
+        // It decides who can run tools on this machine.
+        ("serve", file.serve.is_some(), "the flags of `haft serve`"),
         // The files there are taken for the user's own, who trusts them.
         ("aynd.tools_dir", has_tools_dir, "--aynd-tools"),
         // What lies in it is trusted as the user's own.
@@ -192,6 +211,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
     let approval = file.approval.unwrap_or_default();
     let permissions = file.permissions.unwrap_or_default();
     let aynd = file.aynd.unwrap_or_default();
+    let serve = file.serve.unwrap_or_default();
     Written {
         tools: tools
             .into_iter()
@@ -238,6 +258,14 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         },
         custom_tools,
         ikigai: ikigai.anchored(base, home),
+        serve: ServeFlags {
+            listen: serve.listen,
+            token: serve.token,
+            allowed_hosts: serve.allow_hosts,
+            allowed_origins: serve.allow_origins,
+            body_mb: serve.body_mb,
+            with_builtin_tools: false,
+        },
         problems,
         ..Written::default()
     }
@@ -304,6 +332,21 @@ impl<'de> Deserialize<'de> for FileRule {
         let text = String::deserialize(deserializer)?;
         layers::rule(&text).map(FileRule).map_err(de::Error::custom)
     }
+}
+
+fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| text.parse().map_err(de::Error::custom))
+        .transpose()
+}
+
+fn body_mb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let number = Option::<u32>::deserialize(deserializer)?;
+    number
+        .map(|number| serve::body_mb(&number.to_string()).map_err(de::Error::custom))
+        .transpose()
 }
 
 fn approval_mode<'de, D: Deserializer<'de>>(

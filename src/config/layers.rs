@@ -12,7 +12,7 @@ use super::ikigai::WrittenIkigai;
 use super::kodelet::WrittenCustomTools;
 use super::{
     Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, Permission, PermissionProfile,
-    SPILL_KB,
+    SPILL_KB, ServeFlags,
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
@@ -41,6 +41,7 @@ pub(super) struct Written {
     /// What was written and is not used.
     pub problems: Vec<Problem>,
     pub aynd: WrittenAynd,
+    pub serve: ServeFlags,
 }
 
 #[derive(Debug, Default)]
@@ -89,6 +90,7 @@ impl Written {
                 spill_kb: flags.spill_kb,
             },
             custom_tools: WrittenCustomTools::switched(flags.no_custom_tools.then_some(false)),
+            serve: flags.serve,
             ..Written::default()
         }
     }
@@ -143,6 +145,7 @@ impl Written {
                 project: parsed("IKIGAI_PROJECT", text("IKIGAI_PROJECT"), yes_or_no)?,
                 timeout: parsed("IKIGAI_TIMEOUT", text("IKIGAI_TIMEOUT"), some_time)?,
             },
+            serve: ServeFlags::from_env(env)?,
             ..Written::default()
         })
     }
@@ -171,6 +174,7 @@ impl Written {
 
         self.custom_tools.fill_from(lower.custom_tools);
         self.ikigai.fill_from(lower.ikigai);
+        self.serve.fill_from(lower.serve);
         self.problems.extend(lower.problems);
 
         let (limits, low) = (&mut self.limits, lower.limits);

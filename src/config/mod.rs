@@ -15,6 +15,7 @@ mod omp;
 pub(crate) mod paths;
 mod permissions;
 mod roots;
+mod serve;
 pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
 pub use permissions::{Permission, PermissionProfile};
 pub use roots::Roots;
+pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, ApprovalPolicy, Problem};
@@ -109,6 +111,8 @@ pub struct Flags {
     pub builtin_tools: Option<bool>,
     /// The folder of YAML shell tools that claims names before the others of its kind.
     pub cycod_first: Option<PathBuf>,
+    /// What a server is told.
+    pub serve: ServeFlags,
 }
 
 /// What haft goes by: complete, nothing is looked up later.
@@ -166,6 +170,8 @@ pub struct Config {
     pub editor: Option<String>,
     /// The folder of YAML shell tools that claims names before the others of its kind.
     pub cycod_first: Option<PathBuf>,
+    /// What a server goes by.
+    pub serve: Serve,
 }
 
 /// What became of a configuration file.
@@ -308,9 +314,12 @@ impl Config {
                 .ikigai
                 .resolve(env.program.as_deref(), env.home.as_deref(), &cwd),
             problems: written.problems,
-            aynd: written.aynd.resolve(&home),
+            aynd: written
+                .aynd
+                .resolve(&home, written.serve.with_builtin_tools),
             editor: env.editor.clone(),
             cycod_first,
+            serve: written.serve.resolve(),
             cwd,
             home,
         })

@@ -2,9 +2,11 @@
 //!
 //! A surface translates and never decides: it turns its own request into a `Call` and
 //! an `Outcome` into its own answer. Siblings do not know each other; what they share
-//! is the wire form of a tool, a problem and a result.
+//! is the wire form of a tool, a problem and a result, and for servers `http`.
 
 pub mod cli;
+pub(crate) mod http;
+pub(crate) mod rest;
 pub(crate) mod rpc;
 pub(crate) mod signals;
 pub(crate) mod stdin;

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::ask::Terminal;
 use super::call_input::Input;
 use super::exit::{Answer, Failure, REFUSED, code_of, say};
+use super::flags::Approval;
 use super::progress::Progress;
 use super::session::Session;
 use crate::config::{Flags, parse_duration};
@@ -20,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::render;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{ApprovalMode, Call, Event, Outcome, Stopped};
+use crate::tool::{Call, Event, Outcome, Stopped};
 
 /// There is one call in the life of the program.
 const CALL_ID: &str = "call-1";
@@ -68,13 +69,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<Duration>,
 
-    /// Which calls run without a question: always-ask, write, yolo
-    #[arg(long, value_name = "MODE", value_parser = approval_mode)]
-    approval_mode: Option<ApprovalMode>,
-
-    /// Ask nothing: the same as `--approval-mode yolo`
-    #[arg(long, visible_alias = "yolo", conflicts_with = "approval_mode")]
-    auto_approve: bool,
+    #[command(flatten)]
+    approval: Approval,
 
     /// Print the whole text, however long it is
     #[arg(long)]
@@ -120,11 +116,9 @@ impl Args {
 
     /// The global flags and what this command adds to them.
     pub(super) fn over(&self, flags: Flags) -> Flags {
-        let mode = self.auto_approve.then_some(ApprovalMode::Yolo);
         Flags {
-            approval_mode: mode.or(self.approval_mode),
             spill_kb: self.full.then_some(0),
-            ..flags
+            ..self.approval.over(flags)
         }
     }
 
@@ -277,11 +271,6 @@ impl Args {
         say(&lines);
         Ok(())
     }
-}
-
-fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
-    let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
-    ApprovalMode::from_name(text).ok_or_else(|| format!("it is one of {names}"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {

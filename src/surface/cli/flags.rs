@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::config::{Config, Flags};
 use crate::error::Error;
+use crate::tool::ApprovalMode;
 
 const HEADING: &str = "Global options";
 
@@ -125,4 +126,44 @@ impl Globals {
         let asked = self.log.as_deref().filter(|filter| !filter.is_empty());
         asked.or(self.verbose.then_some("haft=debug"))
     }
+}
+
+/// Which calls run without a question, as typed.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct Approval {
+    /// Which calls run without a question: always-ask, write, yolo
+    #[arg(long, value_name = "MODE", value_parser = approval_mode)]
+    approval_mode: Option<ApprovalMode>,
+
+    /// Ask nothing: the same as `--approval-mode yolo`
+    #[arg(long, visible_alias = "yolo", conflicts_with = "approval_mode")]
+    auto_approve: bool,
+}
+
+impl Approval {
+    /// What was typed later counts.
+    pub(super) fn followed_by(&self, later: &Approval) -> Approval {
+        match later.mode() {
+            Some(_) => later.clone(),
+            None => self.clone(),
+        }
+    }
+
+    /// The flags with what these say.
+    pub(super) fn over(&self, flags: Flags) -> Flags {
+        Flags {
+            approval_mode: self.mode(),
+            ..flags
+        }
+    }
+
+    fn mode(&self) -> Option<ApprovalMode> {
+        let mode = self.auto_approve.then_some(ApprovalMode::Yolo);
+        mode.or(self.approval_mode)
+    }
+}
+
+fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
+    let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
+    ApprovalMode::from_name(text).ok_or_else(|| format!("it is one of {names}"))
 }

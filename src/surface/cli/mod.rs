@@ -18,6 +18,7 @@ mod new;
 mod refresh;
 mod rpc;
 mod schema;
+mod serve;
 mod show;
 mod tool;
 mod trust;
@@ -76,6 +77,7 @@ enum Command {
     Tool(Box<tool::Args>),
     New(With<new::Args>),
     Rpc(With<rpc::Args>),
+    Serve(Box<serve::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
     Manual(manual::Args),
@@ -149,6 +151,7 @@ impl Command {
             Command::Tool(args) => args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
             Command::Rpc(_) => rpc::run(globals, out).await,
+            Command::Serve(args) => args.run(globals).await,
             Command::Completions(args) => args.run(out),
             Command::Manual(args) => args.run(out),
         }
@@ -167,6 +170,7 @@ impl Command {
             Command::Rpc(c) => &c.globals,
             Command::New(c) => &c.globals,
             Command::Tool(args) => return Some(args.globals()),
+            Command::Serve(args) => return Some(args.globals()),
             Command::Completions(_) | Command::Manual(_) => return None,
         };
         Some(globals.clone())
@@ -185,6 +189,7 @@ impl Command {
             | Command::Refresh(_)
             | Command::New(_)
             | Command::Rpc(_)
+            | Command::Serve(_)
             | Command::Completions(_)
             | Command::Manual(_) => Answer::Text,
         }

@@ -1,0 +1,212 @@
+//! What a server goes by: where it listens, who may talk to it, and how much they may say.
+//!
+//! All of it is the user's to say, never a project's: it decides who can run tools on this machine.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::{Env, paths};
+use crate::error::{Error, ErrorKind};
+
+/// On the loopback interface, where nobody else can reach it; the port spells "haft" on a phone.
+const LISTEN: &str = "127.0.0.1:4238";
+
+/// The most that one request may bring, in MiB: a file or a photo in base64, and no film.
+const BODY_MB: u32 = 16;
+
+/// An address to listen on, as written: `127.0.0.1:4238`, `[::1]:0`, `localhost:8080`, `8080`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenAddress {
+    /// A name or an address, without brackets.
+    pub host: String,
+    /// 0: whichever is free.
+    pub port: u16,
+}
+
+/// The word that a client has to know. Never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+/// What a server goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Serve {
+    /// Where it listens.
+    pub listen: ListenAddress,
+    /// What a client has to know, if anything.
+    pub token: Option<Token>,
+    /// Further names, in lower case, that a request may mean it by.
+    pub allowed_hosts: Vec<String>,
+    /// Web pages of these origins may use it, besides its own.
+    pub allowed_origins: Vec<String>,
+    /// The most that one request may bring, in MiB.
+    pub body_mb: u32,
+}
+
+/// The same as the command line or one layer says it.
+#[derive(Clone, Debug, Default)]
+pub struct ServeFlags {
+    /// Where it listens.
+    pub listen: Option<ListenAddress>,
+    /// What a client has to know.
+    pub token: Option<Token>,
+    /// Further names that a request may mean it by.
+    pub allowed_hosts: Vec<String>,
+    /// Web pages of these origins may use it.
+    pub allowed_origins: Vec<String>,
+    /// The most that one request may bring, in MiB.
+    pub body_mb: Option<u32>,
+    /// aynd's built-in tools are wanted unless somebody said no.
+    pub with_builtin_tools: bool,
+}
+
+impl ServeFlags {
+    pub(super) fn from_env(env: &Env) -> Result<ServeFlags, Error> {
+        let text = |name: &str| env.haft.get(name).map(String::as_str);
+        let list = |name: &str| -> Vec<String> {
+            let parts = text(name).unwrap_or_default().split(',').map(str::trim);
+            let parts = parts.filter(|part| !part.is_empty());
+            parts.map(str::to_owned).collect()
+        };
+        let wrong = |name: &str, problem: String| {
+            Error::new(ErrorKind::Usage, format!("HAFT_{name}: {problem}"))
+                .with_hint(format!("correct or unset the variable HAFT_{name}"))
+        };
+        let listen = text("SERVE_LISTEN").map(str::parse).transpose();
+        let token = text("SERVE_TOKEN").map(str::parse).transpose();
+        let body_mb = text("SERVE_BODY_MB").map(body_mb).transpose();
+        Ok(ServeFlags {
+            listen: listen.map_err(|problem| wrong("SERVE_LISTEN", problem))?,
+            token: token.map_err(|problem| wrong("SERVE_TOKEN", problem))?,
+            allowed_hosts: list("SERVE_HOSTS"),
+            allowed_origins: list("SERVE_ORIGINS"),
+            body_mb: body_mb.map_err(|problem| wrong("SERVE_BODY_MB", problem))?,
+            with_builtin_tools: false,
+        })
+    }
+
+    pub(super) fn fill_from(&mut self, lower: ServeFlags) {
+        self.listen = self.listen.take().or(lower.listen);
+        self.token = self.token.take().or(lower.token);
+        self.allowed_hosts.extend(lower.allowed_hosts);
+        self.allowed_origins.extend(lower.allowed_origins);
+        self.body_mb = self.body_mb.or(lower.body_mb);
+        self.with_builtin_tools |= lower.with_builtin_tools;
+    }
+
+    pub(super) fn resolve(self) -> Serve {
+        let lower = |names: Vec<String>| {
+            let names = names.into_iter();
+            names.map(|name| name.to_ascii_lowercase()).collect()
+        };
+        Serve {
+            listen: self.listen.unwrap_or_default(),
+            token: self.token,
+            allowed_hosts: lower(self.allowed_hosts),
+            allowed_origins: lower(self.allowed_origins),
+            body_mb: self.body_mb.unwrap_or(BODY_MB),
+        }
+    }
+}
+
+impl Default for ListenAddress {
+    fn default() -> Self {
+        let (host, port) = (LISTEN.split_once(':')).unwrap_or(("127.0.0.1", "0"));
+        ListenAddress {
+            host: host.to_owned(),
+            port: port.parse().unwrap_or(0),
+        }
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let wrong = || format!("`{text}` is no address like 127.0.0.1:4238, [::1]:4238 or 4238");
+        let (host, port) = match text.rsplit_once(':') {
+            None => (ListenAddress::default().host, text),
+            Some(("", port)) => {
+                return Err(format!(
+                    "`{text}` does not say for whom: 127.0.0.1:{port} is for this machine only, \
+                     0.0.0.0:{port} for everybody who can reach it"
+                ));
+            }
+            Some((host, port)) => match host.strip_prefix('[').map(|host| host.strip_suffix(']')) {
+                Some(Some(host)) => (host.to_owned(), port),
+                Some(None) => return Err(wrong()),
+                // An address of IPv6 whose last group would be taken for the port.
+                None if host.contains(':') => return Err(wrong()),
+                None => (host.to_owned(), port),
+            },
+        };
+        let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let is_name = !host.is_empty() && !host.contains(['/', ' ', '@', '[', ']']);
+        match port.parse() {
+            Ok(port) if is_number && is_name => Ok(ListenAddress { host, port }),
+            _ if is_number && is_name => Err(format!("`{text}`: a port is at most 65535")),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+impl Token {
+    /// The token in a file; spaces around it do not count.
+    ///
+    /// # Errors
+    /// In words: the file cannot be read, or holds no token.
+    pub fn from_file(path: &Path) -> Result<Token, String> {
+        let text = match paths::read_text(path) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Err(format!("{} does not exist", path.display())),
+            Err(error) => return Err(format!("{}: {}", path.display(), paths::plain(&error))),
+        };
+        text.parse()
+            .map_err(|problem| format!("{}: {problem}", path.display()))
+    }
+
+    /// The token itself.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Token {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("the token is empty".into());
+        }
+        // What an `Authorization` header can carry.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("a token is of letters, digits and signs, without spaces".into());
+        }
+        Ok(Token(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+pub(super) fn body_mb(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    match number {
+        Ok(number @ 1..=1024) => Ok(number),
+        _ => Err(format!("`{text}` is not a number of MiB from 1 to 1024")),
+    }
+}

@@ -1,0 +1,89 @@
+//! `haft serve`: haft for programs that speak HTTP, and for agents. One file per way to serve.
+
+mod network;
+mod rest;
+mod web;
+
+use clap::Subcommand;
+
+use super::With;
+use super::exit::Failure;
+use super::flags::{Approval, Globals};
+use crate::config::Flags;
+use crate::surface::rest as rest_surface;
+use network::Network;
+
+/// Serve the tools to other programs: REST, for now, and one port for everything
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft serve                                   everything on http://127.0.0.1:4238
+  haft serve rest --listen 127.0.0.1:8080
+  haft serve --listen 0.0.0.0:4238 --token-file ~/.config/haft/token
+
+Where it listens is the first line on standard error that begins with `listening on `. Port 0 takes
+one that is free. docs/rest.md has the requests.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(flatten)]
+    how: How,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Rest(With<rest::Args>),
+}
+
+/// What every server can be told.
+#[derive(clap::Args, Clone, Debug, Default)]
+struct How {
+    #[command(flatten)]
+    network: Network,
+    #[command(flatten)]
+    approval: Approval,
+}
+
+impl How {
+    /// These, and those that were typed after the name of what is served.
+    fn followed_by(&self, later: &How) -> How {
+        How {
+            network: self.network.followed_by(&later.network),
+            approval: self.approval.followed_by(&later.approval),
+        }
+    }
+
+    /// The flags with what these add to them.
+    fn over(&self, flags: Flags) -> Result<Flags, Failure> {
+        Ok(Flags {
+            serve: self.network.flags()?,
+            ..self.approval.over(flags)
+        })
+    }
+}
+
+impl Args {
+    /// The global arguments that were typed after `serve`.
+    pub(super) fn globals(&self) -> Globals {
+        let own = self.globals.clone();
+        match &self.what {
+            Some(What::Rest(c)) => own.followed_by(&c.globals),
+            None => own,
+        }
+    }
+
+    pub(super) async fn run(&self, globals: &Globals) -> Result<u8, Failure> {
+        let flags = globals.flags();
+        match &self.what {
+            None => web::run(self.how.over(flags)?, everything).await,
+            Some(What::Rest(c)) => c.args.run(&self.how, flags).await,
+        }
+    }
+}
+
+/// All that can be had on one port.
+fn everything(web: &web::Web) -> axum::Router {
+    web.for_clients(rest_surface::router(&web.host, &web.stop))
+}

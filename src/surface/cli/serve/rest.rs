@@ -1,0 +1,31 @@
+//! `haft serve rest`: the REST interface alone.
+
+use super::How;
+use super::web;
+use crate::config::Flags;
+use crate::surface::cli::exit::Failure;
+use crate::surface::rest;
+
+/// Serve the tools over REST, with events and an OpenAPI description
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft serve rest
+  curl http://127.0.0.1:4238/api/tools
+  curl http://127.0.0.1:4238/api/tools/greet/call -H 'Content-Type: application/json' \\
+    -d '{\"arguments\": {\"name\": \"Ada\"}}'")]
+pub(super) struct Args {
+    #[command(flatten)]
+    how: How,
+}
+
+impl Args {
+    /// `earlier`: what was typed before `rest`.
+    pub(super) async fn run(&self, earlier: &How, flags: Flags) -> Result<u8, Failure> {
+        let flags = earlier.followed_by(&self.how).over(flags)?;
+        web::run(flags, |web| {
+            web.for_clients(rest::router(&web.host, &web.stop))
+        })
+        .await
+    }
+}

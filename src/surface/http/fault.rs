@@ -1,0 +1,182 @@
+//! How a server says no: problem details (RFC 9457), the same form for every refusal.
+//!
+//! The only place that knows which kind of error has which status. The match is exhaustive, so a new
+//! kind does not compile without one. `error` repeats `detail`: it is what aynd's clients read.
+
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::error::{Error, ErrorKind};
+use crate::surface::wire;
+use crate::tool::Stopped;
+
+/// A refusal.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    status: StatusCode,
+    detail: String,
+    kind: Option<&'static str>,
+    hint: Option<String>,
+    stopped: Option<Stopped>,
+    headers: HeaderMap,
+}
+
+/// The body of a refusal (RFC 9457).
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Problem)]
+struct Details<'a> {
+    /// Always `about:blank`: `title` says it, and `kind` tells programs more.
+    r#type: &'static str,
+    /// The status in words.
+    title: &'a str,
+    /// The status again.
+    status: u16,
+    /// What is wrong, for a person or a model.
+    detail: &'a str,
+    /// The same as `detail`, for aynd's clients.
+    error: &'a str,
+    /// What sort of failure it is, where haft has a name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    /// Why a call was stopped, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    stopped: Option<Stopped>,
+}
+
+impl Fault {
+    /// A refusal with this status; `detail` is what is wrong.
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Fault {
+        Fault {
+            status,
+            detail: detail.into(),
+            kind: None,
+            hint: None,
+            stopped: None,
+            headers: HeaderMap::new(),
+        }
+    }
+
+    /// The request cannot be understood.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// Whoever asks may not.
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::FORBIDDEN, detail)
+    }
+
+    /// There is nothing of that name.
+    pub(crate) fn not_found(detail: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// Whoever asks has to say who they are.
+    pub(crate) fn unauthorized(detail: impl Into<String>) -> Fault {
+        let challenge = HeaderValue::from_static("Bearer realm=\"haft\"");
+        Fault::new(StatusCode::UNAUTHORIZED, detail).header(WWW_AUTHENTICATE, challenge)
+    }
+
+    /// A defect of ours.
+    pub(crate) fn internal(detail: impl Into<String>) -> Fault {
+        Error::new(ErrorKind::Internal, detail).into()
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Fault {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a header.
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Fault {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// The status.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> String {
+        let details = Details {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            error: &self.detail,
+            kind: self.kind,
+            hint: self.hint.as_deref(),
+            stopped: self.stopped,
+        };
+        // Texts and numbers: nothing that cannot be written.
+        serde_json::to_string(&details).unwrap_or_default()
+    }
+
+    /// There is something at that path, for other methods; `headers` name them.
+    pub(super) fn method_not_allowed(path: &str, headers: &HeaderMap) -> Fault {
+        let fault = Fault::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            format!("{path} is not for this method"),
+        );
+        match headers.get(ALLOW) {
+            Some(allowed) => fault.header(ALLOW, allowed.clone()),
+            None => fault,
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        let (status, stopped) = match error.kind() {
+            ErrorKind::Usage => (StatusCode::BAD_REQUEST, None),
+            ErrorKind::BadArguments => (StatusCode::UNPROCESSABLE_ENTITY, None),
+            ErrorKind::NoSuchTool => (StatusCode::NOT_FOUND, None),
+            ErrorKind::Untrusted | ErrorKind::Denied => (StatusCode::FORBIDDEN, None),
+            ErrorKind::Load => (StatusCode::BAD_GATEWAY, None),
+            ErrorKind::Stopped(why) => (status_of_stop(why), Some(why)),
+            // The same call may well succeed when it is made again.
+            ErrorKind::IsolateLost => (StatusCode::SERVICE_UNAVAILABLE, None),
+            ErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, None),
+        };
+        let mut fault = Fault::new(status, error.message());
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            fault = fault.header(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        fault.kind = Some(wire::kind_name(error.kind()));
+        fault.hint = error.hint().map(str::to_owned);
+        fault.stopped = stopped;
+        fault
+    }
+}
+
+fn status_of_stop(why: Stopped) -> StatusCode {
+    match why {
+        Stopped::Deadline => StatusCode::GATEWAY_TIMEOUT,
+        Stopped::Cancelled => StatusCode::CONFLICT,
+        Stopped::Discarded => StatusCode::BAD_GATEWAY,
+        Stopped::HostShutdown => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, self.json()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.extend(self.headers);
+        response
+    }
+}

@@ -1,0 +1,19 @@
+//! What every server of haft shares: where it listens, who may talk to it, how it says no, how it ends.
+//!
+//! Knows no tool and no path. A surface brings a router; [`serve`] puts the guard before it and
+//! answers what no route does.
+
+mod access;
+mod body;
+mod fault;
+mod guard;
+mod listen;
+mod server;
+pub(crate) mod sse;
+
+pub(crate) use access::Access;
+pub(crate) use body::JsonText;
+pub(crate) use fault::Fault;
+pub(crate) use guard::{for_clients_only, guarded};
+pub(crate) use listen::Listening;
+pub(crate) use server::serve;

@@ -1,0 +1,53 @@
+//! Server-sent events: texts in, a stream of frames out that proxies do not hold back.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::response::{IntoResponse, Response};
+use futures::{Stream, StreamExt, stream};
+use tokio::time::timeout;
+
+/// The media type.
+pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
+
+/// A silent connection is given up by what is between; a comment now and then keeps it.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// One event. `data` is JSON, so a line break in it is mere space.
+pub(crate) fn frame(event: &str, id: Option<&str>, data: &str) -> Bytes {
+    let mut text = String::with_capacity(data.len() + 64);
+    if let Some(id) = id {
+        text.push_str("id: ");
+        text.push_str(id);
+        text.push('\n');
+    }
+    text.push_str("event: ");
+    text.push_str(event);
+    for line in data.split(['\n', '\r']) {
+        text.push_str("\ndata: ");
+        text.push_str(line);
+    }
+    text.push_str("\n\n");
+    text.into()
+}
+
+/// The answer that sends these frames.
+pub(crate) fn response(frames: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let alive = stream::unfold(Box::pin(frames), async |mut frames| {
+        match timeout(KEEP_ALIVE, frames.next()).await {
+            Ok(frame) => frame.map(|frame| (frame, frames)),
+            Err(_) => Some((Bytes::from_static(b":\n\n"), frames)),
+        }
+    });
+    let mut response = Body::from_stream(alive.map(Ok::<_, Infallible>)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // What nginx and its like look at.
+    let buffering = HeaderName::from_static("x-accel-buffering");
+    headers.insert(buffering, HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,39 @@
+//! `GET /api/health`: whether the server works, and how far the tools are.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::state::Shared;
+use super::tools::{bytes, fresh};
+use crate::surface::http::Fault;
+use crate::tool::ScanState;
+
+/// How the server is.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Health {
+    /// `ok`, or `stopping` when the server ends.
+    status: &'static str,
+    /// Haft's version.
+    version: &'static str,
+    /// How far the search for tools is: `NOT_STARTED`, `IN_PROGRESS`, `COMPLETE`, `FAILED`.
+    #[schema(value_type = String)]
+    tools: ScanState,
+}
+
+/// How the server is. Waits for nothing.
+pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
+    let status = match shared.stop.is_cancelled() {
+        true => "stopping",
+        false => "ok",
+    };
+    let tools = *shared.host.scan_state().borrow();
+    Ok(fresh(bytes(&Health {
+        status,
+        version: env!("CARGO_PKG_VERSION"),
+        tools,
+    })?))
+}

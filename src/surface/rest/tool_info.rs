@@ -1,0 +1,147 @@
+//! A tool, all tools and a reload in aynd's words (spec aynd 17, 20, 68–70).
+//!
+//! aynd knows two sources, and every tool that haft does not bring itself is a plugin to it. What else
+//! haft knows of a tool is in the catalog of `/api/catalog`.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::registry::Catalog;
+use crate::surface::wire;
+use crate::tool::{Severity, Tool};
+
+/// The provider of the tools that are built in.
+const BUILT_IN: &str = "builtin";
+
+/// A tool.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = RegisteredToolInfo)]
+pub(super) struct ToolInfo<'a> {
+    /// The name it is called by.
+    name: &'a str,
+    /// What it does, for the model.
+    description: &'a str,
+    source: SourceName,
+    /// The collection it belongs to; only for plugins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugin_name: Option<&'a str>,
+    /// The JSON Schema of its arguments.
+    #[schema(value_type = Object)]
+    input_schema: &'a Value,
+}
+
+/// Where a tool comes from: built in, or anything else.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = ToolSource)]
+enum SourceName {
+    Builtin,
+    Plugin,
+}
+
+/// All tools that may be called.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolList)]
+pub(super) struct ToolList<'a> {
+    tools: Vec<ToolInfo<'a>>,
+    counts: Counts,
+}
+
+/// How many tools there are.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolCounts)]
+struct Counts {
+    total: usize,
+    builtin: usize,
+    plugin: usize,
+}
+
+/// What came of a reload.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ToolRegistrationResult)]
+pub(super) struct Reloaded<'a> {
+    /// False if there is any error.
+    success: bool,
+    /// How many tools there are now.
+    tool_count: usize,
+    errors: Vec<RegistrationError<'a>>,
+}
+
+/// Something that could not be registered.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ToolRegistrationError)]
+struct RegistrationError<'a> {
+    /// The file's path, or `builtin`.
+    source: String,
+    /// The tool, where it has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+    /// What is wrong.
+    message: &'a str,
+}
+
+impl<'a> From<&'a Tool> for ToolInfo<'a> {
+    fn from(tool: &'a Tool) -> Self {
+        let source = match tool.source.provider == BUILT_IN {
+            true => SourceName::Builtin,
+            false => SourceName::Plugin,
+        };
+        ToolInfo {
+            name: &tool.name,
+            description: &tool.description,
+            source,
+            plugin_name: tool.source.plugin.as_deref(),
+            input_schema: &tool.input_schema,
+        }
+    }
+}
+
+impl<'a> From<&'a Catalog> for ToolList<'a> {
+    fn from(catalog: &'a Catalog) -> Self {
+        let mut tools: Vec<ToolInfo<'a>> = listed(catalog).map(ToolInfo::from).collect();
+        // A stable sort: those of a kind stay in the order in which they claimed their names.
+        tools.sort_by_key(|tool| tool.source == SourceName::Plugin);
+        let total = tools.len();
+        let is_plugin = |tool: &&ToolInfo<'_>| tool.source == SourceName::Plugin;
+        let plugin = tools.iter().filter(is_plugin).count();
+        ToolList {
+            tools,
+            counts: Counts {
+                total,
+                builtin: total - plugin,
+                plugin,
+            },
+        }
+    }
+}
+
+impl<'a> From<&'a Catalog> for Reloaded<'a> {
+    fn from(catalog: &'a Catalog) -> Self {
+        let problems = catalog.problems.iter();
+        let errors = problems.filter(|problem| problem.severity == Severity::Error);
+        let errors: Vec<_> = errors
+            .map(|problem| RegistrationError {
+                source: match &problem.path {
+                    Some(path) => wire::path(path).into_owned(),
+                    None => BUILT_IN.to_owned(),
+                },
+                tool_name: problem.tool_name.as_deref(),
+                message: &problem.message,
+            })
+            .collect();
+        Reloaded {
+            success: errors.is_empty(),
+            tool_count: listed(catalog).count(),
+            errors,
+        }
+    }
+}
+
+/// The tools that can be called and are shown to models.
+fn listed(catalog: &Catalog) -> impl Iterator<Item = &Tool> {
+    catalog.tools().filter(|tool| tool.trusted && !tool.hidden)
+}

@@ -1,0 +1,114 @@
+//! `/api/tools`: what there is, and looking again. aynd's bodies (spec aynd 68–71).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::state::Shared;
+use super::tool_info::{Reloaded, ToolInfo, ToolList};
+use crate::registry::Catalog;
+use crate::surface::http::Fault;
+
+/// The list as it was last sent: the same catalog gives the same bytes.
+#[derive(Default)]
+pub(super) struct Listing(Mutex<Option<Sent>>);
+
+#[derive(Clone)]
+struct Sent {
+    catalog: Arc<Catalog>,
+    body: Bytes,
+    tag: HeaderValue,
+}
+
+impl Listing {
+    fn of(&self, catalog: Arc<Catalog>) -> Result<Sent, Fault> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sent) = &*last
+            && Arc::ptr_eq(&sent.catalog, &catalog)
+        {
+            return Ok(sent.clone());
+        }
+        let body = bytes(&ToolList::from(&*catalog))?;
+        let hash = blake3::hash(&body).to_hex();
+        let tag = HeaderValue::from_str(&format!("\"{}\"", &hash[..32]));
+        let sent = Sent {
+            catalog,
+            body,
+            tag: tag.map_err(|error| Fault::internal(error.to_string()))?,
+        };
+        *last = Some(sent.clone());
+        Ok(sent)
+    }
+}
+
+/// All tools that may be called, the built-in ones first.
+pub(super) async fn list(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let sent = shared.listing.of(shared.host.catalog().await)?;
+    let about = [
+        (ETAG, sent.tag.clone()),
+        // To be asked about each time; the tag makes that cheap.
+        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    let known = headers
+        .get(IF_NONE_MATCH)
+        .and_then(|tags| tags.to_str().ok());
+    let is_known = known.is_some_and(|known| {
+        let mut tags = known.split(',').map(str::trim);
+        tags.any(|tag| tag == "*" || tag.trim_start_matches("W/") == sent.tag)
+    });
+    if is_known {
+        return Ok((StatusCode::NOT_MODIFIED, about).into_response());
+    }
+    Ok((about, json(sent.body)).into_response())
+}
+
+/// One tool.
+pub(super) async fn one(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+) -> Result<Response, Fault> {
+    let catalog = shared.host.catalog().await;
+    let named = catalog.tools().find(|tool| tool.name == name);
+    match named {
+        Some(tool) => Ok(fresh(bytes(&ToolInfo::from(tool))?)),
+        None => Err(Fault::not_found(format!("Tool not found: {name}"))),
+    }
+}
+
+/// A tool may have the name of what is next to it.
+pub(super) async fn named_reload(state: State<Arc<Shared>>) -> Result<Response, Fault> {
+    one(state, Path("reload".to_owned())).await
+}
+
+/// Looks for the tools again. Files that are wrong are told, and stop nobody.
+pub(super) async fn reload(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
+    let catalog = shared.host.refresh().await;
+    Ok(fresh(bytes(&Reloaded::from(&*catalog))?))
+}
+
+/// A value as the body of an answer.
+pub(super) fn bytes(value: &impl Serialize) -> Result<Bytes, Fault> {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(error) => Err(Fault::internal(format!("an answer is no JSON: {error}"))),
+    }
+}
+
+/// An answer that holds only now.
+pub(super) fn fresh(body: Bytes) -> Response {
+    let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (headers, json(body)).into_response()
+}
+
+fn json(body: Bytes) -> impl IntoResponse {
+    let kind = HeaderValue::from_static("application/json");
+    ([(CONTENT_TYPE, kind)], body)
+}
