@@ -454,7 +454,8 @@ impl Host {
 
     fn builder(&self, existing: Catalog) -> Builder<'_> {
         let config = &self.0.config;
-        Builder::new(existing, &config.built_in_tool_names, &config.rename)
+        let names = &config.built_in_tool_names;
+        Builder::new(existing, names, &config.rename, &config.approval)
     }
 }
 

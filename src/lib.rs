@@ -53,7 +53,8 @@ pub use registry::{Catalog, Entry};
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
     CatalogChange, Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress,
-    Rule, Runner, ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, Updates,
+    Rule, Runner, ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, ToolPattern,
+    Updates, Used,
 };
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,

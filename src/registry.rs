@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::discover::{Candidate, LookedAt};
 use crate::family::Loaded;
-use crate::tool::{Family, Problem, Runner, Test, Tool};
+use crate::tool::{ApprovalPolicy, Family, Problem, Runner, Subject, Test, Tool};
 
 /// Every tool, every problem, and everything that was looked at.
 #[derive(Clone, Default)]
@@ -123,6 +123,7 @@ pub(crate) struct Builder<'a> {
     catalog: Catalog,
     taken: HashMap<String, Option<PathBuf>>,
     rename: &'a BTreeMap<String, String>,
+    policy: &'a ApprovalPolicy,
     used_renames: HashSet<&'a str>,
 }
 
@@ -132,6 +133,7 @@ impl<'a> Builder<'a> {
         existing: Catalog,
         built_in: &[String],
         rename: &'a BTreeMap<String, String>,
+        policy: &'a ApprovalPolicy,
     ) -> Self {
         let mut taken: HashMap<String, Option<PathBuf>> =
             built_in.iter().map(|name| (name.clone(), None)).collect();
@@ -145,6 +147,7 @@ impl<'a> Builder<'a> {
             catalog: existing,
             taken,
             rename,
+            policy,
             used_renames: HashSet::new(),
         }
     }
@@ -163,6 +166,9 @@ impl<'a> Builder<'a> {
             if let Some(name) = self.renamed(&tool, candidate) {
                 tool.name = name;
             }
+            // What is refused in any case is no offer to a model.
+            let subject = Subject::from(&tool);
+            tool.hidden |= self.policy.refusal(&subject, tool.approval).is_some();
             if let Some(holder) = self.taken.get(&tool.name) {
                 problems.push(conflict(&tool, holder.as_ref()));
                 continue;

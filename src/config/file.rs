@@ -22,7 +22,7 @@ use super::{
     ListenAddress, Permission, ServeFlags, Token, nearest, parse_duration, paths, serve, yaml,
 };
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Rule};
+use crate::tool::{ApprovalMode, Rule, ToolPattern};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -79,7 +79,12 @@ struct FileApproval {
     #[serde(deserialize_with = "approval_mode")]
     mode: Option<ApprovalMode>,
     tools: BTreeMap<String, FileRule>,
+    approve: Vec<FilePattern>,
+    deny: Vec<FilePattern>,
 }
+
+#[derive(Debug)]
+struct FilePattern(ToolPattern);
 
 #[derive(Debug)]
 struct FileRule(Rule);
@@ -238,6 +243,8 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             .into_iter()
             .map(|(tool, FileRule(rule))| (tool, rule))
             .collect(),
+        auto_approve: approval.approve.into_iter().map(|own| own.0).collect(),
+        auto_deny: approval.deny.into_iter().map(|own| own.0).collect(),
         limits: WrittenLimits {
             call_timeout: limits.call_timeout,
             load_timeout: limits.load_timeout,
@@ -347,6 +354,14 @@ fn body_mb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D:
     number
         .map(|number| serve::body_mb(&number.to_string()).map_err(de::Error::custom))
         .transpose()
+}
+
+impl<'de> Deserialize<'de> for FilePattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let pattern = ToolPattern::parse(&text).map_err(de::Error::custom)?;
+        Ok(FilePattern(pattern))
+    }
 }
 
 fn approval_mode<'de, D: Deserializer<'de>>(

@@ -16,7 +16,7 @@ use super::{
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Problem, Rule};
+use crate::tool::{ApprovalMode, Problem, Rule, ToolPattern};
 
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -34,6 +34,8 @@ pub(super) struct Written {
     pub no_cache: Option<bool>,
     pub approval_mode: Option<ApprovalMode>,
     pub approval_rules: BTreeMap<String, Rule>,
+    pub auto_approve: Vec<ToolPattern>,
+    pub auto_deny: Vec<ToolPattern>,
     pub limits: WrittenLimits,
     pub permissions: WrittenPermissions,
     pub custom_tools: WrittenCustomTools,
@@ -81,6 +83,8 @@ impl Written {
             no_cache: flags.no_cache.then_some(true),
             built_in_tool_names: flags.built_in_tool_names,
             approval_mode: flags.approval_mode,
+            auto_approve: flags.auto_approve,
+            auto_deny: flags.auto_deny,
             limits: WrittenLimits {
                 call_timeout: flags.call_timeout.map(Some),
                 load_timeout: flags.load_timeout,
@@ -127,6 +131,8 @@ impl Written {
             cycod_global_dir: absolute("CYCOD_GLOBAL_DIR"),
             no_cache: parsed("NO_CACHE", text("NO_CACHE"), yes_or_no)?,
             approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
+            auto_approve: patterns("AUTO_APPROVE", list("AUTO_APPROVE", ','))?,
+            auto_deny: patterns("AUTO_DENY", list("AUTO_DENY", ','))?,
             limits: WrittenLimits {
                 call_timeout: parsed("CALL_TIMEOUT", text("CALL_TIMEOUT"), optional_duration)?,
                 load_timeout: parsed("LOAD_TIMEOUT", text("LOAD_TIMEOUT"), parse_duration)?,
@@ -171,6 +177,8 @@ impl Written {
         for (tool, rule) in lower.approval_rules {
             self.approval_rules.entry(tool).or_insert(rule);
         }
+        self.auto_approve.extend(lower.auto_approve);
+        self.auto_deny.extend(lower.auto_deny);
 
         self.custom_tools.fill_from(lower.custom_tools);
         self.ikigai.fill_from(lower.ikigai);
@@ -258,6 +266,12 @@ fn parsed<T>(
         })
     })
     .transpose()
+}
+
+fn patterns(name: &str, texts: Vec<String>) -> Result<Vec<ToolPattern>, Error> {
+    let pattern = |text: &String| parsed(name, Some(text), ToolPattern::parse);
+    let patterns = texts.iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
+    Ok(patterns.into_iter().flatten().collect())
 }
 
 pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -33,7 +33,7 @@ pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, ApprovalPolicy, Problem};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Problem, ToolPattern};
 use layers::Written;
 
 /// How long a tool file may take to load. A cold import of a big npm tree needs seconds;
@@ -101,6 +101,13 @@ pub struct Flags {
     pub heap_mb: Option<u32>,
     /// What happens to calls of tools that the user has no rule for.
     pub approval_mode: Option<ApprovalMode>,
+    /// Tools that run without a question.
+    pub auto_approve: Vec<ToolPattern>,
+    /// Tools that are refused, whatever approves them.
+    pub auto_deny: Vec<ToolPattern>,
+    /// Whoever runs the program says by name which tool is to run. That is the explicit yes that a
+    /// tool without a security tag needs, unless they said otherwise how tools are approved.
+    pub by_name: bool,
     /// Text of a result beyond so many KiB goes to a file; 0: never.
     pub spill_kb: Option<u32>,
     /// Leave Kodelet's tools alone: no directory is read, nothing is started.
@@ -282,6 +289,7 @@ impl Config {
             .or_else(|| user_file.cycod_global_dir.clone());
         let roots = Roots::locate(env, &home, &cwd, config_home, cycod_global);
         let cycod_first = flags.cycod_first.clone();
+        let by_name = flags.by_name;
         let mut written = Written::from_flags(flags, started_in(env, &cwd));
         for lower in [from_env, from_project, user_file, omp::user(&roots)] {
             written.fill_from(lower);
@@ -304,8 +312,12 @@ impl Config {
             disabled_providers: written.disabled_providers,
             only_providers: None,
             approval: ApprovalPolicy {
+                is_chosen: written.approval_mode.is_some()
+                    || by_name && written.auto_approve.is_empty(),
                 mode: written.approval_mode.unwrap_or_default(),
                 tools: written.approval_rules,
+                approve: written.auto_approve,
+                deny: written.auto_deny,
             },
             limits: written.limits.resolve()?,
             permissions: written.permissions.resolve(),

@@ -12,14 +12,14 @@ use async_trait::async_trait;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Gate,
-    Progress, Rule, Runner, Stance, Tool, Updates,
+    Progress, Rule, Runner, Stance, Subject, Tool, Updates,
 };
 
 /// Decides for one call.
 pub(super) struct Gatekeeper {
     policy: ApprovalPolicy,
     approver: Option<Arc<dyn Approver>>,
-    tool: String,
+    tool: Subject,
     call: Call,
     updates: Updates,
     waited: Mutex<Duration>,
@@ -42,9 +42,10 @@ impl Gatekeeper {
         call: &Call,
         updates: &Updates,
     ) -> Option<Arc<Self>> {
+        let subject = Subject::from(tool);
         let verdict = match runner.approval() {
-            Approval::ByTier => judge(policy, &tool.name, &Stance::of_tier(tool.approval)),
-            Approval::Fixed(stance) => judge(policy, &tool.name, stance),
+            Approval::ByTier => judge(policy, &subject, &Stance::of_tier(tool.approval)),
+            Approval::Fixed(stance) => judge(policy, &subject, stance),
             Approval::PerCall => Verdict::Ask,
         };
         if matches!(verdict, Verdict::Allow) {
@@ -53,7 +54,7 @@ impl Gatekeeper {
         Some(Arc::new(Gatekeeper {
             policy: policy.clone(),
             approver: approver.cloned(),
-            tool: tool.name.clone(),
+            tool: subject,
             call: call.clone(),
             updates: updates.clone(),
             waited: Mutex::default(),
@@ -66,7 +67,7 @@ impl Gatekeeper {
         };
         let request = ApprovalRequest {
             call_id: self.call.id.clone(),
-            tool: self.tool.clone(),
+            tool: self.tool.name.clone(),
             tier: stance.tier,
             reason: stance.reason,
             details: stance.details,
@@ -88,10 +89,10 @@ impl Gate for Gatekeeper {
         let refusal = match judge(&self.policy, tool, &stance) {
             Verdict::Allow => return Ok(()),
             Verdict::Deny(text) => text,
-            Verdict::Ask => match self.ask(stance).await {
+            Verdict::Ask => match self.ask(stance.clone()).await {
                 Decision::Approved => return Ok(()),
-                Decision::Denied => format!("Tool call denied by user: {tool}"),
-                Decision::NobodyToAsk => nobody_to_ask(tool),
+                Decision::Denied => format!("Tool call denied by user: {}", tool.name),
+                Decision::NobodyToAsk => nobody_to_ask(tool, &stance),
             },
         };
         Err(Error::new(ErrorKind::Denied, refusal))
@@ -105,38 +106,48 @@ impl Gate for Gatekeeper {
 impl fmt::Debug for Gatekeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gatekeeper")
-            .field("tool", &self.tool)
+            .field("tool", &self.tool.name)
             .finish_non_exhaustive()
     }
 }
 
 /// The order is the original's: the refusals, then in yolo mode whoever has a rule, else the tool's
-/// wish to be asked about, its own rule, the user's rule, the mode.
-fn judge(policy: &ApprovalPolicy, tool: &str, stance: &Stance) -> Verdict {
+/// wish to be asked about, its own rule, the user's rule, the mode. What the user approves by
+/// pattern comes before that wish, and after every rule that somebody wants to be asked.
+fn judge(policy: &ApprovalPolicy, tool: &Subject, stance: &Stance) -> Verdict {
+    let name = &tool.name;
     if stance.policy == Some(Rule::Deny) {
         let reason = match &stance.reason {
             Some(reason) => format!("\nReason: {reason}"),
             None => String::new(),
         };
         return Verdict::Deny(format!(
-            "Tool \"{tool}\" is blocked by tool policy.{reason}"
+            "Tool \"{name}\" is blocked by tool policy.{reason}"
         ));
     }
-    let user = user_rule(policy, tool, stance);
+    if let Some(refusal) = policy.refusal(tool, stance.tier) {
+        return Verdict::Deny(refusal);
+    }
+    let user = user_rule(policy, name, stance);
     if let Some((key, Rule::Deny)) = user {
         return Verdict::Deny(format!(
-            "Tool \"{tool}\" is blocked by user policy.\n\
+            "Tool \"{name}\" is blocked by user policy.\n\
              To allow: remove \"tools.approval.{key}: deny\" from config."
         ));
     }
-    let is_yolo = policy.mode == ApprovalMode::Yolo;
+    let inside = policy.asks_inside(tool).then_some(Rule::Prompt);
+    let rule = stance.policy.or(user.map(|(_, rule)| rule)).or(inside);
+    if rule != Some(Rule::Prompt) && policy.approves(tool, stance) {
+        return Verdict::Allow;
+    }
+    let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
     if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
         return Verdict::Ask;
     }
-    match stance.policy.or(user.map(|(_, rule)| rule)) {
+    match rule {
         Some(Rule::Prompt) => Verdict::Ask,
         Some(_) => Verdict::Allow,
-        None if policy.mode.allows(stance.tier) => Verdict::Allow,
+        None if policy.lets_pass(stance) => Verdict::Allow,
         None => Verdict::Ask,
     }
 }
@@ -159,12 +170,24 @@ fn user_rule<'a>(
     }
 }
 
-fn nobody_to_ask(tool: &str) -> String {
+/// The words are the original's. Where tools have tags, the user approves by them (spec cycod 121).
+fn nobody_to_ask(tool: &Subject, stance: &Stance) -> String {
+    let name = &tool.name;
+    let (mut why, mut by_tag) = (String::new(), String::new());
+    if stance.needs_yes {
+        why = "It has no security tag (read, write or run), so only an explicit yes lets it run.\n"
+            .to_owned();
+    } else if !tool.tags.is_empty() {
+        why = format!("It is tagged {}.\n", tool.tags.join(", "));
+    }
+    if !why.is_empty() {
+        by_tag = format!("\n  4. Start haft with --auto-approve tool:{name}, or a tag of it");
+    }
     format!(
-        "Tool \"{tool}\" requires approval but no interactive UI available.\n\
-         Options:\n  \
+        "Tool \"{name}\" requires approval but no interactive UI available.\n\
+         {why}Options:\n  \
          1. Set tools.approvalMode: yolo in /settings\n  \
-         2. Add tools.approval.{tool}: allow to config\n  \
-         3. Use an interactive UI to approve the tool call"
+         2. Add tools.approval.{name}: allow to config\n  \
+         3. Use an interactive UI to approve the tool call{by_tag}"
     )
 }

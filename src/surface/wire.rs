@@ -39,6 +39,8 @@ pub(crate) struct ToolView<'a> {
     approval: Tier,
     hidden: bool,
     trusted: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    tags: &'a [String],
 }
 
 /// A problem.
@@ -109,6 +111,7 @@ impl<'a> From<&'a Tool> for ToolView<'a> {
             approval: tool.approval,
             hidden: tool.hidden,
             trusted: tool.trusted,
+            tags: &tool.tags,
         }
     }
 }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::Tier;
+use super::{Tier, ToolPattern};
 
 /// What happens to calls that nobody said anything about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +39,15 @@ pub enum Rule {
 pub struct ApprovalPolicy {
     /// For tools without a rule.
     pub mode: ApprovalMode,
+    /// Somebody chose the mode. The default by itself is no yes to a tool that needs an explicit
+    /// one, and where tools are approved by pattern the others are asked about.
+    pub is_chosen: bool,
     /// A tool's name → its rule.
     pub tools: BTreeMap<String, Rule>,
+    /// Tools that run without a question.
+    pub approve: Vec<ToolPattern>,
+    /// Tools that are refused, whatever else approves them.
+    pub deny: Vec<ToolPattern>,
 }
 
 /// What a tool says about a call.
@@ -60,6 +67,10 @@ pub struct Stance {
     pub policy_key: Option<String>,
     /// What the call will do, in the tool's words; lines.
     pub details: Option<String>,
+    /// Its author has not said how harmful it is, in a system that asks for that: only an explicit
+    /// yes lets it run.
+    #[serde(skip)]
+    pub needs_yes: bool,
 }
 
 /// When a tool's stance is known.
@@ -155,6 +166,7 @@ impl Stance {
             policy: None,
             policy_key: None,
             details: None,
+            needs_yes: false,
         }
     }
 }

@@ -26,8 +26,23 @@ pub struct Tool {
     pub strict: Option<bool>,
     /// False while the user has not trusted the project that brings it.
     pub trusted: bool,
+    /// What its author filed it under, by which the user may approve or refuse it. Empty where its
+    /// system knows no tags.
+    pub tags: Vec<String>,
+    /// The tools that its calls run besides itself, and those that these run. What the user says
+    /// against one of them holds for it too.
+    pub uses: Vec<Used>,
     /// Where it came from.
     pub source: Source,
+}
+
+/// A tool inside of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// Its name.
+    pub name: String,
+    /// Its tags.
+    pub tags: Vec<String>,
 }
 
 /// Where a tool came from.

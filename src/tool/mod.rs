@@ -12,14 +12,17 @@ mod problem;
 mod runner;
 mod scan;
 pub(crate) mod schema;
+mod standing;
 
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
 };
 pub use call::{Block, Call, Event, Outcome, Stopped};
 pub use change::CatalogChange;
-pub use found::{Family, Level, Source, Tier, Tool};
+pub use found::{Family, Level, Source, Tier, Tool, Used};
 pub(crate) use moment::Moment;
 pub use problem::{Problem, Severity};
 pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
+pub(crate) use standing::Subject;
+pub use standing::ToolPattern;

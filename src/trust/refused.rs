@@ -29,6 +29,8 @@ pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
         hidden: false,
         strict: None,
         trusted: false,
+        tags: Vec::new(),
+        uses: Vec::new(),
         source: candidate.source.clone(),
     };
     let (problem, refusal) = match doubt {

@@ -215,6 +215,8 @@ impl Described {
             hidden: self.hidden,
             strict: self.strict,
             trusted: true,
+            tags: Vec::new(),
+            uses: Vec::new(),
             source,
         }
     }

@@ -86,6 +86,8 @@ fn load(project: &std::path::Path, source: &Source) -> Loaded {
             hidden: false,
             strict: None,
             trusted: true,
+            tags: Vec::new(),
+            uses: Vec::new(),
             source: source.clone(),
         };
         let project = project.to_owned();

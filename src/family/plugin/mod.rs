@@ -144,6 +144,8 @@ fn tool(definition: &Definition, source: Source) -> Tool {
         hidden: false,
         strict: None,
         trusted: true,
+        tags: Vec::new(),
+        uses: Vec::new(),
         source,
     }
 }

@@ -22,6 +22,8 @@ pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unava
         hidden: unavailable.is_some(),
         strict: None,
         trusted: true,
+        tags: definition.tags.clone(),
+        uses: shelved.uses.clone(),
         source,
     }
 }

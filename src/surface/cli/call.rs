@@ -117,6 +117,7 @@ impl Args {
     /// The global flags and what this command adds to them.
     pub(super) fn over(&self, flags: Flags) -> Flags {
         Flags {
+            by_name: true,
             spill_kb: self.full.then_some(0),
             ..self.approval.over(flags)
         }

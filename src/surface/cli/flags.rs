@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::config::{Config, Flags};
 use crate::error::Error;
-use crate::tool::ApprovalMode;
+use crate::tool::{ApprovalMode, ToolPattern};
 
 const HEADING: &str = "Global options";
 
@@ -47,6 +47,16 @@ pub(super) struct Globals {
     /// Bring aynd's built-in tools as well
     #[arg(long, help_heading = HEADING)]
     builtin_tools: bool,
+    /// Run these tools without a question: `tool:TAG`, `tool:NAME`, `*` (alone: every tool)
+    #[arg(long, value_name = "tool:TAG", value_parser = ToolPattern::parse, num_args = 0..=1,
+        require_equals = true, default_missing_value = "*", help_heading = HEADING)]
+    auto_approve: Vec<ToolPattern>,
+
+    /// Refuse these tools, whatever approves them
+    #[arg(long, value_name = "tool:TAG", value_parser = ToolPattern::parse, require_equals = true,
+        help_heading = HEADING)]
+    auto_deny: Vec<ToolPattern>,
+
     /// Ask every module anew what it offers, and remember nothing
     #[arg(long, help_heading = HEADING)]
     no_cache: bool,
@@ -72,6 +82,8 @@ impl Globals {
             config: later.config.or(self.config),
             aynd_tools: later.aynd_tools.or(self.aynd_tools),
             builtin_tools: self.builtin_tools || later.builtin_tools,
+            auto_approve: [self.auto_approve, later.auto_approve].concat(),
+            auto_deny: [self.auto_deny, later.auto_deny].concat(),
             no_cache: self.no_cache || later.no_cache,
             verbose: self.verbose || later.verbose,
             log: later.log.or(self.log),
@@ -94,6 +106,8 @@ impl Globals {
             no_custom_tools: self.no_custom_tools,
             aynd_tools_dir: self.aynd_tools.clone(),
             builtin_tools: self.builtin_tools.then_some(true),
+            auto_approve: self.auto_approve.clone(),
+            auto_deny: self.auto_deny.clone(),
             no_cache: self.no_cache,
             ..Flags::default()
         }
@@ -136,8 +150,8 @@ pub(super) struct Approval {
     approval_mode: Option<ApprovalMode>,
 
     /// Ask nothing: the same as `--approval-mode yolo`
-    #[arg(long, visible_alias = "yolo", conflicts_with = "approval_mode")]
-    auto_approve: bool,
+    #[arg(long, conflicts_with = "approval_mode")]
+    yolo: bool,
 }
 
 impl Approval {
@@ -158,7 +172,7 @@ impl Approval {
     }
 
     fn mode(&self) -> Option<ApprovalMode> {
-        let mode = self.auto_approve.then_some(ApprovalMode::Yolo);
+        let mode = self.yolo.then_some(ApprovalMode::Yolo);
         mode.or(self.approval_mode)
     }
 }

@@ -4,6 +4,7 @@
 //! and prints. Data goes to standard output, every other word to standard error.
 
 mod flags;
+mod patterns;
 mod usage;
 
 mod ask;
@@ -102,7 +103,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(out) => out,
         Err(error) => return exit::without_output(&error, err),
     };
-    let code = match Cli::try_parse_from(args) {
+    let code = match Cli::try_parse_from(patterns::joined(args)) {
         Ok(cli) => {
             let answer = cli.command.answer();
             let ended = start(cli, &mut out);

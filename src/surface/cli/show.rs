@@ -96,6 +96,9 @@ fn facts(tool: &Tool, entry: &Entry, session: &Session<'_>) -> Vec<(&'static str
         let resolved = text::path(&entry.resolved_path, session.home());
         facts.insert(1, ("file", resolved));
     }
+    if !tool.tags.is_empty() {
+        facts.push(("tags", text::clean(&tool.tags.join(", ")).into_owned()));
+    }
     if tool.hidden {
         facts.push(("hidden", "yes, not offered to a model".into()));
     }

@@ -115,6 +115,8 @@ impl Protocol for Ikigai {
             hidden: false,
             strict: None,
             trusted: true,
+            tags: Vec::new(),
+            uses: Vec::new(),
             source: candidate.source.clone(),
         };
         Loaded {

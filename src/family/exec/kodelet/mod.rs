@@ -104,6 +104,8 @@ impl Protocol for Kodelet {
             hidden: false,
             strict: None,
             trusted: true,
+            tags: Vec::new(),
+            uses: Vec::new(),
             source: candidate.source.clone(),
         };
         let runner = KodeletRunner::new(candidate, description.name, schema, config);

@@ -72,7 +72,8 @@ fn stance(tool: &Shelved) -> Stance {
         .collect();
     Stance {
         reason: security.justification.clone(),
-        must_ask: tool.is_elevated || tool.risk == Risk::Untagged,
+        must_ask: tool.is_elevated,
+        needs_yes: tool.risk == Risk::Untagged,
         // More rights than the user has are asked for each time, whatever else is allowed.
         policy: tool.is_elevated.then_some(Rule::Prompt),
         details: (!lines.is_empty()).then(|| lines.join("\n")),

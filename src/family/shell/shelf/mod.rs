@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::definition::{Definition, Place, Privilege, Risk, Scope, StepWork, Work};
 use super::format::nearest;
-use crate::tool::Problem;
+use crate::tool::{Problem, Used};
 
 /// A tool that was read, and where.
 pub(crate) struct Brought {
@@ -31,6 +31,23 @@ pub(crate) struct Shelved {
     /// The tool, or one that it uses, runs with rights that its user does not have: every call is
     /// asked about, whatever its tags are (spec cycod 122).
     pub(crate) is_elevated: bool,
+    /// Every tool that it uses, and those that these use; of an alias its base, too.
+    pub(crate) uses: Vec<Used>,
+}
+
+impl Shelved {
+    /// Notes that it uses another one.
+    fn use_of(&mut self, used: &Shelved) {
+        let direct = Used {
+            name: used.definition.name.clone(),
+            tags: used.definition.tags.clone(),
+        };
+        for one in used.uses.iter().chain([&direct]) {
+            if !self.uses.contains(one) {
+                self.uses.push(one.clone());
+            }
+        }
+    }
 }
 
 /// Tools by name. A call looks up here what its steps use.
@@ -148,11 +165,14 @@ impl<'a> Filling<'a> {
         for problem in problems {
             self.report(index, alias.place, problem);
         }
-        Ok(Shelved {
+        let mut shelved = Shelved {
             definition: merged.ok_or(Refused)?,
             risk: base.risk,
             is_elevated: base.is_elevated,
-        })
+            uses: Vec::new(),
+        };
+        shelved.use_of(&base);
+        Ok(shelved)
     }
 
     fn with_used(&mut self, index: usize) -> Result<Shelved, Refused> {
@@ -161,6 +181,7 @@ impl<'a> Filling<'a> {
             definition: definition.clone(),
             risk: definition.risk(),
             is_elevated: definition.security.privilege == Privilege::Elevated,
+            uses: Vec::new(),
         });
         for step in definition.steps() {
             let StepWork::UseTool(uses) = &step.work else {
@@ -174,6 +195,7 @@ impl<'a> Filling<'a> {
                 (Ok(used), Ok(own)) => {
                     own.risk = own.risk.max(used.risk);
                     own.is_elevated |= used.is_elevated;
+                    own.use_of(&used);
                 }
                 (Ok(_), Err(Refused)) => {}
                 // The others are looked at all the same: all problems at once.

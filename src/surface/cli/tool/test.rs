@@ -10,6 +10,7 @@ use super::super::session::Session;
 use super::failed;
 use super::run::{first, the_tool};
 use super::scope::ScopeArgs;
+use crate::config::Flags;
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
 use crate::registry::Entry;
@@ -50,7 +51,10 @@ impl Args {
         out: &mut Out,
     ) -> Result<u8, Failure> {
         let scope = self.scope.to_search()?;
-        let flags = first(globals.flags(), globals, &self.name, scope)?;
+        let flags = Flags {
+            by_name: true,
+            ..first(globals.flags(), globals, &self.name, scope)?
+        };
         Session::with(flags, out, async |session| {
             let entry = the_tool(session, &self.name, scope).await?;
             self.run_all(&entry, is_verbose, session).await

@@ -1,0 +1,148 @@
+//! Standing answers: which tools a user's `tool:read` or `tool:git-*` means (spec cycod 118–120).
+//!
+//! A word for harm (`read`, `write`, `run`) is about what a call may do; every other one is about
+//! the names and tags that people gave. Refusals reach into a tool, to those that it uses;
+//! approvals do not need to: a tool is as harmful as whatever it uses.
+
+use super::{ApprovalPolicy, Rule, Stance, Tier, Tool, Used};
+
+/// Which tools a standing answer is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolPattern(String);
+
+/// What of a tool standing answers go by.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) uses: Vec<Used>,
+}
+
+impl ToolPattern {
+    /// Reads `tool:weather`, `tool:git-*`, `*` or `all`. The `tool:` may be left out.
+    ///
+    /// # Errors
+    /// A sentence, where it names nothing.
+    pub fn parse(text: &str) -> Result<ToolPattern, String> {
+        let body = text.trim();
+        let body = body.strip_prefix("tool:").unwrap_or(body).trim();
+        match body {
+            "" => Err(format!(
+                "`{text}` names no tool: write `tool:` and a tag, a name, or `*`"
+            )),
+            "all" => Ok(ToolPattern("*".to_owned())),
+            body => Ok(ToolPattern(body.to_owned())),
+        }
+    }
+
+    /// The harm that it names, if it names one. haft's own word `exec` means `run`.
+    fn tier(&self) -> Option<Tier> {
+        match self.0.as_str() {
+            "read" => Some(Tier::Read),
+            "write" => Some(Tier::Write),
+            "run" | "exec" => Some(Tier::Exec),
+            _ => None,
+        }
+    }
+
+    /// Whether the word is meant; `*` stands for any text.
+    fn fits(&self, word: &str) -> bool {
+        let mut parts = self.0.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = word.strip_prefix(first) else {
+            return false;
+        };
+        let mut last = None;
+        for part in parts {
+            if let Some(middle) = last.replace(part) {
+                match rest.find(middle) {
+                    Some(at) => rest = &rest[at + str::len(middle)..],
+                    None => return false,
+                }
+            }
+        }
+        match last {
+            Some(last) => rest.ends_with(last),
+            None => rest.is_empty(),
+        }
+    }
+
+    fn fits_tool(&self, name: &str, tags: &[String]) -> bool {
+        self.fits(name) || tags.iter().any(|tag| self.fits(tag))
+    }
+
+    /// Whether it approves a call. A word for harm approves what is less harmful too, and nothing
+    /// of which the harm is unknown.
+    fn approves(&self, tool: &Subject, stance: &Stance) -> bool {
+        match self.tier() {
+            Some(tier) => stance.tier <= tier && !stance.needs_yes && !stance.must_ask,
+            None => self.fits_tool(&tool.name, &tool.tags),
+        }
+    }
+}
+
+impl From<&Tool> for Subject {
+    fn from(tool: &Tool) -> Subject {
+        Subject {
+            name: tool.name.clone(),
+            tags: tool.tags.clone(),
+            uses: tool.uses.clone(),
+        }
+    }
+}
+
+impl ApprovalPolicy {
+    /// Why the user refuses the tool whatever its arguments are, for a model. `tier`: what its
+    /// calls may do.
+    pub(crate) fn refusal(&self, tool: &Subject, tier: Tier) -> Option<String> {
+        let name = &tool.name;
+        let is_denied = |name: &str| self.tools.get(name) == Some(&Rule::Deny);
+        let by_rule = |key: &str| format!("tools.approval.{key}: deny\" from config.");
+        if is_denied(name) {
+            return Some(blocked(name, None, &by_rule(name)));
+        }
+        if let Some(used) = tool.uses.iter().find(|used| is_denied(&used.name)) {
+            return Some(blocked(name, Some(&used.name), &by_rule(&used.name)));
+        }
+        for pattern in &self.deny {
+            let way_out = format!("--auto-deny tool:{}\".", pattern.0);
+            let harms = pattern.tier() == Some(tier);
+            if harms || pattern.fits_tool(name, &tool.tags) {
+                return Some(blocked(name, None, &way_out));
+            }
+            let is_meant = |used: &&Used| pattern.fits_tool(&used.name, &used.tags);
+            if let Some(used) = tool.uses.iter().find(is_meant) {
+                return Some(blocked(name, Some(&used.name), &way_out));
+            }
+        }
+        None
+    }
+
+    /// Whether a pattern approves the call.
+    pub(crate) fn approves(&self, tool: &Subject, stance: &Stance) -> bool {
+        let mut patterns = self.approve.iter();
+        patterns.any(|pattern| pattern.approves(tool, stance))
+    }
+
+    /// Whether the user wants to be asked about a tool inside of this one.
+    pub(crate) fn asks_inside(&self, tool: &Subject) -> bool {
+        let asks = |used: &Used| self.tools.get(&used.name) == Some(&Rule::Prompt);
+        tool.uses.iter().any(asks)
+    }
+
+    /// Whether a call of this kind runs where nothing else is said about it.
+    pub(crate) fn lets_pass(&self, stance: &Stance) -> bool {
+        let is_for_all = self.is_chosen || self.approve.is_empty();
+        let has_yes = self.is_chosen || !stance.needs_yes;
+        is_for_all && has_yes && self.mode.allows(stance.tier)
+    }
+}
+
+/// The first words are the original's (spec omp 10).
+fn blocked(tool: &str, used: Option<&str>, way_out: &str) -> String {
+    let what = match used {
+        Some(used) => format!("Tool \"{tool}\" uses \"{used}\", which is blocked by user policy."),
+        None => format!("Tool \"{tool}\" is blocked by user policy."),
+    };
+    format!("{what}\nTo allow: remove \"{way_out}")
+}
