@@ -8,6 +8,7 @@
 mod error;
 mod tool;
 
+mod files;
 mod private_files;
 
 mod engine;
@@ -35,6 +36,7 @@ mod execute;
 
 mod host;
 
+mod agents;
 mod tool_registry;
 mod workshop;
 
@@ -43,8 +45,8 @@ mod surface;
 mod telemetry;
 
 pub use config::{
-    Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress, Permission,
-    PermissionProfile, Roots, Serve, ServeFlags, Token, parse_duration,
+    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
+    Permission, PermissionProfile, Roots, Serve, ServeFlags, Token, parse_duration,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};

@@ -35,6 +35,8 @@ pub struct Env {
     pub pi_profile: Option<String>,
     /// `CLAUDE_CONFIG_DIR`: moves `~/.claude`.
     pub claude_config_dir: Option<PathBuf>,
+    /// `CODEX_HOME`: moves `~/.codex`.
+    pub codex_home: Option<PathBuf>,
     /// `AYND_TEST_TOOLS_DIR`: moves aynd's plugin files.
     pub aynd_test_tools_dir: Option<PathBuf>,
     /// `VISUAL`, else `EDITOR`: the command line of the user's editor.
@@ -77,6 +79,7 @@ impl Env {
             omp_profile: text("OMP_PROFILE"),
             pi_profile: text("PI_PROFILE"),
             claude_config_dir: path("CLAUDE_CONFIG_DIR"),
+            codex_home: path("CODEX_HOME"),
             aynd_test_tools_dir: path("AYND_TEST_TOOLS_DIR"),
             editor: [text("VISUAL"), text("EDITOR")]
                 .into_iter()

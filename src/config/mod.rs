@@ -4,6 +4,7 @@
 //! `~/.config/haft/config.yaml`, what oh-my-pi's own settings say of approval, defaults. Every default of the program is in this file.
 //! No module below reads a flag, a variable or a configuration file of ours.
 
+mod agents;
 mod aynd;
 mod duration;
 mod env;
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use agents::Agents;
 pub use aynd::Aynd;
 pub(crate) use duration::format_duration;
 pub use duration::parse_duration;
@@ -179,6 +181,8 @@ pub struct Config {
     pub cycod_first: Option<PathBuf>,
     /// What a server goes by.
     pub serve: Serve,
+    /// Where coding agents keep the user's settings.
+    pub agents: Agents,
 }
 
 /// What became of a configuration file.
@@ -287,6 +291,7 @@ impl Config {
             .cycod_global_dir
             .clone()
             .or_else(|| user_file.cycod_global_dir.clone());
+        let agents = Agents::locate(env, &home, &config_home);
         let roots = Roots::locate(env, &home, &cwd, config_home, cycod_global);
         let cycod_first = flags.cycod_first.clone();
         let by_name = flags.by_name;
@@ -332,6 +337,7 @@ impl Config {
             editor: env.editor.clone(),
             cycod_first,
             serve: written.serve.resolve(),
+            agents,
             cwd,
             home,
         })

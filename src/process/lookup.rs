@@ -15,8 +15,13 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Whether a child with our environment would find the program.
 pub fn is_installed(program: &str) -> bool {
+    find_installed(program).is_some()
+}
+
+/// The file that a child with our environment would run for this name.
+pub fn find_installed(program: &str) -> Option<PathBuf> {
     let path = super::inherited("PATH").map(OsString::from);
-    find(OsStr::new(program), path.as_deref(), Path::new("/")).is_ok()
+    find(OsStr::new(program), path.as_deref(), Path::new("/")).ok()
 }
 
 #[derive(Debug, PartialEq, Eq)]

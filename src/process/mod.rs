@@ -49,7 +49,7 @@ pub use environment::{Environment, inherited};
 pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};
 pub(crate) use foreground::in_foreground;
-pub use lookup::is_installed;
+pub use lookup::{find_installed, is_installed};
 pub use pipeline::run_pipeline;
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use threads::kill_children_of_thread;

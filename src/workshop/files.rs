@@ -5,13 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::replace::{Replacing, put};
 use super::tool_file::ToolFile;
 use crate::config::{Config, paths};
 use crate::error::{Error, ErrorKind};
 use crate::family::shell::author::{open_file, renamed};
 use crate::family::shell::definition::Scope;
 use crate::family::shell::json_schema;
+use crate::files::{Replacing, put};
 
 /// The scopes' folders.
 pub(crate) struct Workshop {

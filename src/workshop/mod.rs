@@ -7,16 +7,15 @@
 mod draft;
 mod edit;
 mod files;
-mod replace;
 mod shelf;
 mod template;
 mod tool_file;
 
 pub(crate) use crate::family::shell::author::{Opened, open, pretty, renamed, yaml};
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
+pub(crate) use crate::files::{Replacing, put};
 pub(crate) use draft::{Draft, push, set};
 pub(crate) use edit::{Desk, Edited};
 pub(crate) use files::Workshop;
-pub(crate) use replace::{Replacing, put};
 pub(crate) use template::template;
 pub(crate) use tool_file::{Summary, ToolFile};

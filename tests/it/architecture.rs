@@ -10,6 +10,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("process", &[]),
     // A program of its own: it names nothing of the library, so that no V8 is linked.
     ("system", &[]),
+    ("files", &[]),
     ("private_files", &[]),
     ("engine", &["private_files", "tool", "error"]),
     ("config", &["error", "tool"]),
@@ -49,13 +50,15 @@ const EDGES: &[(&str, &[&str])] = &[
     // a family: what a file says is the family's to know.
     (
         "workshop",
-        &["config", "family", "process", "tool", "error"],
+        &["config", "family", "files", "process", "tool", "error"],
     ),
+    ("agents", &["config", "error", "files", "process"]),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (
         "surface",
         &[
+            "agents",
             "config",
             "dialect",
             "discover",

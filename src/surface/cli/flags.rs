@@ -3,11 +3,11 @@
 //! Nothing is decided here: what was not written stays unsaid, `Config::resolve` has
 //! the defaults.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::{Config, Flags};
+use crate::config::{Config, Flags, paths};
 use crate::error::Error;
 use crate::tool::{ApprovalMode, ToolPattern};
 
@@ -111,6 +111,46 @@ impl Globals {
             no_cache: self.no_cache,
             ..Flags::default()
         }
+    }
+
+    /// The same as words for another haft that is started in the same project, or where it
+    /// `travels` with it: there relative paths stay as they are. Who starts that haft chooses its
+    /// directory.
+    pub(super) fn words(&self, config: &Config, travels: bool) -> Vec<String> {
+        let path = |path: &Path| match travels {
+            true => path.display().to_string(),
+            false => std::path::absolute(path)
+                .unwrap_or_else(|_| path.to_owned())
+                .display()
+                .to_string(),
+        };
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                words.extend([name.to_owned(), value]);
+            }
+        };
+        for tool in &self.tools {
+            let resolved = paths::expand(tool, &config.home);
+            let resolved = resolved.map(|given| match travels && given.is_relative() {
+                true => tool.clone(),
+                false => paths::resolve(&config.cwd, &given).display().to_string(),
+            });
+            // What is no path has an owner of its own, who says so when it is used.
+            option("--tool", Some(resolved.unwrap_or_else(|_| tool.clone())));
+        }
+        option("--config", self.config.as_deref().map(path));
+        option("--aynd-tools", self.aynd_tools.as_deref().map(path));
+        let switches = [
+            ("--trust-project", self.trust_project),
+            ("--system-tools", self.system_tools),
+            ("--no-custom-tools", self.no_custom_tools),
+            ("--builtin-tools", self.builtin_tools),
+            ("--no-cache", self.no_cache),
+        ];
+        let on = switches.into_iter().filter(|(_, is_on)| *is_on);
+        words.extend(on.map(|(name, _)| name.to_owned()));
+        words
     }
 
     /// Whether `--verbose` was typed.

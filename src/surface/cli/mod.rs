@@ -7,6 +7,7 @@ mod flags;
 mod patterns;
 mod usage;
 
+mod agents;
 mod ask;
 mod call;
 mod call_input;
@@ -77,6 +78,7 @@ enum Command {
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Tool(Box<tool::Args>),
     New(With<new::Args>),
+    Agents(Box<agents::Args>),
     Rpc(With<rpc::Args>),
     Serve(Box<serve::Args>),
     Completions(completions::Args),
@@ -151,6 +153,7 @@ impl Command {
             Command::Trust(c) => c.args.run(globals, out).await,
             Command::Tool(args) => args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
+            Command::Agents(args) => args.run(globals, out),
             Command::Rpc(_) => rpc::run(globals, out).await,
             Command::Serve(args) => args.run(globals).await,
             Command::Completions(args) => args.run(out),
@@ -172,6 +175,7 @@ impl Command {
             Command::New(c) => &c.globals,
             Command::Tool(args) => return Some(args.globals()),
             Command::Serve(args) => return Some(args.globals()),
+            Command::Agents(args) => return Some(args.globals()),
             Command::Completions(_) | Command::Manual(_) => return None,
         };
         Some(globals.clone())
@@ -186,6 +190,7 @@ impl Command {
             Command::Trust(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
             Command::Tool(args) => args.answer(),
+            Command::Agents(args) => args.answer(),
             Command::Schema(_)
             | Command::Refresh(_)
             | Command::New(_)

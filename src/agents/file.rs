@@ -1,0 +1,214 @@
+//! An agent's configuration file: read, changed at one place, checked, put back whole.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::agent::{Agent, Format, Place};
+use super::{jsonc, toml};
+use crate::config::paths;
+use crate::error::{Error, ErrorKind};
+use crate::files::{Replacing, put};
+
+/// What became of the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Added,
+    Updated,
+    /// The file says it already.
+    Unchanged,
+    Removed,
+    /// There was nothing to remove.
+    Absent,
+}
+
+/// Why a text is not changed.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Line and column, from 1.
+    place: Option<(usize, usize)>,
+    message: String,
+}
+
+impl Refusal {
+    /// `before`: the text in front of the place, where there is one.
+    pub(super) fn at(before: Option<&str>, message: &str) -> Refusal {
+        let place = before.map(|before| {
+            let line = before.matches('\n').count() + 1;
+            let column = before
+                .rsplit('\n')
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .count()
+                + 1;
+            (line, column)
+        });
+        let message = message.trim().trim_end_matches('.').replace('\n', ", ");
+        Refusal { place, message }
+    }
+}
+
+/// Writes the entry into the agent's file; everything else in it stays.
+///
+/// # Errors
+/// [`ErrorKind::Load`] where the file cannot be read, understood or written. It is then as it was.
+pub(crate) fn add(
+    agent: Agent,
+    place: &Place,
+    name: &str,
+    entry: &Map<String, Value>,
+) -> Result<Change, Error> {
+    let text = read(place)?;
+    let had_one = match &text {
+        Some(text) => servers(place, text)?.contains_key(name),
+        None => false,
+    };
+    let old = match (&text, place.preamble) {
+        (Some(text), _) => text.clone(),
+        (None, Some((key, value))) => format!("{{\n  \"{key}\": \"{value}\"\n}}\n"),
+        (None, None) => String::new(),
+    };
+    let new = match place.format {
+        Format::Json => jsonc::put(&old, &place.keys, name, entry),
+        Format::Toml => toml::put(&old, &place.keys, name, entry),
+    };
+    let new = new.map_err(|refusal| refused(agent, place, &refusal))?;
+    if text.is_some() && new == old {
+        return Ok(Change::Unchanged);
+    }
+    is_only_this(place, &old, &new, name)?;
+    write(place, &new)?;
+    Ok(if had_one {
+        Change::Updated
+    } else {
+        Change::Added
+    })
+}
+
+/// Takes the entry out of the agent's file.
+///
+/// # Errors
+/// Like [`add`].
+pub(crate) fn remove(agent: Agent, place: &Place, name: &str) -> Result<Change, Error> {
+    let Some(old) = read(place)? else {
+        return Ok(Change::Absent);
+    };
+    let new = match place.format {
+        Format::Json => jsonc::take(&old, &place.keys, name),
+        Format::Toml => toml::take(&old, &place.keys, name),
+    };
+    let Some(new) = new.map_err(|refusal| refused(agent, place, &refusal))? else {
+        return Ok(Change::Absent);
+    };
+    is_only_this(place, &old, &new, name)?;
+    write(place, &new)?;
+    Ok(Change::Removed)
+}
+
+/// Whether the file lists a server of that name; `None` if there is no file.
+///
+/// # Errors
+/// Like [`add`].
+pub(crate) fn lists(place: &Place, name: &str) -> Result<Option<bool>, Error> {
+    match read(place)? {
+        Some(text) => Ok(Some(servers(place, &text)?.contains_key(name))),
+        None => Ok(None),
+    }
+}
+
+fn read(place: &Place) -> Result<Option<String>, Error> {
+    paths::read_text(&place.path).map_err(|error| {
+        let path = place.path.display();
+        let text = format!("cannot read {path}: {}", paths::plain(&error));
+        Error::new(ErrorKind::Load, text).with_hint("nothing was changed")
+    })
+}
+
+fn write(place: &Place, text: &str) -> Result<(), Error> {
+    let failed = |error: std::io::Error| {
+        let path = place.path.display();
+        let text = format!("cannot write {path}: {}", paths::plain(&error));
+        Error::new(ErrorKind::Load, text).with_hint("the file is as it was")
+    };
+    if let Some(folder) = place.path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    // Who keeps such files elsewhere and links to them keeps the link.
+    let real = fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
+    put(&real, text, Replacing::Yes).map_err(failed)
+}
+
+/// The servers that a file names.
+fn servers(place: &Place, text: &str) -> Result<Map<String, Value>, Error> {
+    let mut value = data(place, text)?;
+    for key in &place.keys {
+        value = value.get_mut(key).map(Value::take).unwrap_or_default();
+    }
+    Ok(match value {
+        Value::Object(servers) => servers,
+        _ => Map::new(),
+    })
+}
+
+/// A last look before anything is written: apart from the entry, both say the same.
+fn is_only_this(place: &Place, old: &str, new: &str, name: &str) -> Result<(), Error> {
+    let without = |text: &str| -> Result<Value, Error> {
+        let mut value = data(place, text)?;
+        prune(&mut value, &place.keys, name);
+        Ok(value)
+    };
+    if without(old)? == without(new)? {
+        return Ok(());
+    }
+    let path: PathBuf = place.path.clone();
+    let text = format!(
+        "{}: the change would touch more than `{name}`",
+        path.display()
+    );
+    Err(Error::new(ErrorKind::Internal, text)
+        .with_hint("nothing was changed; add by hand what the command prints without --write"))
+}
+
+/// Takes the entry out, and objects that held nothing else.
+fn prune(value: &mut Value, keys: &[String], name: &str) {
+    let Some(object) = value.as_object_mut() else {
+        return;
+    };
+    let Some((key, rest)) = keys.split_first() else {
+        object.shift_remove(name);
+        return;
+    };
+    if let Some(inner) = object.get_mut(key) {
+        prune(inner, rest, name);
+        if inner.as_object().is_some_and(Map::is_empty) {
+            object.shift_remove(key);
+        }
+    }
+}
+
+fn data(place: &Place, text: &str) -> Result<Value, Error> {
+    match place.format {
+        Format::Json => jsonc::value(text).map_err(|refusal| unreadable(place, &refusal)),
+        Format::Toml => ::toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            unreadable(place, &Refusal::at(before, error.message()))
+        }),
+    }
+}
+
+fn refused(agent: Agent, place: &Place, refusal: &Refusal) -> Error {
+    let hint = format!(
+        "nothing was changed; correct the file, or add by hand what `haft agents config {}` prints",
+        agent.id()
+    );
+    unreadable(place, refusal).with_hint(hint)
+}
+
+fn unreadable(place: &Place, refusal: &Refusal) -> Error {
+    let at = refusal.place;
+    let at = at.map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
+    let text = format!("{}{at}: {}", place.path.display(), refusal.message);
+    Error::new(ErrorKind::Load, text).with_hint("nothing was changed; correct the file")
+}

@@ -1,0 +1,115 @@
+//! One entry in a TOML file, put in or taken out with everything around it left alone.
+
+use serde_json::{Map, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
+
+use super::entry::OWN_KEYS;
+use super::file::Refusal;
+
+/// A file that has nothing but the entry.
+pub(super) fn alone(keys: &[String], name: &str, entry: &Map<String, Value>) -> String {
+    put("", keys, name, entry).unwrap_or_default()
+}
+
+/// The text with the entry in it.
+pub(super) fn put(
+    text: &str,
+    keys: &[String],
+    name: &str,
+    entry: &Map<String, Value>,
+) -> Result<String, Refusal> {
+    let mut document = parse(text)?;
+    let mut servers: &mut dyn TableLike = document.as_table_mut();
+    let mut is_inline = false;
+    for key in keys {
+        let item = servers.entry(key).or_insert_with(|| empty(is_inline, true));
+        is_inline = item.is_inline_table();
+        servers = item.as_table_like_mut().ok_or_else(|| no_table(key))?;
+    }
+    let is_new = !servers.contains_key(name);
+    let item = servers
+        .entry(name)
+        .or_insert_with(|| empty(is_inline, false));
+    let table = item.as_table_like_mut().ok_or_else(|| no_table(name))?;
+    for key in OWN_KEYS {
+        if !entry.contains_key(key) {
+            table.remove(key);
+        }
+    }
+    for (key, value) in entry {
+        if is_new || OWN_KEYS.contains(&key.as_str()) {
+            set(table, key, value);
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// The text without the entry; `None` if it is not there.
+pub(super) fn take(text: &str, keys: &[String], name: &str) -> Result<Option<String>, Refusal> {
+    let mut document = parse(text)?;
+    let mut servers: &mut dyn TableLike = document.as_table_mut();
+    for key in keys {
+        let Some(next) = servers.get_mut(key) else {
+            return Ok(None);
+        };
+        servers = next.as_table_like_mut().ok_or_else(|| no_table(key))?;
+    }
+    let taken = servers.remove(name);
+    Ok(taken.map(|_| document.to_string()))
+}
+
+fn parse(text: &str) -> Result<DocumentMut, Refusal> {
+    text.parse::<DocumentMut>().map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        Refusal::at(before, error.message())
+    })
+}
+
+fn no_table(key: &str) -> Refusal {
+    Refusal::at(None, &format!("`{key}` is no table there"))
+}
+
+/// A table in the form of the one around it. An implicit one has no header of its own.
+fn empty(is_inline: bool, is_implicit: bool) -> Item {
+    if is_inline {
+        return Item::Value(InlineTable::new().into());
+    }
+    let mut table = Table::new();
+    table.set_implicit(is_implicit);
+    Item::Table(table)
+}
+
+/// Sets one value; the comments around an old one stay.
+fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
+    let Some(Item::Value(old)) = table.get_mut(key) else {
+        table.insert(key, Item::Value(written(value)));
+        return;
+    };
+    if plain(old).as_ref() != Some(value) {
+        let decor = old.decor().clone();
+        *old = written(value);
+        *old.decor_mut() = decor;
+    }
+}
+
+/// Entries are made of texts and lists of texts.
+fn written(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Array(words) => {
+            let words = words.iter().filter_map(Value::as_str);
+            toml_edit::Value::Array(Array::from_iter(words))
+        }
+        other => other.as_str().unwrap_or_default().into(),
+    }
+}
+
+fn plain(value: &toml_edit::Value) -> Option<Value> {
+    match value {
+        toml_edit::Value::String(text) => Some(Value::from(text.value().as_str())),
+        toml_edit::Value::Array(words) => words
+            .iter()
+            .map(|word| word.as_str().map(Value::from))
+            .collect(),
+        _ => None,
+    }
+}

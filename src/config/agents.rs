@@ -1,0 +1,40 @@
+//! Where coding agents keep their settings, moved by their own variables, and who we are to them.
+
+use std::path::{Path, PathBuf};
+
+use super::Env;
+
+/// Where coding agents keep the user's settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agents {
+    /// The program that runs: what agents are to start.
+    pub program: PathBuf,
+    /// The file in which Claude Code keeps the user's servers.
+    pub claude_json: PathBuf,
+    /// `~/.codex`, or `CODEX_HOME`.
+    pub codex: PathBuf,
+    /// `~/.cursor`.
+    pub cursor: PathBuf,
+    /// The folder of VS Code's user settings.
+    pub vscode: PathBuf,
+    /// `~/.config/opencode`.
+    pub opencode: PathBuf,
+    /// `~/.gemini`.
+    pub gemini: PathBuf,
+}
+
+impl Agents {
+    pub(super) fn locate(env: &Env, home: &Path, config_home: &Path) -> Agents {
+        let claude = env.claude_config_dir.as_deref().unwrap_or(home);
+        let absolute = |path: &Option<PathBuf>| path.clone().filter(|path| path.is_absolute());
+        Agents {
+            program: env.program.clone().unwrap_or_else(|| "haft".into()),
+            claude_json: home.join(claude).join(".claude.json"),
+            codex: absolute(&env.codex_home).unwrap_or_else(|| home.join(".codex")),
+            cursor: home.join(".cursor"),
+            vscode: config_home.join("Code/User"),
+            opencode: config_home.join("opencode"),
+            gemini: home.join(".gemini"),
+        }
+    }
+}

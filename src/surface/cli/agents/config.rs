@@ -1,0 +1,147 @@
+//! `haft agents config`: prints, writes or removes the entry of haft in an agent's configuration.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+use crate::agents::{self, Agent, Change, Place, Scope, Server};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::render::text;
+use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::flags::Globals;
+use crate::surface::stdout::Out;
+
+/// Print the configuration that adds haft to an agent, or write it
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft agents config cursor
+  haft agents config codex --write
+  haft agents config claude-code --scope user --write --tool ~/tools/notes.ts
+  haft agents config vscode --url http://127.0.0.1:8377/mcp --write
+  haft agents config gemini --remove
+
+With --write everything else in the file stays as it is: comments, order, other servers. Of an
+entry that is there already only what haft is changes. A file that cannot be understood is left
+alone. `--tool`, `--config` and the other global options are passed on to the server.")]
+pub(super) struct Args {
+    /// The agent
+    #[arg(value_enum)]
+    agent: Agent,
+
+    /// For whom: everybody in this project, you in all projects, or (Claude Code) you in this one
+    /// [default: project; codex: user]
+    #[arg(long, value_enum)]
+    scope: Option<Scope>,
+
+    /// Put it into the agent's file instead of printing it
+    #[arg(long, conflicts_with = "remove")]
+    write: bool,
+
+    /// Take it out of the agent's file
+    #[arg(long)]
+    remove: bool,
+
+    /// What the server is called there
+    #[arg(long, value_name = "NAME", default_value = "haft")]
+    name: String,
+
+    /// The program to start [default: this one]
+    #[arg(long, value_name = "PATH", conflicts_with = "url")]
+    command: Option<String>,
+
+    /// Connect to a haft that serves MCP over HTTP, instead of starting one
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+
+    /// With --url: the variable that holds the server's token
+    #[arg(long, value_name = "NAME", requires = "url")]
+    token_env: Option<String>,
+}
+
+impl Args {
+    pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        agents::check_name(&self.name)?;
+        let config = Config::resolve(globals.flags())?;
+        let scope = self.scope.unwrap_or(self.agent.scopes()[0]);
+        let place = self.place(scope, &config)?;
+        let path = text::path(&place.path, &config.home);
+        if self.remove {
+            let change = agents::remove(self.agent, &place, &self.name)?;
+            self.report(change, &path, out)?;
+            return Ok(SUCCESS);
+        }
+        let entry = self.server(globals, scope, &config).entry(self.agent);
+        if self.write {
+            let change = agents::add(self.agent, &place, &self.name, &entry)?;
+            self.report(change, &path, out)?;
+            return Ok(SUCCESS);
+        }
+        let snippet = agents::snippet(&place, &self.name, &entry);
+        out.write_all(snippet.as_bytes())?;
+        out.flush()?;
+        say(&format!(
+            "this belongs in {path}; `--write` puts it there\n"
+        ));
+        Ok(SUCCESS)
+    }
+
+    fn place(&self, scope: Scope, config: &Config) -> Result<Place, Error> {
+        self.agent.place(scope, config).ok_or_else(|| {
+            let (label, scope) = (self.agent.label(), scope.id());
+            let scopes = self.agent.scopes().iter().map(|scope| scope.id());
+            let known = scopes.collect::<Vec<_>>().join(", ");
+            let text = format!("{label} has no scope `{scope}`");
+            Error::new(ErrorKind::Usage, text).with_hint(format!("it has: {known}"))
+        })
+    }
+
+    fn server(&self, globals: &Globals, scope: Scope, config: &Config) -> Server {
+        if let Some(url) = &self.url {
+            return Server::Http {
+                url: url.clone(),
+                token_variable: self.token_env.clone(),
+            };
+        }
+        let command = self.command.clone();
+        let mut args = globals.words(config, scope == Scope::Project);
+        args.extend(["serve", "mcp"].map(str::to_owned));
+        Server::Program {
+            command: command.unwrap_or_else(|| agents::program(config, scope)),
+            args,
+        }
+    }
+
+    fn report(&self, change: Change, path: &str, out: &mut Out) -> std::io::Result<()> {
+        let (name, label) = (&self.name, self.agent.label());
+        match change {
+            Change::Added => writeln!(out, "added `{name}` to {path} for {label}"),
+            Change::Updated => writeln!(out, "updated `{name}` in {path} for {label}"),
+            Change::Unchanged => writeln!(out, "{path} has `{name}` already; nothing changed"),
+            Change::Removed => writeln!(out, "removed `{name}` from {path}"),
+            Change::Absent => writeln!(out, "{path} has no `{name}`; nothing changed"),
+        }
+    }
+}
+
+impl ValueEnum for Agent {
+    fn value_variants<'a>() -> &'a [Agent] {
+        &Agent::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.id()).help(self.label()))
+    }
+}
+
+impl ValueEnum for Scope {
+    fn value_variants<'a>() -> &'a [Scope] {
+        &[Scope::Project, Scope::User, Scope::Local]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.id()))
+    }
+}

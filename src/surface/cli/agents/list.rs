@@ -1,0 +1,123 @@
+//! `haft agents list`: which agents' files name haft.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::agents::{self, Agent};
+use crate::config::Config;
+use crate::error::Error;
+use crate::render::problem;
+use crate::render::table::{self, Column, Fit};
+use crate::render::text;
+use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::flags::Globals;
+use crate::surface::stdout::Out;
+
+/// Show where each agent looks for servers, and whether haft is there
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// What the server is called there
+    #[arg(long, value_name = "NAME", default_value = "haft")]
+    name: String,
+
+    /// Print one JSON array
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const COLUMNS: [Column; 4] = [
+    Column {
+        title: "AGENT",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "SCOPE",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "HAFT",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "FILE",
+        fit: Fit::KeepEnd(16),
+    },
+];
+
+#[derive(Serialize)]
+struct Row {
+    agent: &'static str,
+    scope: &'static str,
+    path: String,
+    /// Whether the file is there.
+    exists: bool,
+    /// Whether haft is in it; absent where the file cannot be understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listed: Option<bool>,
+    #[serde(skip)]
+    trouble: Option<Error>,
+}
+
+impl Args {
+    pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        agents::check_name(&self.name)?;
+        let config = Config::resolve(globals.flags())?;
+        let rows = self.rows(&config);
+        if self.json {
+            out.json(&rows)?;
+        } else {
+            let lines: Vec<_> = rows.iter().map(|row| row.cells(&config)).collect();
+            let page = table::render(&COLUMNS, &lines, out.width(), out.ink());
+            out.write_all(page.as_bytes())?;
+        }
+        out.flush()?;
+        let ink = crate::render::ink::Ink::for_stderr();
+        for trouble in rows.iter().filter_map(|row| row.trouble.as_ref()) {
+            say(&problem::error(trouble, ink));
+        }
+        Ok(SUCCESS)
+    }
+
+    fn rows(&self, config: &Config) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for agent in Agent::ALL {
+            for scope in agent.scopes() {
+                let Some(place) = agent.place(*scope, config) else {
+                    continue;
+                };
+                let (exists, listed, trouble) = match agents::lists(&place, &self.name) {
+                    Ok(listed) => (listed.is_some(), Some(listed == Some(true)), None),
+                    Err(error) => (true, None, Some(error)),
+                };
+                rows.push(Row {
+                    agent: agent.id(),
+                    scope: scope.id(),
+                    path: place.path.display().to_string(),
+                    exists,
+                    listed,
+                    trouble,
+                });
+            }
+        }
+        rows
+    }
+}
+
+impl Row {
+    fn cells(&self, config: &Config) -> Vec<String> {
+        let listed = match (self.exists, self.listed) {
+            (_, None) => "?",
+            (_, Some(true)) => "yes",
+            (true, Some(false)) => "no",
+            (false, Some(false)) => "-",
+        };
+        let path = text::path(self.path.as_ref(), &config.home);
+        vec![
+            self.agent.to_owned(),
+            self.scope.to_owned(),
+            listed.to_owned(),
+            text::first_line(&path),
+        ]
+    }
+}
