@@ -37,9 +37,17 @@ export interface Settings {
   /** The same in all isolates of a host. */
   sessionId: string;
   version: string;
+  /** The world is on tape; see `41_tape.ts`. */
+  hasTape: boolean;
 }
 
-export const settings: Settings = { cwd: "", logFile: "", sessionId: "", version: "" };
+export const settings: Settings = {
+  cwd: "",
+  logFile: "",
+  sessionId: "",
+  version: "",
+  hasTape: false,
+};
 
 /** One running call, or one module being loaded. */
 export interface RunningCall {

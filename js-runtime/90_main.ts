@@ -12,11 +12,13 @@ import { sessionEvent } from "ext:haft/32_session.ts";
 import { forgetPrepared, prepareCall, startPrepared } from "ext:haft/33_gated.ts";
 import "ext:haft/34_warm.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
+import { installTape } from "ext:haft/41_tape.ts";
 
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
   startSession(settings.sessionId);
   guardUncaught();
+  if (settings.hasTape) installTape();
 }
 
 (globalThis as any).__haft = {

@@ -1,12 +1,17 @@
 //! The whole of haft behind one handle: find tools, list them, call them.
 
+mod abort;
+mod builder;
+mod pace;
 mod running;
 mod search;
 
 use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, OnceCell, RwLock, mpsc, watch};
 use tokio::time;
@@ -18,13 +23,16 @@ use crate::engine::{self, Engine};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
 use crate::family::exec::ikigai;
-use crate::family::js::{self, RESOLVE};
+use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
     Approver, Call, CatalogChange, Event, Family, Outcome, Problem, ScanState, Stopped, Test,
 };
 use crate::trust::{self, Judged};
+use abort::{Abortable, Known};
+pub use builder::{HostBuilder, TrustPolicy};
+use pace::Pace;
 pub use running::RunningCall;
 use search::{Found, Modules, Search, module_of};
 
@@ -49,6 +57,12 @@ struct Inner {
     closing: CancellationToken,
     /// Every running call reads it, so whoever may write knows that none is left.
     calls: RwLock<()>,
+    /// How calls come, to wait for them accordingly.
+    pace: Arc<Pace>,
+    /// The calls that can be aborted by their ids.
+    abortable: Abortable,
+    /// The tools of the embedding program, which every catalog begins with.
+    own: Catalog,
 }
 
 /// The tools so far. Paths may be loaded by name before anybody wants the whole catalog.
@@ -78,6 +92,24 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
 }
 
+/// What a host is made of besides its configuration.
+#[derive(Default)]
+pub(crate) struct Setup {
+    /// The tools of the embedding program, which have names of their own.
+    pub(crate) tools: Vec<(Candidate, family::Loaded)>,
+    /// What modules find around them.
+    pub(crate) world: World,
+}
+
+impl Setup {
+    /// For a host that stays.
+    fn lasting() -> Setup {
+        let mut setup = Setup::default();
+        setup.world.has_later = true;
+        setup
+    }
+}
+
 /// Beyond the grace period: for the killing itself, and for the answers to arrive.
 const MARGIN: Duration = Duration::from_millis(500);
 
@@ -86,31 +118,51 @@ const SHUT_DOWN: &str = "the host has been shut down";
 impl Host {
     /// A host with this configuration.
     pub fn new(config: Config) -> Host {
-        Host::with(config, true)
+        Host::with(config, Setup::lasting())
+    }
+
+    /// Starts to describe a host with more than a configuration.
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
     }
 
     /// A host that ends after one call: a preview of a tool could never be applied.
     pub(crate) fn for_one_call(config: Config) -> Host {
-        Host::with(config, false)
+        Host::with(config, Setup::default())
     }
 
-    fn with(config: Config, has_later: bool) -> Host {
+    fn with(config: Config, setup: Setup) -> Host {
+        let Setup { tools, mut world } = setup;
         // A program with such a tool of its own resolves its own previews.
         let has_name = config
             .built_in_tool_names
             .iter()
             .all(|name| name != RESOLVE);
+        world.has_later &= has_name;
+        // The program's own tools come before the names that nobody may take: they may.
+        let mut own = Builder::new(Catalog::default(), &[], &config.rename);
+        for (candidate, loaded) in tools {
+            own.add(&candidate, loaded);
+        }
+        let own = own.finish();
+        let so_far = LoadedSoFar {
+            catalog: Arc::new(own.clone()),
+            ..LoadedSoFar::default()
+        };
         let inner = Inner {
-            engine: js::engine(&config, has_later && has_name),
+            engine: js::engine(&config, world),
             resolver: OnceCell::new(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
-            loaded: Mutex::default(),
+            loaded: Mutex::new(so_far),
             refreshing: Mutex::default(),
             scan: watch::Sender::default(),
             changes: watch::Sender::default(),
             closing: CancellationToken::new(),
             calls: RwLock::default(),
+            pace: Arc::default(),
+            abortable: Abortable::default(),
+            own,
         };
         Host(Arc::new(inner), None)
     }
@@ -183,7 +235,7 @@ impl Host {
         let _no_refresh = self.0.refreshing.lock().await;
         let mut loaded_so_far = self.0.loaded.lock().await;
         let scan = discover::given(&self.0.config, paths);
-        let mut builder = self.builder(Catalog::clone(&loaded_so_far.catalog));
+        let mut builder = self.assembly(Catalog::clone(&loaded_so_far.catalog));
         let mut result = Loaded {
             entries: Vec::new(),
             problems: scan.problems,
@@ -236,8 +288,14 @@ impl Host {
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
         let wants_task = timeout.is_some() || !self.is_scanned();
         let (host, asked) = (self.clone(), cancel.clone());
+        let known = Known::new(self, &call.id, &cancel);
+        let (pace, runs) = (self.0.pace.clone(), pace::Running::begin(&self.0.pace));
         let running = async move {
+            let (_known, _runs) = (known, runs);
             let running = host.run(call, entry, timeout, token.clone(), sender);
+            // Nothing that a call does unwinds into the program around us.
+            let running = AssertUnwindSafe(running).catch_unwind();
+            let running = running.map(|ended| ended.unwrap_or_else(|_| Err(defect())));
             tokio::pin!(running);
             let ended = tokio::select! {
                 biased;
@@ -253,7 +311,7 @@ impl Host {
                 ended
             }
         };
-        RunningCall::start(Box::pin(running), events, cancel, wants_task)
+        RunningCall::start(Box::pin(running), events, cancel, pace, wants_task)
     }
 
     /// False if it is not known without waiting.
@@ -387,7 +445,7 @@ impl Host {
         start.problems.extend(scan.problems);
         start.looked_at.extend(scan.looked_at);
         start.problems.extend(judged.problems);
-        let mut builder = self.builder(start);
+        let mut builder = self.assembly(start);
         // What may not run must not take a name from what may.
         let is_new = |candidate: &&Candidate| !known.contains_key(&module_of(candidate));
         let new: Vec<Candidate> = judged.trusted.iter().filter(is_new).cloned().collect();
@@ -452,11 +510,16 @@ impl Host {
         }
     }
 
-    fn builder(&self, existing: Catalog) -> Builder<'_> {
+    fn assembly(&self, existing: Catalog) -> Builder<'_> {
         let config = &self.0.config;
         let names = &config.built_in_tool_names;
         Builder::new(existing, names, &config.rename, &config.approval)
     }
+}
+
+fn defect() -> Error {
+    let text = "the call met a defect of haft, or of what the program gave it: it panicked";
+    Error::new(ErrorKind::Internal, text)
 }
 
 /// What a call came to that was not cancelled for itself.

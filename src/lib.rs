@@ -37,6 +37,7 @@ mod execute;
 mod host;
 
 mod agents;
+mod custom_tools;
 mod tool_registry;
 mod workshop;
 
@@ -48,9 +49,14 @@ pub use config::{
     Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
     Permission, PermissionProfile, Roots, Serve, ServeFlags, Token, parse_duration,
 };
+pub use custom_tools::{
+    CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError,
+    discover_and_load_custom_tools,
+};
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
-pub use host::{Host, Loaded, RunningCall};
+pub use family::custom::{CustomTool, Invocation, ToolOutput};
+pub use host::{Host, HostBuilder, Loaded, RunningCall, TrustPolicy};
 pub use registry::{Catalog, Entry};
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,

@@ -87,6 +87,8 @@ pub struct Flags {
     pub tools: Vec<String>,
     /// Run the tools of the project without asking.
     pub trust_project: bool,
+    /// Run none of them, not even those that the user trusts. Outweighs all that says otherwise.
+    pub distrust_project: bool,
     /// Offer the system tools too: `bash`, `file_write` and their kind.
     pub system_tools: bool,
     /// A configuration file instead of the user's.
@@ -151,6 +153,8 @@ pub struct Config {
     pub built_in_tool_names: Vec<String>,
     /// Run the tools of the project without asking.
     pub trust_project: bool,
+    /// Run none of them, not even those that the user trusts.
+    pub distrust_project: bool,
     /// Offer the system tools too. Off unless asked for: they write files and run commands.
     pub system_tools: bool,
     /// A tool's path or source → the name it gets.
@@ -250,11 +254,10 @@ impl Config {
             Some(given) => file::given(&started_in(env, &cwd).join(given), &home)?,
             None => file::user(&config_home.join("haft/config.yaml"), &home)?,
         };
-        let trust_project = flags.trust_project
-            || from_env
-                .trust_project
-                .or(user_file.trust_project)
-                .unwrap_or(false);
+        let distrust_project = flags.distrust_project;
+        let says_trust = from_env.trust_project.or(user_file.trust_project);
+        let trust_project =
+            !distrust_project && (flags.trust_project || says_trust.unwrap_or(false));
         // Neither may be moved by the project's file: they say where its grant is.
         let state_home = base_directory(&env.xdg_state_home, &home, ".local/state");
         let state_dir = from_env
@@ -270,12 +273,13 @@ impl Config {
         };
         let is_used = |text: &str| {
             trust_project
-                || trusts(&ProjectFile {
-                    state_dir: &state_dir,
-                    home: &home,
-                    project: &cwd,
-                    text,
-                })
+                || !distrust_project
+                    && trusts(&ProjectFile {
+                        state_dir: &state_dir,
+                        home: &home,
+                        project: &cwd,
+                        text,
+                    })
         };
         let (from_project, project_file) = match project_text {
             None => (Written::default(), FileUse::Absent),
@@ -311,6 +315,7 @@ impl Config {
             project_file,
             built_in_tool_names: written.built_in_tool_names.unwrap_or_default(),
             trust_project,
+            distrust_project,
             system_tools: written.system_tools.unwrap_or(false),
             rename: written.rename,
             disabled_extensions: written.disabled_extensions,

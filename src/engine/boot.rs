@@ -65,7 +65,9 @@ pub(super) fn boot(
     let mut worker = make_worker(options, &main, alarm)?;
     {
         let state = worker.js_runtime.op_state();
-        state.borrow_mut().put::<Rc<dyn IsolateHost>>(link);
+        let mut state = state.borrow_mut();
+        state.put::<Rc<dyn IsolateHost>>(link);
+        extension::begin_with_env(&mut state, &options.env);
     }
     let functions = take_functions(&mut worker, options)?;
     Ok(Booted { worker, functions })
@@ -220,6 +222,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
         "cwd": options.cwd,
         "sessionId": options.session_id,
         "version": env!("CARGO_PKG_VERSION"),
+        "hasTape": options.tape.is_some(),
     });
     let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
     start.call(scope, door.into(), &[settings.into()]);

@@ -16,7 +16,7 @@ use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::{EngineOptions, Programs, ToolLog, witness};
-use crate::tool::Progress;
+use crate::tool::{Played, Progress, Reach, Tape};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct Link {
@@ -28,6 +28,7 @@ pub(super) struct Link {
     schemas: SchemaChecker,
     most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
+    tape: Option<Arc<dyn Tape>>,
     log: Arc<dyn ToolLog>,
 }
 
@@ -41,6 +42,7 @@ impl Link {
             schemas: SchemaChecker::default(),
             most_bytes_of_a_file: options.most_bytes_of_a_file(),
             programs: options.programs.clone(),
+            tape: options.tape.clone(),
             log: options.log.clone(),
         }
     }
@@ -173,6 +175,24 @@ impl IsolateHost for Link {
         match is_trace {
             true => witness::leaves_traces(what),
             false => witness::fickle(what),
+        }
+    }
+
+    fn tape_play(&self, request: &str) -> String {
+        let played = self
+            .tape
+            .as_ref()
+            .map(|tape| tape.play(Reach::Fetch, request));
+        match played {
+            None | Some(Played::World) => String::new(),
+            Some(Played::Answer(answer)) => answer,
+            Some(Played::Nothing(why)) => serde_json::json!({ "refused": why }).to_string(),
+        }
+    }
+
+    fn tape_keep(&self, request: &str, answer: &str) {
+        if let Some(tape) = &self.tape {
+            tape.keep(Reach::Fetch, request, answer);
         }
     }
 

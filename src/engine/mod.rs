@@ -19,6 +19,7 @@ mod lazy;
 mod link;
 mod loader;
 mod memory;
+mod patience;
 mod pending;
 mod requests;
 mod round;
@@ -31,6 +32,7 @@ mod undertaker;
 mod version;
 mod witness;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -50,6 +52,7 @@ use homes::{Homes, Moves};
 pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Loners, Shared};
 use lazy::{Listener, ModuleLife};
+pub(crate) use patience::has_several_cores;
 use pending::PendingActions;
 use requests::Doom;
 pub use round::{Round, Wanted};
@@ -58,7 +61,7 @@ pub use version::version;
 use witness::Notes;
 
 use crate::error::Error;
-use crate::tool::{CallCtx, Stopped};
+use crate::tool::{CallCtx, Stopped, Tape};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module.
 #[derive(Clone)]
@@ -101,6 +104,10 @@ pub struct EngineOptions {
     pub programs: Arc<dyn Programs>,
     /// Takes what tools say.
     pub log: Arc<dyn ToolLog>,
+    /// Stands between `fetch` and the network, in tests of tools.
+    pub tape: Option<Arc<dyn Tape>>,
+    /// What is different for tools from the process's environment; `None`: it is not there.
+    pub env: BTreeMap<String, Option<String>>,
     /// Previewed actions can be resolved later.
     pub has_later: bool,
     /// The folder for what can be made again; `None`: remember nothing.

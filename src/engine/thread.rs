@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use deno_core::{PollEventLoopOptions, v8};
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
 use super::EngineOptions;
@@ -16,9 +17,13 @@ use super::boot::{Booted, Functions, boot};
 use super::isolate::{Ask, Message, Shared};
 use super::link::Link;
 use super::memory::Alarm;
+use super::patience::Patience;
 
 /// Deep recursion of tools is V8's to refuse; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
+
+/// So many messages may be taken one by one before timers and sockets have their turn.
+const MOST_AT_ONCE: usize = 64;
 
 /// Starts the thread; returns once the isolate is ready. `alive` is dropped when the thread ends.
 pub(super) async fn start(
@@ -98,6 +103,7 @@ fn live(
             alarm: &alarm,
             shared,
             inbox,
+            patience: Patience::default(),
         };
         std::future::poll_fn(|cx| life.turn(cx)).await;
 
@@ -117,19 +123,55 @@ struct Life<'a> {
     alarm: &'a Alarm,
     shared: &'a Arc<Shared>,
     inbox: mpsc::UnboundedReceiver<Message>,
+    patience: Patience,
 }
 
 impl Life<'_> {
     /// One turn of the loop. Ready when the isolate must end.
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
+        for _ in 0..MOST_AT_ONCE {
+            if self.work(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            let is_idle = self.shared.requests.is_idle();
+            let next = match is_idle {
+                true => self.patience.next(&mut self.inbox),
+                false => None,
+            };
+            let next = match next {
+                Some(message) => message,
+                None => match self.inbox.poll_recv(cx) {
+                    Poll::Ready(Some(message)) => message,
+                    Poll::Ready(None) => return Poll::Ready(()),
+                    Poll::Pending => {
+                        if is_idle {
+                            self.patience.sleeps();
+                        }
+                        return Poll::Pending;
+                    }
+                },
+            };
+            self.patience.woke();
+            self.take(next);
+        }
+        // Timers and sockets are looked at between two turns.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Takes what was asked and lets V8's event loop turn. Ready when the isolate must end.
+    fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        for _ in 0..MOST_AT_ONCE {
             if self.shared.doomed.get().is_some() {
                 return Poll::Ready(());
             }
-            match self.inbox.poll_recv(cx) {
-                Poll::Ready(Some(message)) => self.take(message),
-                Poll::Ready(None) => return Poll::Ready(()),
-                Poll::Pending => break,
+            match self.inbox.try_recv() {
+                Ok(message) => {
+                    self.patience.woke();
+                    self.take(message);
+                }
+                Err(TryRecvError::Disconnected) => return Poll::Ready(()),
+                Err(TryRecvError::Empty) => break,
             }
         }
         // `Ready` means that nothing is pending, not that the isolate is done.

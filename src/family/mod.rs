@@ -4,6 +4,7 @@
 //! decide about them together (one of them overrides another, all are asked side by side).
 
 mod beneath;
+pub(crate) mod custom;
 pub(crate) mod exec;
 pub(crate) mod js;
 mod native;

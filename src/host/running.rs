@@ -10,11 +10,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use futures::Stream;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::pace::Pace;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Event, Outcome};
 
@@ -24,6 +26,7 @@ pub struct RunningCall {
     pub events: mpsc::UnboundedReceiver<Event>,
     cancel: CancellationToken,
     driver: Arc<Driver>,
+    pace: Arc<Pace>,
     is_detached: bool,
 }
 
@@ -55,6 +58,7 @@ impl RunningCall {
         running: Running,
         events: mpsc::UnboundedReceiver<Event>,
         cancel: CancellationToken,
+        pace: Arc<Pace>,
         wants_task: bool,
     ) -> RunningCall {
         let call = RunningCall {
@@ -64,6 +68,7 @@ impl RunningCall {
                 stage: Mutex::new(Stage::Starting { was_woken: false }),
                 runtime: Handle::current(),
             }),
+            pace,
             is_detached: false,
         };
         call.driver.start(running, wants_task);
@@ -111,6 +116,16 @@ impl RunningCall {
     }
 }
 
+/// The events, as [`RunningCall::next_event`] gives them.
+impl Stream for RunningCall {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.driver.put_on_task();
+        self.events.poll_recv(cx)
+    }
+}
+
 impl Drop for RunningCall {
     fn drop(&mut self) {
         if !self.is_detached {
@@ -130,7 +145,10 @@ impl Held<'_> {
         let Some(running) = &mut self.running else {
             return Poll::Pending;
         };
-        let polled = running.as_mut().poll(cx);
+        let mut polled = running.as_mut().poll(cx);
+        if polled.is_pending() {
+            polled = self.call.pace.wait(|| running.as_mut().poll(cx));
+        }
         if polled.is_ready() {
             self.running = None;
         }

@@ -65,7 +65,7 @@ impl Host {
         }
         let (given, modules) = (loaded.given.clone(), loaded.modules.clone());
         drop(loaded);
-        let mut builder = self.builder(Catalog::default());
+        let mut builder = self.assembly(self.0.own.clone());
         for (candidate, found) in given {
             builder.add(&candidate, found);
         }

@@ -1,5 +1,6 @@
 //! One call: what is asked, what happens meanwhile, what comes back.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,26 @@ pub struct Call {
     /// The arguments as the caller wrote them: kept as text so that numbers and
     /// key order survive to the tool.
     pub arguments: Box<RawValue>,
+}
+
+impl Call {
+    /// A call with an id of its own. See [`Call::with_id`] for programs that have ids already.
+    pub fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> Call {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let arguments = RawValue::from_string(arguments.into().to_string());
+        Call {
+            id: format!("call-{number}"),
+            tool: tool.into(),
+            arguments: arguments.expect("the text of a value is JSON"),
+        }
+    }
+
+    /// The same call under this id.
+    pub fn with_id(mut self, id: impl Into<String>) -> Call {
+        self.id = id.into();
+        self
+    }
 }
 
 /// One block of a result, in the wire form that oh-my-pi, pi and MCP share.

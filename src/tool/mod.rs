@@ -13,6 +13,7 @@ mod runner;
 mod scan;
 pub(crate) mod schema;
 mod standing;
+mod tape;
 
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
@@ -26,3 +27,4 @@ pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
 pub(crate) use standing::Subject;
 pub use standing::ToolPattern;
+pub use tape::{Played, Reach, Tape};

@@ -92,6 +92,11 @@ pub(crate) fn object_of(tool: &str, arguments: &RawValue) -> Result<Map<String, 
     }
 }
 
+/// What is wrong with arguments that fit their schema, in the words of a refusal.
+pub(crate) fn refused(tool: &str, why: &str, arguments: &Value) -> Error {
+    refusal(tool, &format!("  - root: {why}"), arguments)
+}
+
 fn refusal(tool: &str, lines: &str, arguments: &Value) -> Error {
     let received = format!("{:#}", shortened(arguments));
     let text = format!(

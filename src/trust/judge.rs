@@ -46,11 +46,14 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
     }
     let names = Names::of(&config.cwd);
     let store = Store::at(&config.state_dir, &config.home);
-    let grant = store.read(names.project()).unwrap_or_else(|error| {
-        let problem = store.problem(names.project(), &error);
-        judged.problems.push(problem);
-        None
-    });
+    let grant = match config.distrust_project {
+        true => None,
+        false => store.read(names.project()).unwrap_or_else(|error| {
+            let problem = store.problem(names.project(), &error);
+            judged.problems.push(problem);
+            None
+        }),
+    };
     if config.project_file == FileUse::Ignored {
         judged
             .problems

@@ -42,6 +42,11 @@ const EDGES: &[(&str, &[&str])] = &[
             "trust",
         ],
     ),
+    // oh-my-pi's loader over a host.
+    (
+        "custom_tools",
+        &["config", "error", "host", "registry", "tool"],
+    ),
     (
         "tool_registry",
         &["config", "error", "host", "registry", "tool"],
@@ -91,6 +96,8 @@ const ROOT: &[&str] = &[
     "build.rs",
     "clippy.toml",
     "docs",
+    // Programs that embed the crate; `tests/it/sdk` runs them.
+    "examples",
     "example-tools",
     "js-runtime",
     "package-lock.json",

@@ -37,6 +37,8 @@ mod exec;
 mod sessions;
 // The library as an embedding host uses it: from a runtime of its own, from many threads at once.
 mod sdk;
+// Its own tools: Rust closures; the loader's shapes; the example program.
+mod sdk_tools;
 // An HTTP server that can misbehave.
 mod loopback;
 // aynd's tools against real servers, repositories and processes, and its registry.

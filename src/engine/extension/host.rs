@@ -49,6 +49,12 @@ pub trait IsolateHost {
     /// did can be seen by those after it.
     fn noticed(&self, what: &str, is_trace: bool);
 
+    /// What the tape has for a request of `fetch`; nothing where the world is to be asked. JSON text.
+    fn tape_play(&self, request: &str) -> String;
+
+    /// What the world said to it.
+    fn tape_keep(&self, request: &str, answer: &str);
+
     /// True while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;
 }

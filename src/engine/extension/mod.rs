@@ -15,11 +15,13 @@ mod ops_read;
 mod ops_reply;
 mod ops_schema;
 mod ops_signal;
+mod ops_tape;
 mod ops_witness;
 
 use deno_core::OpDecl;
 
 pub use host::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
+pub use ops_env::begin_with as begin_with_env;
 pub use ops_read::too_large;
 
 deno_core::extension!(
@@ -50,6 +52,8 @@ deno_core::extension!(
         ops_signal::op_haft_signal_unbind,
         ops_signal::op_haft_kill,
         ops_signal::op_haft_deno_kill,
+        ops_tape::op_haft_tape_play,
+        ops_tape::op_haft_tape_keep,
         ops_witness::op_haft_noticed,
         ops_env::op_haft_set_env,
         ops_env::op_haft_delete_env,

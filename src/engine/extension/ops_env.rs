@@ -18,6 +18,11 @@ use super::host::IsolateHost;
 #[derive(Default)]
 struct Changes(BTreeMap<String, Option<String>>);
 
+/// What the tools of an isolate find changed from the start.
+pub fn begin_with(state: &mut OpState, changed: &BTreeMap<String, Option<String>>) {
+    changes(state).0.clone_from(changed);
+}
+
 /// For whoever writes.
 fn changes_to_make(state: &mut OpState) -> &mut Changes {
     state.borrow::<Rc<dyn IsolateHost>>().env_changed();

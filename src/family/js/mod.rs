@@ -9,6 +9,7 @@ mod programs;
 mod resolve;
 mod runner;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,14 +20,24 @@ use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
-use crate::tool::{Problem, Source, Stance, Tier, Tool};
+use crate::tool::{Problem, Source, Stance, Tape, Tier, Tool};
 use runner::JsRunner;
 
 pub(crate) use resolve::{RESOLVE, resolver, rival};
 
-/// The engine for the modules of one host. `has_later`: there will be calls after a tool's
-/// preview, so that it can be applied or discarded.
-pub(crate) fn engine(config: &Config, has_later: bool) -> Engine {
+/// What the modules of a host find around them.
+#[derive(Clone, Default)]
+pub(crate) struct World {
+    /// There will be calls after a tool's preview, so that it can be applied or discarded.
+    pub(crate) has_later: bool,
+    /// Stands between tools and the world, in tests of tools.
+    pub(crate) tape: Option<Arc<dyn Tape>>,
+    /// What is different from the process's environment; `None`: it is not there.
+    pub(crate) env: BTreeMap<String, Option<String>>,
+}
+
+/// The engine for the modules of one host.
+pub(crate) fn engine(config: &Config, world: World) -> Engine {
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
@@ -35,9 +46,11 @@ pub(crate) fn engine(config: &Config, has_later: bool) -> Engine {
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
         access: access(&config.permissions),
-        programs: Arc::new(programs::ChildPrograms),
+        programs: programs::programs(world.tape.clone()),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
-        has_later,
+        has_later: world.has_later,
+        tape: world.tape,
+        env: world.env,
         cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,9 +11,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Programs;
 use crate::process::{Captured, End, Environment, Finished, Spawn, SpawnError, Stdin};
+use crate::tool::{Played, Reach, Tape};
+
+/// What starts programs; with a tape only where that says so.
+pub(super) fn programs(tape: Option<Arc<dyn Tape>>) -> Arc<dyn Programs> {
+    match tape {
+        Some(tape) => Arc::new(TapedPrograms(tape)),
+        None => Arc::new(ChildPrograms),
+    }
+}
 
 /// Starts real programs.
-pub(super) struct ChildPrograms;
+struct ChildPrograms;
+
+/// Asks the tape first.
+struct TapedPrograms(Arc<dyn Tape>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,6 +72,34 @@ impl Programs for ChildPrograms {
 
     fn kill_started_by(&self, thread_id: i32) {
         crate::process::kill_children_of_thread(thread_id);
+    }
+}
+
+impl Programs for TapedPrograms {
+    fn exec(
+        &self,
+        request: String,
+        cancel: CancellationToken,
+    ) -> Pin<Box<dyn Future<Output = String> + Send>> {
+        let tape = self.0.clone();
+        Box::pin(async move {
+            match tape.play(Reach::Exec, &request) {
+                Played::Answer(answer) => answer,
+                Played::Nothing(why) => {
+                    let refused = refused("ERR_HAFT_NOT_RECORDED", why, false);
+                    serde_json::to_string(&refused).expect("an answer of strings is JSON")
+                }
+                Played::World => {
+                    let answer = ChildPrograms.exec(request.clone(), cancel).await;
+                    tape.keep(Reach::Exec, &request, &answer);
+                    answer
+                }
+            }
+        })
+    }
+
+    fn kill_started_by(&self, thread_id: i32) {
+        ChildPrograms.kill_started_by(thread_id);
     }
 }
 

@@ -1,0 +1,244 @@
+//! Tools of the program that embeds haft: Rust closures with typed parameters.
+//!
+//! The parameters' type gives the schema (schemars) and reads the arguments (serde), so a closure
+//! never sees what does not fit. A closure that panics fails its own call and nothing else.
+
+mod invocation;
+mod output;
+mod panic;
+mod parameters;
+mod runner;
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Loaded;
+use crate::discover::Candidate;
+use crate::tool::schema::Schema;
+use crate::tool::{Family, Level, Source, Stance, Tier, Tool};
+pub use invocation::Invocation;
+pub use output::ToolOutput;
+use runner::{CustomRunner, Handler, Running, StanceOf};
+
+/// The provider's id of these tools, and what stands for their path.
+const PROVIDER: &str = "sdk";
+
+/// A tool of the embedding program: a Rust closure that a model can call.
+///
+/// The closure is given its parameters, checked and read, and an [`Invocation`]. Whatever it returns
+/// as `Ok` becomes the result, whatever it returns as `Err` a result with `is_error`. It runs on the
+/// task that drives the call and must not block; see [`CustomTool::blocking`] for work that does.
+///
+/// The example is `examples/agent.rs`.
+pub struct CustomTool {
+    tool: Tool,
+    is_unit: bool,
+    handler: Arc<Handler>,
+    stance: Option<Arc<StanceOf>>,
+}
+
+impl CustomTool {
+    /// An asynchronous tool. `P` is read from the arguments: an object, or `()` for a tool without
+    /// parameters. Doc comments of `P` become the descriptions that the model reads.
+    ///
+    /// A call that is cancelled may go on for the host's grace period
+    /// ([`Limits::grace`](crate::Limits::grace)); then its future is dropped.
+    pub fn new<P, R, E, F, Fut>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: F,
+    ) -> CustomTool
+    where
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+        R: Into<ToolOutput>,
+        E: Display,
+        F: Fn(P, Invocation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, E>> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        let start = move |arguments: &str| {
+            let parameters: P = parameters::read(arguments)?;
+            let handler = handler.clone();
+            let start = move |invocation| -> Running {
+                let running = handler(parameters, invocation);
+                Box::pin(async move { output::of(running.await) })
+            };
+            Ok(Box::new(start) as runner::Start)
+        };
+        CustomTool::with_handler::<P>(name.into(), description.into(), Arc::new(start))
+    }
+
+    /// A tool whose work blocks its thread: files, long computations, other people's libraries. Each
+    /// call has a thread of tokio's blocking pool.
+    ///
+    /// Such a call cannot be taken off its thread: one that does not heed
+    /// [`Invocation::is_cancelled`] is left behind when the grace period is over, and its result is
+    /// thrown away.
+    pub fn blocking<P, R, E, F>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        handler: F,
+    ) -> CustomTool
+    where
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+        R: Into<ToolOutput>,
+        E: Display,
+        F: Fn(P, Invocation) -> Result<R, E> + Send + Sync + 'static,
+    {
+        let handler = Arc::new(handler);
+        let start = move |arguments: &str| {
+            let parameters: P = parameters::read(arguments)?;
+            let handler = handler.clone();
+            let start = move |invocation| -> Running {
+                let work = move || output::of(handler(parameters, invocation));
+                let working = tokio::task::spawn_blocking(move || panic::caught(work));
+                Box::pin(async move {
+                    match working.await {
+                        Ok(Ok(output)) => output,
+                        Ok(Err(panicked)) => ToolOutput::error(panicked),
+                        Err(error) => ToolOutput::error(format!("its thread was lost: {error}")),
+                    }
+                })
+            };
+            Ok(Box::new(start) as runner::Start)
+        };
+        CustomTool::with_handler::<P>(name.into(), description.into(), Arc::new(start))
+    }
+
+    fn with_handler<P: JsonSchema>(
+        name: String,
+        description: String,
+        handler: Arc<Handler>,
+    ) -> CustomTool {
+        let (input_schema, is_unit) = parameters::schema_of::<P>();
+        let tool = Tool {
+            label: name.clone(),
+            name,
+            description,
+            input_schema,
+            output_schema: None,
+            approval: Tier::Exec,
+            hidden: false,
+            strict: None,
+            trusted: true,
+            tags: Vec::new(),
+            uses: Vec::new(),
+            source: Source {
+                family: Family::Native,
+                provider: PROVIDER.to_owned(),
+                provider_name: "SDK".to_owned(),
+                level: Level::Host,
+                path: PathBuf::from(PROVIDER),
+                plugin: None,
+            },
+        };
+        CustomTool {
+            tool,
+            is_unit,
+            handler,
+            stance: None,
+        }
+    }
+
+    /// A title for people; the name without it.
+    pub fn label(mut self, label: impl Into<String>) -> CustomTool {
+        self.tool.label = label.into();
+        self
+    }
+
+    /// How much harm a call may do; [`Tier::Exec`] where nothing is said.
+    pub fn approval(mut self, tier: Tier) -> CustomTool {
+        self.tool.approval = tier;
+        self.stance = None;
+        self
+    }
+
+    /// Decides for each call how much harm it may do, from its arguments. One that panics counts as
+    /// [`Tier::Exec`].
+    pub fn approval_for(
+        mut self,
+        stance: impl Fn(&Value) -> Stance + Send + Sync + 'static,
+    ) -> CustomTool {
+        self.tool.approval = Tier::Exec;
+        self.stance = Some(Arc::new(stance));
+        self
+    }
+
+    /// Another schema of the parameters than that of their Rust type: for tools whose parameters are
+    /// a [`Value`]. Arguments must fit it and be readable as the type.
+    pub fn parameters(mut self, schema: Value) -> CustomTool {
+        self.tool.input_schema = schema;
+        self
+    }
+
+    /// The schema of the structured result in `details`.
+    pub fn output<T: JsonSchema>(mut self) -> CustomTool {
+        self.tool.output_schema = Some(parameters::schema_of::<T>().0);
+        self
+    }
+
+    /// Whether the schema may be made strict for providers that can; `false` opts out. Arguments are
+    /// checked all the same.
+    pub fn strict(mut self, strict: bool) -> CustomTool {
+        self.tool.strict = Some(strict);
+        self
+    }
+
+    /// What it is filed under, by which the user's rules may allow or refuse it.
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> CustomTool {
+        self.tool.tags.extend(tags.into_iter().map(Into::into));
+        self
+    }
+
+    /// The name that it is called by.
+    pub fn name(&self) -> &str {
+        &self.tool.name
+    }
+
+    /// What the registry gets, for a host whose calls may go on for `grace` after they were asked to
+    /// stop; or what is wrong with the tool.
+    pub(crate) fn load(self, grace: Duration) -> Result<(Candidate, Loaded), String> {
+        let name = &self.tool.name;
+        if name.is_empty() {
+            return Err("a custom tool without a name".to_owned());
+        }
+        let is_object = self.tool.input_schema["type"] == "object";
+        if !is_object {
+            return Err(format!(
+                "the parameters of the custom tool `{name}` are no object"
+            ));
+        }
+        let schema = Schema::compile(&self.tool.input_schema).map_err(|error| {
+            format!("the schema of the custom tool `{name}` cannot be used: {error}")
+        })?;
+        let runner = CustomRunner {
+            name: name.clone(),
+            schema,
+            optional: parameters::optional(&self.tool.input_schema),
+            is_unit: self.is_unit,
+            handler: self.handler,
+            tier: self.tool.approval,
+            stance: self.stance,
+            grace,
+        };
+        let candidate = Candidate {
+            path: self.tool.source.path.clone(),
+            resolved: self.tool.source.path.clone(),
+            key: name.clone(),
+            source: self.tool.source.clone(),
+            query: None,
+            named_by_project: false,
+        };
+        let loaded = Loaded {
+            tools: vec![(self.tool, Arc::new(runner))],
+            ..Loaded::default()
+        };
+        Ok((candidate, loaded))
+    }
+}

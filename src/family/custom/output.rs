@@ -1,0 +1,131 @@
+//! What a custom tool gives back.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::tool::{Block, Outcome};
+
+/// The result of a custom tool, or a part of it on the way there.
+///
+/// A text, a [`Value`] and `()` become one by themselves, so most closures never name it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    /// What the model gets.
+    pub content: Vec<Block>,
+    /// Anything else that the program or a renderer wants to see; `null` counts as `{}`.
+    pub details: Value,
+    /// The tool reports a failure.
+    pub is_error: bool,
+    /// The result carries nothing that a model could use.
+    pub useless: bool,
+}
+
+impl ToolOutput {
+    /// A text for the model.
+    pub fn text(text: impl Into<String>) -> ToolOutput {
+        ToolOutput {
+            content: vec![Block::Text { text: text.into() }],
+            ..ToolOutput::default()
+        }
+    }
+
+    /// A failure with a text for the model. The closure's `Err` says the same.
+    pub fn error(text: impl Into<String>) -> ToolOutput {
+        ToolOutput {
+            is_error: true,
+            ..ToolOutput::text(text)
+        }
+    }
+
+    /// Adds an image; `data` is base64, `mime_type` for example `image/png`.
+    pub fn with_image(
+        mut self,
+        data: impl Into<String>,
+        mime_type: impl Into<String>,
+    ) -> ToolOutput {
+        self.content.push(Block::Image {
+            data: data.into(),
+            mime_type: mime_type.into(),
+        });
+        self
+    }
+
+    /// Sets `details`.
+    pub fn with_details(mut self, details: impl Into<Value>) -> ToolOutput {
+        self.details = details.into();
+        self
+    }
+
+    pub(super) fn into_outcome(self, duration: Duration) -> Outcome {
+        Outcome {
+            content: self.content,
+            details: match self.details {
+                Value::Null => Value::Object(Map::new()),
+                details => details,
+            },
+            is_error: self.is_error,
+            useless: self.useless,
+            duration,
+            stopped: None,
+            display: None,
+        }
+    }
+
+    /// The form in which updates travel; nothing if it cannot be written.
+    pub(super) fn into_partial(self) -> Option<Box<RawValue>> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Partial {
+            content: Vec<Block>,
+            details: Value,
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            is_error: bool,
+        }
+        let partial = Partial {
+            content: self.content,
+            details: match self.details {
+                Value::Null => Value::Object(Map::new()),
+                details => details,
+            },
+            is_error: self.is_error,
+        };
+        to_raw_value(&partial).ok()
+    }
+}
+
+/// What a closure's answer comes to.
+pub(super) fn of<R: Into<ToolOutput>, E: Display>(answer: Result<R, E>) -> ToolOutput {
+    match answer {
+        Ok(output) => output.into(),
+        Err(error) => ToolOutput::error(error.to_string()),
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> ToolOutput {
+        ToolOutput::text(text)
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> ToolOutput {
+        ToolOutput::text(text)
+    }
+}
+
+impl From<()> for ToolOutput {
+    fn from((): ()) -> ToolOutput {
+        ToolOutput::default()
+    }
+}
+
+/// The model gets the JSON text, everybody else the value in `details`.
+impl From<Value> for ToolOutput {
+    fn from(value: Value) -> ToolOutput {
+        ToolOutput::text(value.to_string()).with_details(value)
+    }
+}

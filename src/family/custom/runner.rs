@@ -1,0 +1,152 @@
+//! Runs a custom tool: arguments checked, the gate passed, the closure driven to its end.
+
+use std::collections::HashSet;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::panic::{Caught, caught};
+use super::{Invocation, ToolOutput};
+use crate::error::Error;
+use crate::tool::schema::{Schema, object_of, refused};
+use crate::tool::{Approval, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
+
+/// The tool at work.
+pub(super) type Running = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
+
+/// A call whose parameters are read, ready to start.
+pub(super) type Start = Box<dyn FnOnce(Invocation) -> Running + Send>;
+
+/// Reads the text of arguments; the error says why they are not what the tool takes.
+pub(super) type Handler = dyn Fn(&str) -> Result<Start, String> + Send + Sync;
+
+/// What the tool says of a call.
+pub(super) type StanceOf = dyn Fn(&Value) -> Stance + Send + Sync;
+
+pub(super) struct CustomRunner {
+    pub(super) name: String,
+    pub(super) schema: Schema,
+    /// The properties that may be left out.
+    pub(super) optional: HashSet<String>,
+    /// The parameters are `()`.
+    pub(super) is_unit: bool,
+    pub(super) handler: Arc<Handler>,
+    pub(super) tier: Tier,
+    pub(super) stance: Option<Arc<StanceOf>>,
+    pub(super) grace: Duration,
+}
+
+impl CustomRunner {
+    /// The arguments, and the call that is ready to start on them.
+    fn prepare(&self, call: &Call) -> Result<(Value, Start), Error> {
+        let mut fields = object_of(&self.name, &call.arguments)?;
+        let given = fields.len();
+        // Models write null for what they leave out.
+        fields.retain(|name, value| !value.is_null() || !self.optional.contains(name));
+        let is_changed = fields.len() != given;
+        let arguments = Value::Object(fields);
+        self.schema.check(&self.name, &arguments)?;
+        let rewritten;
+        let text = match call.arguments.get() {
+            _ if self.is_unit => "null",
+            "null" => "{}",
+            _ if is_changed => {
+                rewritten = arguments.to_string();
+                &rewritten
+            }
+            // As it came, so that numbers survive.
+            text => text,
+        };
+        // `Deserialize` may be written by hand.
+        let read = caught(|| (self.handler)(text)).and_then(|read| read);
+        match read {
+            Ok(start) => Ok((arguments, start)),
+            Err(why) => Err(refused(&self.name, &why, &arguments)),
+        }
+    }
+
+    fn stance(&self, arguments: &Value) -> Stance {
+        let stance = self.stance.as_ref();
+        let asked = stance.map(|stance| caught(|| stance(arguments)));
+        match asked {
+            Some(Ok(stance)) => stance,
+            Some(Err(_)) => Stance::of_tier(Tier::Exec),
+            None => Stance::of_tier(self.tier),
+        }
+    }
+
+    fn failed(&self, panicked: &str, duration: Duration) -> Outcome {
+        Outcome::failure(format!("Tool `{}` failed: {panicked}", self.name), duration)
+    }
+
+    fn left_behind(&self, why: Stopped, duration: Duration) -> Outcome {
+        let reason = match why {
+            Stopped::Deadline => "its time was up",
+            Stopped::Cancelled => "it was cancelled",
+            Stopped::Discarded => "it ran away",
+            Stopped::HostShutdown => "the host is shutting down",
+        };
+        let text = format!(
+            "Tool `{}` was killed after {:.1} s: {reason}, and it did not end by itself",
+            self.name,
+            duration.as_secs_f64()
+        );
+        Outcome::stopped(why, text, duration)
+    }
+}
+
+#[async_trait]
+impl Runner for CustomRunner {
+    async fn check(&self, call: &Call) -> Result<(), Error> {
+        self.prepare(call).map(drop)
+    }
+
+    fn approval(&self) -> Approval<'_> {
+        match self.stance {
+            Some(_) => Approval::PerCall,
+            None => Approval::ByTier,
+        }
+    }
+
+    async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
+        let (arguments, start) = self.prepare(&call)?;
+        let stance = self.stance(&arguments);
+        drop(arguments);
+        match ctx.admit(stance).await {
+            Ok(()) => {}
+            Err(NotAdmitted::Denied(error)) => return Err(error),
+            Err(NotAdmitted::Stopped(why)) => {
+                let text = format!("Tool `{}` was not started: the call had ended", self.name);
+                return Ok(Outcome::stopped(why, text, Duration::ZERO));
+            }
+        }
+        let started = Instant::now();
+        let invocation = Invocation::new(call.id, ctx.clone());
+        // Most of a closure's code may run before its future is there.
+        let mut running = match caught(|| start(invocation)) {
+            Ok(running) => Caught::new(running),
+            Err(panicked) => return Ok(self.failed(&panicked, started.elapsed())),
+        };
+        let ended = tokio::select! {
+            biased;
+            ended = &mut running => Some(ended),
+            () = ctx.cancel.cancelled() => None,
+        };
+        let ended = match ended {
+            Some(ended) => Some(ended),
+            None => tokio::time::timeout(self.grace, &mut running).await.ok(),
+        };
+        // One that heeded the wish to stop may have ended in the same moment.
+        let stopped = ctx.cancel.is_cancelled().then(|| ctx.stop_reason());
+        let duration = started.elapsed();
+        let outcome = match ended {
+            Some(Ok(output)) => output.into_outcome(duration),
+            Some(Err(panicked)) => self.failed(&panicked, duration),
+            None => self.left_behind(ctx.stop_reason(), duration),
+        };
+        Ok(Outcome { stopped, ..outcome })
+    }
+}

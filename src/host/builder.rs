@@ -1,0 +1,232 @@
+//! How an embedding program says what its host is to be.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{Host, Setup};
+use crate::config::{Config, Env, Flags, Limits, PermissionProfile};
+use crate::error::{Error, ErrorKind};
+use crate::family::custom::CustomTool;
+use crate::tool::{ApprovalMode, ApprovalPolicy, Approver};
+
+/// Makes a [`Host`] step by step; [`Host::builder`] starts one.
+///
+/// What is not said is decided as for the program `haft`: by `HAFT_*` variables, the configuration
+/// files, and the defaults.
+///
+/// The example is `examples/agent.rs`.
+#[must_use = "nothing happens before `build`"]
+#[derive(Default)]
+pub struct HostBuilder {
+    config: Option<Config>,
+    env: Option<Env>,
+    flags: Flags,
+    trust: TrustPolicy,
+    approval: Option<ApprovalPolicy>,
+    limits: Option<Limits>,
+    permissions: Option<PermissionProfile>,
+    only_providers: Option<Vec<String>>,
+    approver: Option<Arc<dyn Approver>>,
+    tools: Vec<CustomTool>,
+}
+
+/// Which of the tools that a project brings run without being asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrustPolicy {
+    /// What the user granted with `haft trust`, byte for byte; the rest is listed and refused.
+    #[default]
+    Granted,
+    /// Everything. For programs whose users chose the project with its tools, and for CI.
+    Always,
+    /// Nothing, granted or not.
+    Never,
+}
+
+impl HostBuilder {
+    /// The project's directory: `pi.cwd` of tools, and where their `.omp/tools` and its like are
+    /// looked for. The process's own directory without it.
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> HostBuilder {
+        self.flags.cwd = Some(cwd.into());
+        self
+    }
+
+    /// A complete configuration: nothing is read from the environment and from files. It stands for
+    /// all of [`HostBuilder::cwd`], [`HostBuilder::env`] and [`HostBuilder::flags`].
+    pub fn config(mut self, config: Config) -> HostBuilder {
+        self.config = Some(config);
+        self
+    }
+
+    /// Another environment than the process's: for programs that must not depend on it.
+    pub fn env(mut self, env: Env) -> HostBuilder {
+        self.env = Some(env);
+        self
+    }
+
+    /// Everything that the command line of `haft` could say. Replaces what was said of
+    /// [`HostBuilder::cwd`], [`HostBuilder::paths`] and [`HostBuilder::built_in_tool_names`] before.
+    pub fn flags(mut self, flags: Flags) -> HostBuilder {
+        self.flags = flags;
+        self
+    }
+
+    /// Tool files and folders besides those that are found by themselves; relative ones start at the
+    /// project's directory. What is named here is trusted by that.
+    pub fn paths<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> HostBuilder {
+        self.flags.tools.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Names that tools which are found cannot take, because the program has tools of these names.
+    pub fn built_in_tool_names<N: Into<String>>(
+        mut self,
+        names: impl IntoIterator<Item = N>,
+    ) -> HostBuilder {
+        let known = self.flags.built_in_tool_names.get_or_insert_default();
+        known.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Which of the project's tools may run.
+    pub fn trust(mut self, policy: TrustPolicy) -> HostBuilder {
+        self.trust = policy;
+        self
+    }
+
+    /// Which calls run, are refused, or are asked about. Replaces what the user configured.
+    pub fn approval(mut self, policy: ApprovalPolicy) -> HostBuilder {
+        self.approval = Some(policy);
+        self
+    }
+
+    /// What happens to calls that no rule is about.
+    pub fn approval_mode(mut self, mode: ApprovalMode) -> HostBuilder {
+        self.flags.approval_mode = Some(mode);
+        self
+    }
+
+    /// Who is asked where the policy wants somebody asked. Without one such calls are refused.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> HostBuilder {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Bounds in time and memory. Replaces what the user configured.
+    pub fn limits(mut self, limits: Limits) -> HostBuilder {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// What the Web and Node APIs of JavaScript tools may touch. Replaces what the user configured.
+    pub fn permissions(mut self, permissions: PermissionProfile) -> HostBuilder {
+        self.permissions = Some(permissions);
+        self
+    }
+
+    /// Looks nowhere for tools: there are those of the program itself and those that are named.
+    pub fn without_discovery(self) -> HostBuilder {
+        self.only_providers(["config"])
+    }
+
+    /// Looks only in the places of these providers (`native`, `claude`, `kodelet`, `cycod`, …, and
+    /// `config` for what is named).
+    pub fn only_providers<N: Into<String>>(
+        mut self,
+        ids: impl IntoIterator<Item = N>,
+    ) -> HostBuilder {
+        self.only_providers = Some(ids.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// A tool of the program itself. It is always there and comes before all that are found.
+    pub fn tool(mut self, tool: CustomTool) -> HostBuilder {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Several of them; their order is that of the list.
+    pub fn tools(mut self, tools: impl IntoIterator<Item = CustomTool>) -> HostBuilder {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Makes the host. Reads configuration files; runs nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a configuration that is wrong, for a custom tool that cannot be
+    /// (no name, parameters that are no object), and for two tools of one name.
+    pub fn build(mut self) -> Result<Host, Error> {
+        let tools = std::mem::take(&mut self.tools);
+        let approver = self.approver.take();
+        let config = self.resolve()?;
+        let mut names: BTreeSet<String> = config.built_in_tool_names.iter().cloned().collect();
+        let mut loaded = Vec::with_capacity(tools.len());
+        for tool in tools {
+            if !names.insert(tool.name().to_owned()) {
+                let text = format!("two tools of the program have the name `{}`", tool.name());
+                let hint = "custom tools and built-in names are one list: rename one of them";
+                return Err(usage(text).with_hint(hint));
+            }
+            loaded.push(tool.load(config.limits.grace).map_err(usage)?);
+        }
+        let setup = Setup {
+            tools: loaded,
+            ..Setup::lasting()
+        };
+        let host = Host::with(config, setup);
+        Ok(match approver {
+            Some(approver) => host.asking(approver),
+            None => host,
+        })
+    }
+
+    fn resolve(self) -> Result<Config, Error> {
+        let mut config = match self.config {
+            Some(config) => {
+                if self.flags.cwd.is_some() || self.env.is_some() {
+                    let text = "a whole configuration leaves no room for `cwd` and `env`";
+                    let hint = "resolve the configuration with them, or leave it out";
+                    return Err(usage(text).with_hint(hint));
+                }
+                let mut config = config;
+                config.configured_paths.extend(self.flags.tools);
+                let names = self.flags.built_in_tool_names.unwrap_or_default();
+                config.built_in_tool_names.extend(names);
+                if let Some(mode) = self.flags.approval_mode {
+                    config.approval.mode = mode;
+                }
+                config.distrust_project = self.trust == TrustPolicy::Never;
+                config.trust_project = match self.trust {
+                    TrustPolicy::Granted => config.trust_project,
+                    TrustPolicy::Always => true,
+                    TrustPolicy::Never => false,
+                };
+                config
+            }
+            None => {
+                let mut flags = self.flags;
+                flags.trust_project |= self.trust == TrustPolicy::Always;
+                flags.distrust_project |= self.trust == TrustPolicy::Never;
+                Config::resolve_with(flags, &self.env.unwrap_or_else(Env::from_process))?
+            }
+        };
+        if let Some(approval) = self.approval {
+            config.approval = approval;
+        }
+        if let Some(limits) = self.limits {
+            config.limits = limits;
+        }
+        if let Some(permissions) = self.permissions {
+            config.permissions = permissions;
+        }
+        if self.only_providers.is_some() {
+            config.only_providers = self.only_providers;
+        }
+        Ok(config)
+    }
+}
+
+fn usage(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Usage, text)
+}

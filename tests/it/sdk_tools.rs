@@ -1,0 +1,768 @@
+//! Tools of the embedding program: Rust closures, and the loader's shapes for those that are found.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt;
+use haft::{
+    ApprovalMode, Call, Config, CustomTool, Env, ErrorKind, Event, Family, Flags, Host,
+    HostBuilder, Invocation, Level, Limits, Outcome, Stance, Stopped, Tier, ToolOutput,
+    TrustPolicy,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// The example that the documentation shows, run here so that it cannot rot.
+#[path = "../../examples/agent.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "it is a program of its own, with a `main`"
+)]
+mod agent;
+
+/// Whom to greet, and how
+#[derive(Deserialize, JsonSchema)]
+struct Greet {
+    /// The name
+    name: String,
+    /// How often, at most 10
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 10))]
+    times: u8,
+    tone: Option<Tone>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Tone {
+    Warm,
+    Cold,
+}
+
+fn once() -> u8 {
+    1
+}
+
+fn greet() -> CustomTool {
+    CustomTool::new("greet", "Greets someone", async |asked: Greet, _| {
+        let mark = match asked.tone {
+            Some(Tone::Warm) => "!",
+            Some(Tone::Cold) => ".",
+            None => "",
+        };
+        let one = format!("Hello {}{mark}", asked.name);
+        Ok::<_, String>(vec![one; asked.times.into()].join(" "))
+    })
+    .label("Greet")
+    .approval(Tier::Read)
+}
+
+/// Says what it is told, in whatever form.
+fn tool<R: Into<ToolOutput> + 'static>(
+    name: &str,
+    answer: impl Fn() -> Result<R, String> + Send + Sync + 'static,
+) -> CustomTool {
+    let answer = Arc::new(answer);
+    CustomTool::new(name, "", move |(): (), _| {
+        let answer = answer.clone();
+        async move { answer() }
+    })
+}
+
+/// A host that knows nothing of this machine.
+fn builder(root: &Path) -> HostBuilder {
+    Host::builder().cwd(root).env(env(root))
+}
+
+fn env(root: &Path) -> Env {
+    Env {
+        current_dir: Some(root.to_owned()),
+        home: Some(root.join("home")),
+        ..Env::default()
+    }
+}
+
+fn host(tools: impl IntoIterator<Item = CustomTool>) -> (Sandbox, Host) {
+    let sandbox = Sandbox::with_home();
+    let host = builder(&sandbox.path()).tools(tools).build();
+    (sandbox, host.expect("a host"))
+}
+
+async fn ended(host: &Host, tool: &str, arguments: Value) -> Result<Outcome, haft::Error> {
+    host.call(Call::new(tool, arguments), None).outcome().await
+}
+
+async fn outcome(host: &Host, tool: &str, arguments: Value) -> Outcome {
+    ended(host, tool, arguments).await.expect("it runs")
+}
+
+// ---- Parameters.
+
+#[tokio::test]
+async fn a_rust_type_is_the_schema() {
+    let (_sandbox, host) = host([greet()]);
+    let catalog = host.catalog().await;
+    let tool = &catalog.find("greet").expect("it is there").tool;
+    assert_eq!(
+        tool.input_schema,
+        json!({
+            "type": "object",
+            "description": "Whom to greet, and how",
+            "properties": {
+                "name": {"type": "string", "description": "The name"},
+                "times": {
+                    "type": "integer", "description": "How often, at most 10",
+                    "minimum": 1, "maximum": 10, "default": 1
+                },
+                "tone": {"type": ["string", "null"], "enum": ["warm", "cold", null]},
+            },
+            "required": ["name"],
+        })
+    );
+    assert_eq!((tool.label.as_str(), tool.approval), ("Greet", Tier::Read));
+    assert_eq!(
+        (tool.source.family, tool.source.level),
+        (Family::Native, Level::Host)
+    );
+    assert!(tool.trusted && !tool.hidden);
+}
+
+#[tokio::test]
+async fn arguments_are_read_into_it() {
+    let (_sandbox, host) = host([greet()]);
+    let said = outcome(&host, "greet", json!({"name": "Ada"})).await;
+    assert_eq!((said.text().as_str(), said.is_error), ("Hello Ada", false));
+    assert_eq!(said.details, json!({}));
+    let said = outcome(
+        &host,
+        "greet",
+        json!({"name": "Bo", "times": 2, "tone": "warm"}),
+    )
+    .await;
+    assert_eq!(said.text(), "Hello Bo! Hello Bo!");
+    // Models write null for what they leave out.
+    let said = outcome(
+        &host,
+        "greet",
+        json!({"name": "Cy", "times": null, "tone": null}),
+    )
+    .await;
+    assert_eq!(said.text(), "Hello Cy");
+}
+
+#[tokio::test]
+async fn every_bad_argument_is_named_and_nothing_runs() {
+    let (_sandbox, host) = host([greet()]);
+    let bad = json!({"times": 11, "tone": "loud"});
+    let mut running = host.call(Call::new("greet", bad.clone()), None);
+    let events: Vec<Event> = running.by_ref().collect().await;
+    assert!(
+        matches!(&events[..], [Event::Rejected { .. }]),
+        "{events:?}"
+    );
+    let error = running.outcome().await.expect_err("a refusal");
+    assert_eq!(error.kind(), ErrorKind::BadArguments);
+    let text = error.message();
+    for line in [
+        "Validation failed for tool \"greet\":",
+        "  - root: \"name\" is a required property",
+        "  - times: 11 is greater than the maximum of 10",
+        "  - tone: ",
+        "Received arguments:",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let error = host.validate(&Call::new("greet", bad)).await;
+    assert_eq!(
+        error.expect_err("a refusal").kind(),
+        ErrorKind::BadArguments
+    );
+    // No object at all.
+    let error = ended(&host, "greet", json!([1]))
+        .await
+        .expect_err("a refusal");
+    assert!(
+        error.message().contains("root: must be an object"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn what_the_type_itself_refuses_is_a_bad_argument() {
+    #[derive(Deserialize, JsonSchema)]
+    struct At {
+        #[schemars(with = "String")]
+        address: std::net::IpAddr,
+    }
+    let at = CustomTool::new("at", "", async |at: At, _| {
+        Ok::<_, String>(at.address.to_string())
+    });
+    let (_sandbox, host) = host([at]);
+    let error = ended(&host, "at", json!({"address": "nowhere"})).await;
+    let error = error.expect_err("a refusal");
+    assert_eq!(error.kind(), ErrorKind::BadArguments);
+    assert!(
+        error.message().contains("invalid IP address syntax"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn numbers_survive() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Big {
+        number: u64,
+    }
+    let big = CustomTool::new("big", "", async |big: Big, _| {
+        Ok::<_, String>(big.number.to_string())
+    });
+    let (_sandbox, host) = host([big]);
+    let said = outcome(&host, "big", json!({"number": u64::MAX})).await;
+    assert_eq!(said.text(), u64::MAX.to_string());
+}
+
+#[tokio::test]
+async fn values_and_nothing_are_parameters_too() {
+    let value = CustomTool::new("value", "", async |all: Value, _| Ok::<_, String>(all))
+        .parameters(json!({"type": "object", "properties": {"a": {"type": "integer"}}}));
+    let map = CustomTool::new("map", "", async |all: BTreeMap<String, i32>, _| {
+        Ok::<_, String>(format!("{all:?}"))
+    });
+    let (_sandbox, host) = host([value, map, tool("none", || Ok("nothing asked"))]);
+    let said = outcome(&host, "value", json!({"a": 1, "b": [null]})).await;
+    assert_eq!(said.text(), r#"{"a":1,"b":[null]}"#);
+    assert_eq!(said.details, json!({"a": 1, "b": [null]}));
+    let error = ended(&host, "value", json!({"a": "x"})).await;
+    assert_eq!(
+        error.expect_err("a refusal").kind(),
+        ErrorKind::BadArguments
+    );
+    assert_eq!(
+        outcome(&host, "map", json!({"x": 1})).await.text(),
+        r#"{"x": 1}"#
+    );
+    for arguments in [json!({}), Value::Null] {
+        assert_eq!(
+            outcome(&host, "none", arguments).await.text(),
+            "nothing asked"
+        );
+    }
+}
+
+// ---- Results, updates, events.
+
+#[tokio::test]
+async fn whatever_a_closure_returns_is_a_result() {
+    let (_sandbox, host) = host([
+        tool("text", || Ok("a text")),
+        tool("unit", || Ok(())),
+        tool("rich", || {
+            Ok(ToolOutput::text("see")
+                .with_image("aGk=", "image/png")
+                .with_details(json!([1])))
+        }),
+        tool("no", || Err::<(), _>("I will not".to_owned())),
+    ]);
+    assert_eq!(outcome(&host, "text", json!({})).await.text(), "a text");
+    assert_eq!(outcome(&host, "unit", json!({})).await.content, []);
+    let rich = outcome(&host, "rich", json!({})).await;
+    assert_eq!((rich.content.len(), rich.details), (2, json!([1])));
+    let no = outcome(&host, "no", json!({})).await;
+    assert_eq!((no.text().as_str(), no.is_error), ("I will not", true));
+}
+
+#[tokio::test]
+async fn updates_come_before_the_end() {
+    let count = CustomTool::new("count", "", async |(): (), invocation: Invocation| {
+        for step in 1..=3 {
+            invocation.update(format!("step {step}"));
+            tokio::task::yield_now().await;
+        }
+        Ok::<_, String>(invocation.call_id().to_owned())
+    });
+    let (_sandbox, host) = host([count]);
+    let mut running = host.call(Call::new("count", json!({})).with_id("mine"), None);
+    let events: Vec<String> = running
+        .by_ref()
+        .map(|event| format!("{event:?}"))
+        .collect()
+        .await;
+    assert_eq!(events.len(), 5, "{events:?}");
+    assert_eq!(
+        (events[0].as_str(), events[4].as_str()),
+        ("Started", "Finished")
+    );
+    assert!(events[2].contains("step 2"), "{events:?}");
+    assert_eq!(running.outcome().await.expect("it runs").text(), "mine");
+}
+
+// ---- The boundary.
+
+#[tokio::test]
+async fn a_panic_is_an_error_of_its_call() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in drop");
+        }
+    }
+    let tools = [
+        CustomTool::new(
+            "at_once",
+            "",
+            |(): (), _| -> std::future::Ready<Result<(), String>> { panic!("at once") },
+        ),
+        CustomTool::new("later", "", async |(): (), _| -> Result<(), String> {
+            tokio::task::yield_now().await;
+            panic!("later, {}", 2)
+        }),
+        CustomTool::new("odd", "", async |(): (), _| -> Result<(), String> {
+            std::panic::panic_any(Bomb)
+        }),
+        CustomTool::new("at_the_end", "", |(): (), _| {
+            let bomb = Bomb;
+            std::future::poll_fn(move |_| {
+                let _held = &bomb;
+                std::task::Poll::Ready(Ok::<_, String>("done"))
+            })
+        }),
+        CustomTool::blocking("blocking", "", |(): (), _| -> Result<(), String> {
+            panic!("below")
+        }),
+        greet(),
+    ];
+    let (_sandbox, host) = host(tools);
+    for (tool, text) in [
+        ("at_once", "Tool `at_once` failed: it panicked: at once"),
+        ("later", "Tool `later` failed: it panicked: later, 2"),
+        ("odd", "Tool `odd` failed: it panicked"),
+        (
+            "at_the_end",
+            "Tool `at_the_end` failed: it panicked: in drop",
+        ),
+        ("blocking", "it panicked: below"),
+    ] {
+        let outcome = outcome(&host, tool, json!({})).await;
+        assert_eq!((outcome.text().as_str(), outcome.is_error), (text, true));
+    }
+    // The host is as it was.
+    assert_eq!(
+        outcome(&host, "greet", json!({"name": "Ada"})).await.text(),
+        "Hello Ada"
+    );
+}
+
+#[tokio::test]
+async fn a_panic_after_a_cancel_stays_inside() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in drop");
+        }
+    }
+    let deaf = CustomTool::new("deaf", "", async |(): (), invocation: Invocation| {
+        let _bomb = Bomb;
+        invocation.update("deaf");
+        pending::<Result<(), String>>().await
+    });
+    let sandbox = Sandbox::with_home();
+    let host = builder(&sandbox.path())
+        .tool(deaf)
+        .limits(impatient())
+        .build();
+    let host = host.expect("a host");
+    let outcome = host
+        .call(
+            Call::new("deaf", json!({})),
+            Some(Duration::from_millis(20)),
+        )
+        .outcome()
+        .await
+        .expect("an outcome");
+    assert_eq!(outcome.stopped, Some(Stopped::Deadline));
+}
+
+fn impatient() -> Limits {
+    Limits {
+        grace: Duration::from_millis(50),
+        ..Limits::default()
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_aborted_by_its_id() {
+    let stops = CustomTool::new("stops", "", async |(): (), invocation: Invocation| {
+        invocation.update("waiting");
+        invocation.cancelled().await;
+        Ok::<_, String>(format!("{:?}", invocation.stop_reason()))
+    });
+    let deaf = CustomTool::new("deaf", "", async |(): (), invocation: Invocation| {
+        invocation.update("waiting");
+        pending::<Result<(), String>>().await
+    });
+    let sandbox = Sandbox::with_home();
+    let host = builder(&sandbox.path())
+        .tools([stops, deaf])
+        .limits(impatient())
+        .build();
+    let host = host.expect("a host");
+    let mut polite = host.call(Call::new("stops", json!({})).with_id("one"), None);
+    let mut deaf = host.call(Call::new("deaf", json!({})).with_id("two"), None);
+    for running in [&mut polite, &mut deaf] {
+        while !matches!(running.next().await, Some(Event::Update(_))) {}
+    }
+    assert!(!host.abort("three"));
+    assert!(host.abort("one"));
+    let outcome = polite.outcome().await.expect("an outcome");
+    assert_eq!(outcome.text(), "Some(Cancelled)");
+    assert_eq!(
+        (outcome.stopped, outcome.is_error),
+        (Some(Stopped::Cancelled), false)
+    );
+    assert_eq!(host.abort_all(), 1);
+    let outcome = deaf.outcome().await.expect("an outcome");
+    assert_eq!(
+        (outcome.stopped, outcome.is_error),
+        (Some(Stopped::Cancelled), true)
+    );
+    assert!(
+        outcome.text().contains("it did not end by itself"),
+        "{}",
+        outcome.text()
+    );
+    assert!(!host.abort("one"), "what has ended is not known any more");
+}
+
+#[tokio::test]
+async fn blocking_work_leaves_the_caller_alone() {
+    // On this runtime of one thread a closure that blocks would let nobody else run.
+    let (started, waits) = std::sync::mpsc::channel::<()>();
+    let waits = std::sync::Mutex::new(waits);
+    let blocks = CustomTool::blocking("blocks", "", move |(): (), invocation: Invocation| {
+        invocation.update("begun");
+        let waits = waits.lock().map_err(|_| "poisoned")?;
+        waits.recv().map_err(|_| "nobody")?;
+        Ok::<_, &str>("unblocked")
+    });
+    let (_sandbox, host) = host([blocks]);
+    let mut running = host.call(Call::new("blocks", json!({})), None);
+    while !matches!(running.next().await, Some(Event::Update(_))) {}
+    started.send(()).expect("it waits");
+    assert_eq!(
+        running.outcome().await.expect("it runs").text(),
+        "unblocked"
+    );
+}
+
+// ---- The builder.
+
+#[tokio::test]
+async fn tools_of_the_program_come_first() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("greet.ts", &module("greet"));
+    sandbox.write("other.ts", &module("other"));
+    let own = [greet(), tool("zeta", || Ok(()))];
+    let host = builder(&sandbox.path())
+        .tools(own)
+        .paths(["greet.ts", "other.ts"])
+        .build();
+    let host = host.expect("a host");
+    for _ in 0..2 {
+        let catalog = host.catalog().await;
+        let names: Vec<&str> = catalog.tools().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["greet", "zeta", "other"]);
+        let problem = &catalog.problems[0];
+        assert_eq!(
+            problem.message,
+            "Tool name \"greet\" conflicts with existing tool"
+        );
+        assert_eq!(
+            outcome(&host, "greet", json!({"name": "Ada"})).await.text(),
+            "Hello Ada"
+        );
+        assert_eq!(outcome(&host, "other", json!({})).await.text(), "other");
+        host.refresh().await;
+    }
+    host.shutdown().await;
+    let error = ended(&host, "greet", json!({"name": "Ada"})).await;
+    let kind = error.expect_err("it is over").kind();
+    assert_eq!(kind, ErrorKind::Stopped(Stopped::HostShutdown));
+}
+
+#[tokio::test]
+async fn they_can_be_called_before_anything_is_looked_for() {
+    let (_sandbox, host) = host([greet()]);
+    assert_eq!(
+        outcome(&host, "greet", json!({"name": "Ada"})).await.text(),
+        "Hello Ada"
+    );
+}
+
+#[test]
+fn what_cannot_be_a_host_says_why() {
+    let sandbox = Sandbox::with_home();
+    let error = |builder: HostBuilder| {
+        let error = builder.build().err().expect("it cannot be");
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        error.message().to_owned()
+    };
+    let new = || builder(&sandbox.path());
+    let twice = "two tools of the program have the name `greet`";
+    assert_eq!(error(new().tools([greet(), greet()])), twice);
+    assert_eq!(
+        error(new().tool(greet()).built_in_tool_names(["greet"])),
+        twice
+    );
+    assert_eq!(
+        error(new().tool(tool("", || Ok(())))),
+        "a custom tool without a name"
+    );
+    let list = CustomTool::new("list", "", async |_: Vec<u8>, _| Ok::<_, String>(()));
+    assert_eq!(
+        error(new().tool(list)),
+        "the parameters of the custom tool `list` are no object"
+    );
+    let odd = greet().parameters(json!({"type": "object", "properties": {"a": {"type": "text"}}}));
+    assert!(
+        error(new().tool(odd)).starts_with("the schema of the custom tool `greet` cannot be used")
+    );
+    assert!(error(new().cwd("/nowhere/at/all")).contains("/nowhere/at/all"));
+    let config = Config::resolve_with(Flags::default(), &env(&sandbox.path())).expect("one");
+    assert!(error(new().config(config)).contains("leaves no room"));
+}
+
+#[tokio::test]
+async fn trust_is_the_programs_to_decide() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write(".omp/tools/project.ts", &module("project"));
+    for (policy, is_trusted) in [
+        (TrustPolicy::Granted, false),
+        (TrustPolicy::Always, true),
+        (TrustPolicy::Never, false),
+    ] {
+        let host = builder(&sandbox.path())
+            .trust(policy)
+            .build()
+            .expect("a host");
+        let catalog = host.catalog().await;
+        let entry = catalog.find("project").expect("it is listed");
+        assert_eq!(entry.tool.trusted, is_trusted, "{policy:?}");
+        let ended = ended(&host, "project", json!({})).await;
+        assert_eq!(ended.is_ok(), is_trusted, "{policy:?}");
+    }
+    // A grant counts for the first and not for the last.
+    let trusted = sandbox.sh("haft trust --yes");
+    assert_eq!(trusted.code, 0, "{}", trusted.output);
+    for (policy, is_trusted) in [(TrustPolicy::Granted, true), (TrustPolicy::Never, false)] {
+        let host = builder(&sandbox.path())
+            .trust(policy)
+            .build()
+            .expect("a host");
+        let catalog = host.catalog().await;
+        let entry = catalog.find("project").expect("it is listed");
+        assert_eq!(entry.tool.trusted, is_trusted, "{policy:?}");
+    }
+}
+
+#[tokio::test]
+async fn approval_looks_at_the_tier_or_at_the_arguments() {
+    let sandbox = Sandbox::with_home();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let per_call = CustomTool::new("per_call", "", async |_: Value, _| Ok::<_, String>("ran"))
+        .approval_for(move |arguments| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            match arguments["harm"].as_bool() {
+                Some(false) => Stance::of_tier(Tier::Read),
+                Some(true) => Stance::of_tier(Tier::Exec),
+                None => panic!("it does not know"),
+            }
+        });
+    let host = builder(&sandbox.path())
+        .approval_mode(ApprovalMode::AlwaysAsk)
+        .tools([greet(), tool("unsaid", || Ok("ran")), per_call])
+        .build()
+        .expect("a host");
+    assert_eq!(
+        outcome(&host, "greet", json!({"name": "Ada"})).await.text(),
+        "Hello Ada"
+    );
+    for (tool, arguments) in [
+        ("unsaid", json!({})),
+        ("per_call", json!({"harm": true})),
+        ("per_call", json!({})),
+    ] {
+        let error = ended(&host, tool, arguments)
+            .await
+            .expect_err("nobody can be asked");
+        assert_eq!(error.kind(), ErrorKind::Denied);
+    }
+    assert_eq!(
+        outcome(&host, "per_call", json!({"harm": false}))
+            .await
+            .text(),
+        "ran"
+    );
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+}
+
+// ---- The loader's shapes (spec omp 1).
+
+#[tokio::test]
+async fn the_loader_gives_tools_and_errors() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write(".omp/tools/found.ts", &module("found"));
+    sandbox.write("named.ts", &module("named"));
+    sandbox.write("taken.ts", &module("bash"));
+    sandbox.write("broken.ts", "throw new Error('no')");
+    sandbox.write("empty.ts", "export const x = 1;");
+    let loaded = builder(&sandbox.path())
+        .trust(TrustPolicy::Always)
+        .paths(["./named.ts", "taken.ts", "broken.ts", "empty.ts", "gone.ts"])
+        .built_in_tool_names(["bash"])
+        .load_custom_tools()
+        .await
+        .expect("it looks");
+    let root = sandbox.path();
+    let named = serde_json::to_value(&loaded.tools[1]).expect("it is data");
+    assert_eq!(loaded.tools.len(), 2);
+    assert_eq!(loaded.tools[0].source.provider, "native");
+    assert_eq!(
+        named,
+        json!({
+            "path": root.join("./named.ts"),
+            "resolvedPath": root.join("named.ts"),
+            "tool": {
+                "name": "named", "label": "named", "description": "one",
+                "parameters": {"type": "object"}, "hidden": false, "approval": "exec"
+            },
+            "source": {"provider": "config", "providerName": "Config", "level": "project"},
+        })
+    );
+    let mut errors = loaded.errors.iter().map(|error| {
+        let name = error.path.file_name().expect("a file").to_string_lossy();
+        format!("{name}: {}", error.error)
+    });
+    assert_eq!(
+        errors.next().as_deref(),
+        Some("taken.ts: Tool name \"bash\" conflicts with existing tool")
+    );
+    assert_eq!(
+        errors.next().as_deref(),
+        Some("broken.ts: Failed to load tool: no")
+    );
+    assert_eq!(
+        errors.next().as_deref(),
+        Some("empty.ts: Tool must export a default function")
+    );
+    let missing = errors.next().expect("an error");
+    assert!(
+        missing.starts_with("gone.ts: Failed to load tool: Cannot find module"),
+        "{missing}"
+    );
+    assert_eq!(errors.next(), None);
+    assert_eq!(
+        outcome(loaded.host(), "named", json!({})).await.text(),
+        "named"
+    );
+}
+
+#[tokio::test]
+async fn an_untrusted_tool_is_an_error_of_the_loader() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write(".omp/tools/found.ts", &module("found"));
+    let loaded = builder(&sandbox.path())
+        .load_custom_tools()
+        .await
+        .expect("it looks");
+    assert_eq!(loaded.tools, []);
+    assert_eq!(loaded.errors.len(), 1);
+    let error = &loaded.errors[0];
+    assert!(error.error.contains("is not trusted"), "{error:?}");
+    assert!(
+        error
+            .hint
+            .as_deref()
+            .is_some_and(|hint| hint.contains("haft trust")),
+        "{error:?}"
+    );
+}
+
+fn module(name: &str) -> String {
+    format!(
+        "export default () => ({{ name: '{name}', description: 'one', parameters: {{ type: 'object' }}, \
+         execute: async () => ({{ content: [{{ type: 'text', text: '{name}' }}] }}) }});"
+    )
+}
+
+// ---- The example.
+
+#[tokio::test]
+async fn the_example_agent_works() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("README.md", "A short text about nothing\n");
+    sandbox.write(".omp/tools/shout.ts", SHOUT);
+    let root = sandbox.path();
+    let host = agent::host(&root).env(env(&root)).build().expect("a host");
+    let model = agent::ScriptedModel::new([
+        agent::Turn::Call {
+            tool: "count_words",
+            arguments: json!({"path": "README.md", "at_least": 4}),
+        },
+        agent::Turn::Call {
+            tool: "count_words",
+            arguments: json!({"path": "none.md"}),
+        },
+        agent::Turn::Call {
+            tool: "count_words",
+            arguments: json!({"file": "README.md"}),
+        },
+        agent::Turn::Call {
+            tool: "shout",
+            arguments: json!({"text": "done"}),
+        },
+        agent::Turn::Say("It has 4 words that count."),
+    ]);
+    let transcript = agent::run(&host, model, "How long?")
+        .await
+        .expect("it runs");
+    host.shutdown().await;
+    insta::assert_snapshot!(transcript.join("\n"), @r#"
+    user: How long?
+    call: count_words {"path":"README.md","at_least":4}
+    update: {"content":[{"type":"text","text":"reading README.md"}],"details":{}}
+    result: 4 words
+    call: count_words {"path":"none.md"}
+    update: {"content":[{"type":"text","text":"reading none.md"}],"details":{}}
+    result: the tool failed: No such file or directory (os error 2)
+    call: count_words {"file":"README.md"}
+    result: error: Validation failed for tool "count_words":
+      - root: Additional properties are not allowed ('file' was unexpected)
+      - root: "path" is a required property
+
+    Received arguments:
+    {
+      "file": "README.md"
+    }
+    call: shout {"text":"done"}
+    result: DONE
+    model: It has 4 words that count.
+    "#);
+}
+
+const SHOUT: &str = r#"
+export default (pi) => ({
+  name: "shout",
+  description: "Says it louder",
+  parameters: pi.zod.object({ text: pi.zod.string() }),
+  execute: async (_id, { text }) => ({ content: [{ type: "text", text: text.toUpperCase() }] }),
+});
+"#;

@@ -1,0 +1,17 @@
+interface Builtins {
+    "node:buffer": typeof import("node:buffer");
+    "node:child_process": typeof import("node:child_process");
+    "node:crypto": typeof import("node:crypto");
+    "node:fs": typeof import("node:fs");
+    "node:module": typeof import("node:module");
+    "node:os": typeof import("node:os");
+    "node:path": typeof import("node:path");
+    "node:process": typeof import("node:process");
+    "node:stream": typeof import("node:stream");
+    "node:url": typeof import("node:url");
+    "node:util": typeof import("node:util");
+    "node:zlib": typeof import("node:zlib");
+}
+/** The builtin called `name`. */
+export declare function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name];
+export {};

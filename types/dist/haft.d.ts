@@ -1,0 +1,315 @@
+// What authors of tools import types from: the API that a module's factory gets, and what it returns.
+//
+// A tool imports these from `@oh-my-pi/pi-coding-agent` (or the older scopes), as it does for
+// oh-my-pi; the imports are gone when it runs. Only types live here. Where the two programs differ,
+// the comments say what haft does.
+
+import type { TSchema } from "@sinclair/typebox";
+import type { z } from "zod";
+
+// ---- Parameters ---------------------------------------------------------------------------------
+
+/** A schema: of zod, TypeBox or arktype, or plain JSON Schema. */
+export type ToolSchema = z.ZodType | TSchema | { readonly infer: unknown } | JsonSchema;
+
+/** JSON Schema as an object. */
+export type JsonSchema = { readonly [key: string]: unknown };
+
+/**
+ * The type of the arguments that a schema lets through. Told by what schemas have, not by their
+ * names: a tool's own zod or TypeBox may be another copy than ours.
+ */
+export type Static<T> = T extends { readonly _zod: { readonly output: infer Output } }
+  ? Output
+  : T extends { readonly static: infer Output; readonly params: unknown }
+    ? Output
+    : T extends { readonly infer: infer Output }
+      ? Output
+      : any;
+
+// ---- Results ------------------------------------------------------------------------------------
+
+export interface TextContent {
+  type: "text";
+  text: string;
+}
+
+export interface ImageContent {
+  type: "image";
+  /** The picture in base64. */
+  data: string;
+  /** For example `image/png`. */
+  mimeType: string;
+}
+
+/** What a call gives back. `content` is for the model, `details` for the program and renderers. */
+export interface ToolResult<TDetails = any> {
+  content: (TextContent | ImageContent)[];
+  details?: TDetails;
+  /** True if the tool did not do what it was asked for. Throwing says the same. */
+  isError?: boolean;
+  /** True if the result has nothing in it that the model needs. */
+  useless?: boolean;
+}
+
+/** Sends what there is so far. May be called any number of times while the call runs. */
+export type ToolUpdate<TDetails = any> = (partial: ToolResult<TDetails>) => void;
+
+// ---- The tool -----------------------------------------------------------------------------------
+
+/** How much harm a call can do. Tools that say nothing count as `exec`. */
+export type ApprovalTier = "read" | "write" | "exec";
+
+export interface ApprovalDecision {
+  tier: ApprovalTier;
+  /** Shown to the user who is asked. */
+  reason?: string;
+  /** Asks even where the mode would allow the call. */
+  override?: boolean;
+  policy?: "allow" | "deny" | "prompt";
+  policyKey?: string;
+}
+
+export type Approval = ApprovalTier | ApprovalDecision;
+
+/** One tool. `this` inside of its functions is the tool. */
+export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
+  /** What the model calls it. The first tool of a name wins. */
+  name: string;
+  /** What people see. */
+  label?: string;
+  /** What the model reads. A getter is asked again for every listing. */
+  description: string;
+  parameters: TParams;
+
+  /** Does the work. Arguments have been checked, and defaults filled in. */
+  execute(
+    toolCallId: string,
+    params: Static<TParams>,
+    onUpdate: ToolUpdate<TDetails> | undefined,
+    ctx: CustomToolContext,
+    signal: AbortSignal | undefined,
+  ): ToolResult<TDetails> | Promise<ToolResult<TDetails>>;
+
+  /** Told about the life of the session, `shutdown` included. Errors are logged and go no further. */
+  onSession?(event: SessionEvent, ctx: CustomToolContext): void | Promise<void>;
+
+  /** How a call looks on a terminal. Tools for pi take `(args, theme)`, which works too. */
+  renderCall?(args: Static<TParams>, options: any, theme: any): any;
+  /** How a result looks on a terminal. */
+  renderResult?(
+    result: ToolResult<TDetails>,
+    options: RenderOptions,
+    theme: Theme,
+    args?: Static<TParams>,
+  ): Component | undefined;
+
+  approval?: Approval | ((args: Static<TParams>) => Approval);
+  /** Lines that a user who is asked for approval sees beside the name. */
+  formatApprovalDetails?(args: Static<TParams>): string | string[] | undefined;
+
+  /** `false` keeps the tool out of providers' strict modes. Says nothing about haft's own check. */
+  strict?: boolean;
+  /** Not listed and not callable, until something makes it so. */
+  hidden?: boolean;
+  /** What a surface lists first. A tool is never hidden behind another tool's name. */
+  loadMode?: "essential" | "discoverable";
+  deferrable?: boolean;
+  mcpServerName?: string;
+  mcpToolName?: string;
+}
+
+type OneOrMany = CustomTool | CustomTool[] | null | undefined;
+
+/** The default export of a module. Returning nothing says that there is nothing to offer. */
+export type CustomToolFactory = (pi: CustomToolAPI) => OneOrMany | Promise<OneOrMany>;
+
+// ---- What the factory gets ----------------------------------------------------------------------
+
+export interface ExecOptions {
+  /** Default: `pi.cwd`. */
+  cwd?: string;
+  signal?: AbortSignal;
+  /** In milliseconds. 0 is none. */
+  timeout?: number;
+  env?: Record<string, string | undefined>;
+  /** Written to the program's stdin, which is empty otherwise. */
+  input?: string | Uint8Array;
+}
+
+export interface ExecResult {
+  stdout: string;
+  stderr: string;
+  /** 124 after a timeout, 130 after an abort, 128 and the signal's number after another signal. */
+  code: number;
+  /** The timeout or the abort signal ended it. */
+  killed: boolean;
+}
+
+export interface Logger {
+  debug(message: string, context?: Record<string, unknown>): void;
+  info(message: string, context?: Record<string, unknown>): void;
+  warn(message: string, context?: Record<string, unknown>): void;
+  error(message: string, context?: Record<string, unknown>): void;
+}
+
+/** Questions to the user. Where nobody can be asked they are answered with `undefined` or `false`. */
+export interface UIContext {
+  select(title: string, options: string[]): Promise<string | undefined>;
+  confirm(title: string, message: string): Promise<boolean>;
+  input(title: string, placeholder?: string): Promise<string | undefined>;
+  editor(
+    title: string,
+    prefill?: string,
+    options?: { signal?: AbortSignal },
+  ): Promise<string | undefined>;
+  custom<T>(
+    factory: (tui: any, theme: Theme, keybindings: any, done: (value: T) => void) => Component,
+  ): Promise<T | undefined>;
+  notify(message: string, kind?: "info" | "warning" | "error"): void;
+  setStatus(key: string, text: string | undefined): void;
+  setEditorText(text: string): void;
+  getEditorText(): string;
+  readonly theme: Theme | undefined;
+}
+
+export interface PendingAction {
+  label: string;
+  apply(reason: string): ToolResult | Promise<ToolResult>;
+  reject?(reason: string): ToolResult | undefined | Promise<ToolResult | undefined>;
+  details?: unknown;
+  sourceToolName?: string;
+}
+
+/** `pi`, the argument of a factory. One object serves all modules of an isolate. */
+export interface CustomToolAPI {
+  /** The working directory of the host. */
+  readonly cwd: string;
+  /** Runs a program, without a shell. A program that is not there throws with the code `ENOENT`. */
+  exec(command: string, args: string[], options?: ExecOptions): Promise<ExecResult>;
+  readonly ui: UIContext;
+  /** True if there is somebody who can be asked. */
+  readonly hasUI: boolean;
+  readonly logger: Logger;
+  /** zod 4, the same as `import "zod"`. */
+  readonly zod: typeof import("zod");
+  /** TypeBox 0.34, the same as `import "@sinclair/typebox"`. */
+  readonly typebox: typeof import("@sinclair/typebox");
+  /** arktype's `type`. */
+  readonly arktype: typeof import("arktype").type & typeof import("arktype");
+  /** The values that `@oh-my-pi/pi-coding-agent` exports. */
+  readonly pi: any;
+  /** Registers a preview that the model applies or discards with the tool `resolve`. */
+  pushPendingAction(action: PendingAction): void;
+  readonly events: {
+    on(name: string, listener: (...args: any[]) => unknown): () => void;
+    off(name: string, listener: (...args: any[]) => unknown): void;
+    emit(name: string, ...args: any[]): boolean;
+  };
+}
+
+/** The factory's argument under its name in pi. */
+export type ToolAPI = CustomToolAPI;
+/** A tool under its name in pi. */
+export type CustomAgentTool<TParams extends ToolSchema = any, TDetails = any> = CustomTool<
+  TParams,
+  TDetails
+>;
+export type AgentToolResult<TDetails = any> = ToolResult<TDetails>;
+export type AgentToolUpdateCallback<TDetails = any> = ToolUpdate<TDetails>;
+
+// ---- What a call gets ---------------------------------------------------------------------------
+
+export interface SessionEntry {
+  type: string;
+  id?: string;
+  parentId?: string | null;
+  message?: any;
+  [key: string]: unknown;
+}
+
+export interface ReadonlySessionManager {
+  getBranch(): SessionEntry[];
+  getEntries(): SessionEntry[];
+  getLeafId(): string | null;
+  getSessionId(): string;
+  getSessionFile(): string | undefined;
+  getCwd(): string;
+}
+
+export interface CustomToolContext {
+  readonly sessionManager: ReadonlySessionManager;
+  readonly modelRegistry: any;
+  readonly model: any;
+  readonly cwd: string;
+  readonly settings?: any;
+  /** True if calls are approved without asking. */
+  readonly autoApprove?: boolean;
+  readonly fetch?: typeof fetch;
+  isIdle(): boolean;
+  hasQueuedMessages(): boolean;
+  /** Asks the agent to stop what it is doing. */
+  abort(): void;
+}
+
+export type SessionEvent =
+  | { reason: "start" | "tree" | "shutdown"; previousSessionFile: undefined }
+  | { reason: "switch" | "branch"; previousSessionFile: string | undefined }
+  | { reason: "auto_compaction_start"; trigger: string; action: string }
+  | {
+      reason: "auto_compaction_end";
+      action: string;
+      result: unknown;
+      aborted: boolean;
+      willRetry: boolean;
+      errorMessage?: string;
+    }
+  | {
+      reason: "auto_retry_start";
+      attempt: number;
+      maxAttempts: number;
+      delayMs: number;
+      errorMessage: string;
+      errorId?: string;
+    }
+  | {
+      reason: "auto_retry_end";
+      success: boolean;
+      attempt: number;
+      finalError?: string;
+      retryErrors?: unknown[];
+    }
+  | { reason: "ttsr_triggered"; rules: unknown[] }
+  | { reason: "todo_reminder"; todos: unknown[]; attempt: number; maxAttempts: number };
+
+// ---- Rendering ----------------------------------------------------------------------------------
+
+/** A piece of the screen. `@oh-my-pi/pi-tui` has some that are ready. */
+export interface Component {
+  /** The lines at `width` columns. None may be wider. */
+  render(width: number): readonly string[];
+  handleInput?(data: string): void;
+  invalidate?(): void;
+  dispose?(): void;
+}
+
+export interface RenderOptions {
+  expanded: boolean;
+  /** The call still runs; this is an update. */
+  isPartial: boolean;
+  spinnerFrame?: number;
+}
+
+/** Styles for text. An unknown colour throws. */
+export interface Theme {
+  fg(color: string, text: string): string;
+  bg(color: string, text: string): string;
+  bold(text: string): string;
+  italic(text: string): string;
+  underline(text: string): string;
+  inverse(text: string): string;
+  strikethrough(text: string): string;
+  symbol(key: string): string;
+  styledSymbol(key: string, color: string): string;
+  readonly spinnerFrames: readonly string[];
+}

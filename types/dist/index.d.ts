@@ -1,0 +1,2 @@
+export * from "./haft.js";
+export type * from "./tool-test.js";

@@ -1,0 +1,36 @@
+import { type Component, type Style } from "./component.js";
+/** The styles of the parts of a document. */
+export interface MarkdownTheme {
+    heading: Style;
+    link: Style;
+    linkUrl: Style;
+    code: Style;
+    codeBlock: Style;
+    codeBlockBorder: Style;
+    quote: Style;
+    quoteBorder: Style;
+    hr: Style;
+    listBullet: Style;
+    bold: Style;
+    italic: Style;
+    strikethrough: Style;
+    underline: Style;
+    highlightCode?: (code: string, language?: string) => string[];
+}
+/** How text looks that has no style of its own. */
+export interface DefaultTextStyle {
+    color?: Style;
+    bgColor?: Style;
+    bold?: boolean;
+    italic?: boolean;
+    strikethrough?: boolean;
+    underline?: boolean;
+}
+/** A document with margins. */
+export declare class Markdown implements Component {
+    #private;
+    constructor(text: string, paddingX: number, paddingY: number, theme: MarkdownTheme, style?: DefaultTextStyle);
+    setText(text: string): void;
+    invalidate(): void;
+    render(width: number): string[];
+}
