@@ -140,7 +140,7 @@ impl Host {
             .all(|name| name != RESOLVE);
         world.has_later &= has_name;
         // The program's own tools come before the names that nobody may take: they may.
-        let mut own = Builder::new(Catalog::default(), &[], &config.rename);
+        let mut own = Builder::new(Catalog::default(), &[], &config.rename, &config.approval);
         for (candidate, loaded) in tools {
             own.add(&candidate, loaded);
         }
