@@ -4,7 +4,7 @@
 // oh-my-pi; the imports are gone when it runs. Only types live here. Where the two programs differ,
 // the comments say what haft does.
 
-import type { TSchema, Static as TypeBoxStatic } from "@sinclair/typebox";
+import type { TSchema } from "@sinclair/typebox";
 import type { z } from "zod";
 
 // ---- Parameters ---------------------------------------------------------------------------------
@@ -15,13 +15,16 @@ export type ToolSchema = z.ZodType | TSchema | { readonly infer: unknown } | Jso
 /** JSON Schema as an object. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** The type of the arguments that a schema lets through. */
-export type Static<T> = T extends z.ZodType
-  ? z.infer<T>
-  : T extends TSchema
-    ? TypeBoxStatic<T>
-    : T extends { readonly infer: infer Inferred }
-      ? Inferred
+/**
+ * The type of the arguments that a schema lets through. Told by what schemas have, not by their
+ * names: a tool's own zod or TypeBox may be another copy than ours.
+ */
+export type Static<T> = T extends { readonly _zod: { readonly output: infer Output } }
+  ? Output
+  : T extends { readonly static: infer Output; readonly params: unknown }
+    ? Output
+    : T extends { readonly infer: infer Output }
+      ? Output
       : any;
 
 // ---- Results ------------------------------------------------------------------------------------

@@ -1,4 +1,11 @@
 // `@oh-my-pi/pi-coding-agent` as a tool sees it: the types of `haft.d.ts` and the values that exist.
 
+import type { CustomTool, ToolSchema } from "./haft.d.ts";
+
 export * from "../js-runtime/packages/pi-coding-agent/index.ts";
 export * from "./haft.d.ts";
+
+/** Returns the tool; it is there so that `params` of `execute` gets the type of `parameters`. */
+export declare function defineTool<const TParams extends ToolSchema, TDetails = any>(
+  tool: CustomTool<TParams, TDetails>,
+): CustomTool<TParams, TDetails>;

@@ -1,0 +1,202 @@
+// The package `@haft/tool-types` as an author meets it: packed, installed, and checked by tsc.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+let project;
+
+function run(program, args, cwd) {
+  const ran = spawnSync(program, args, { cwd, encoding: "utf8" });
+  return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
+}
+
+before(() => {
+  project = mkdtempSync(join(tmpdir(), "haft-types-"));
+  const packed = run("npm", ["pack", "--pack-destination", project], join(root, "types"));
+  assert.equal(packed.code, 0, packed.output);
+  const [archive] = readdirSync(project);
+  const home = join(project, "node_modules/@haft/tool-types");
+  mkdirSync(home, { recursive: true });
+  const unpacked = run("tar", ["xzf", join(project, archive), "--strip=1", "-C", home], project);
+  assert.equal(unpacked.code, 0, unpacked.output);
+  // What npm would install beside it.
+  mkdirSync(join(project, "node_modules/@sinclair"));
+  mkdirSync(join(project, "node_modules/@types"));
+  for (const name of ["zod", "arktype", "@ark", "arkregex", "@sinclair/typebox", "@types/node"]) {
+    symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name));
+  }
+});
+
+after(() => rmSync(project, { recursive: true, force: true }));
+
+// Each check has a folder of its own, so that they do not see each other's files.
+function check(name, source, options = {}, settings = {}) {
+  const folder = join(project, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "tool.ts"), source);
+  const config = {
+    ...settings,
+    compilerOptions: { noEmit: true, types: ["node"], ...options },
+    files: ["tool.ts"],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  return run(join(root, "node_modules/.bin/tsc"), ["-p", folder], folder);
+}
+
+const STRICT = {
+  strict: true,
+  target: "esnext",
+  module: "nodenext",
+  moduleResolution: "nodenext",
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  lib: ["esnext", "dom", "dom.iterable", "dom.asynciterable"],
+};
+
+function passes({ code, output }) {
+  assert.equal(output, "");
+  assert.equal(code, 0);
+}
+
+const ZOD = `
+import type { CustomTool, CustomToolAPI, CustomToolFactory, Static } from "@haft/tool-types";
+import { z } from "zod";
+
+const parameters = z.object({ name: z.string(), times: z.number().default(1), tone: z.enum(["a", "b"]).optional() });
+type Expected = { name: string; times: number; tone?: "a" | "b" | undefined };
+const same: Static<typeof parameters> = { name: "x", times: 1 } satisfies Expected;
+
+const tool: CustomTool<typeof parameters, { count: number }> = {
+  name: "greet",
+  description: "Greets",
+  parameters,
+  approval: ({ times }) => (times > 3 ? { tier: "exec", reason: "many" } : "read"),
+  formatApprovalDetails: ({ name }) => [\`for \${name}\`],
+  async execute(toolCallId, params, onUpdate, ctx, signal) {
+    const name: string = params.name;
+    const times: number = params.times;
+    // @ts-expect-error it is a text
+    const wrong: number = params.name;
+    // @ts-expect-error there is no such parameter
+    params.other;
+    onUpdate?.({ content: [{ type: "text", text: "…" }], details: { count: 0 } });
+    signal?.throwIfAborted();
+    const entries = ctx.sessionManager.getBranch();
+    return { content: [{ type: "text", text: name.repeat(times) + toolCallId + ctx.cwd }], details: { count: entries.length } };
+  },
+  renderResult(result, { expanded }, theme) {
+    const text = theme.fg("accent", expanded ? "all" : "some");
+    return { render: (width) => [text.slice(0, width), String(result.details?.count)] };
+  },
+  onSession(event) {
+    if (event.reason === "auto_retry_start") event.delayMs.toFixed();
+  },
+};
+
+const factory: CustomToolFactory = async (pi: CustomToolAPI) => {
+  const { stdout, code, killed } = await pi.exec("git", ["status"], { timeout: 1000, cwd: pi.cwd });
+  if (code !== 0 || killed) pi.logger.warn("no git", { stdout });
+  const answer: string | undefined = await pi.ui.select("Which?", ["one", "two"]);
+  return answer === undefined ? [tool] : tool;
+};
+export default factory;
+export { same };
+`;
+
+test("zod: parameters, context, components, under the strictest settings and with the libraries checked", () => {
+  passes(check("zod", ZOD, STRICT));
+});
+
+test("TypeBox: `Static` and the parameters of execute", () => {
+  const source = `
+import type { CustomTool, CustomToolFactory, Static } from "@haft/tool-types";
+import { Type } from "@sinclair/typebox";
+
+const parameters = Type.Object({ path: Type.String(), depth: Type.Optional(Type.Integer()) });
+export const one: Static<typeof parameters> = { path: "x" };
+// @ts-expect-error the path is missing
+export const none: Static<typeof parameters> = {};
+
+const tool: CustomTool<typeof parameters> = {
+  name: "find",
+  description: "Finds",
+  parameters,
+  execute: async (_id, { path, depth }) => {
+    const much: number | undefined = depth;
+    return { content: [{ type: "text", text: path.toUpperCase() + much }] };
+  },
+};
+export default ((pi) => {
+  const also = pi.typebox.Type.Object({ a: pi.typebox.Type.String() });
+  return [tool, { ...tool, name: "also", parameters: also }];
+}) satisfies CustomToolFactory;
+`;
+  passes(check("typebox", source, STRICT));
+});
+
+test("what is no tool is an error", () => {
+  const source = `
+import type { CustomToolFactory } from "@haft/tool-types";
+export default (() => ({ name: "x", parameters: {}, execute: async () => ({ content: [] }) })) satisfies CustomToolFactory;
+`;
+  const { code, output } = check("wrong", source, STRICT);
+  assert.notEqual(code, 0);
+  assert.match(output, /description/);
+});
+
+test("a module written for oh-my-pi, with its package mapped to this one", () => {
+  const source = `
+import type { CustomToolFactory, Theme } from "@oh-my-pi/pi-coding-agent";
+import { defineTool, truncateHead, z } from "@oh-my-pi/pi-coding-agent";
+import { Container, Text } from "@oh-my-pi/pi-tui";
+import type { AgentToolResult } from "@mariozechner/pi-coding-agent";
+
+const tool = defineTool({
+  name: "lines",
+  label: "Lines",
+  description: "Counts lines",
+  parameters: z.object({ text: z.string() }),
+  async execute(_id, params): Promise<AgentToolResult> {
+    const text: string = params.text;
+    // @ts-expect-error it is a text
+    params.text.toFixed();
+    return { content: [{ type: "text", text: truncateHead(text).content }] };
+  },
+  renderCall(args: { text: string }, _options: unknown, theme: Theme) {
+    const box = new Container();
+    box.addChild(new Text(theme.bold(args.text), 0, 0));
+    return box;
+  },
+});
+const factory: CustomToolFactory = () => tool;
+export default factory;
+`;
+  const settings = { extends: "@haft/tool-types/tsconfig.json" };
+  passes(check("omp", source, {}, settings));
+});
+
+test("the tests of a tool", () => {
+  const source = `
+import type { ToolTest } from "@haft/tool-types";
+export default [
+  {
+    name: "greets",
+    arguments: { name: "Ada" },
+    expect: { text: { contains: "Ada" }, updates: ["thinking"] },
+    exec: [{ command: "whoami", stdout: "ada" }],
+    check(result) { if (result.details.count !== 1) throw new Error(result.text); },
+  },
+] satisfies ToolTest[];
+`;
+  passes(check("tests", source, STRICT));
+});
+
+test("the example tools", () => {
+  passes(run(join(root, "node_modules/.bin/tsc"), ["-p", "types/tsconfig.examples.json"], root));
+});

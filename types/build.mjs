@@ -1,0 +1,66 @@
+// Makes `dist/`, what the package `@haft/tool-types` holds: `npm pack` and `npm publish` call it.
+//
+// The types of what haft provides are those of its own sources, so they cannot differ from them.
+
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, "dist");
+const compiler = createRequire(import.meta.url).resolve("typescript/package.json");
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist);
+const tsc = join(dirname(compiler), "bin", "tsc");
+const ran = spawnSync(process.execPath, [tsc, "-p", join(here, "tsconfig.dist.json")], {
+  stdio: "inherit",
+});
+if (ran.status !== 0) process.exit(ran.status ?? 1);
+
+for (const path of declarations(dist)) {
+  writeFileSync(path, forPackage(readFileSync(path, "utf8"), path));
+}
+for (const name of ["haft.d.ts", "tool-test.d.ts"])
+  copyFileSync(join(here, name), join(dist, name));
+writeFileSync(
+  join(dist, "index.d.ts"),
+  'export * from "./haft.js";\nexport type * from "./tool-test.js";\n',
+);
+const values = readFileSync(join(here, "pi-coding-agent.d.ts"), "utf8")
+  .replace("../js-runtime/packages/pi-coding-agent/index.ts", "./pi-coding-agent/index.js")
+  .replaceAll("./haft.d.ts", "./haft.js");
+writeFileSync(join(dist, "pi-coding-agent.d.ts"), values);
+writeFileSync(join(dist, "tsconfig.json"), `${JSON.stringify(settings(), null, 2)}\n`);
+
+// The package has no sources, and its neighbours are beside it.
+function forPackage(text, path) {
+  const up = "../".repeat(path.slice(dist.length + 1).split("/").length - 1) || "./";
+  return text
+    .replace(/(from |import\()"(\.\.?\/[^"]+)\.ts"/g, '$1"$2.js"')
+    .replace(/"@oh-my-pi\/(pi-[a-z-]+)"/g, `"${up}$1/index.js"`);
+}
+
+// What an author's `tsconfig.json` extends: `@oh-my-pi/pi-coding-agent` and its kind mean this package.
+function settings() {
+  const { compilerOptions } = JSON.parse(
+    readFileSync(join(here, "tsconfig.tools.json"), "utf8").replace(/^\s*\/\/.*$/gm, ""),
+  );
+  const paths = {};
+  for (const scope of ["@oh-my-pi", "@mariozechner", "@earendil-works"]) {
+    paths[`${scope}/pi-coding-agent`] = ["./pi-coding-agent.d.ts"];
+    for (const name of ["pi-agent-core", "pi-ai", "pi-tui"]) {
+      paths[`${scope}/${name}`] = [`./${name}/index.d.ts`];
+    }
+  }
+  const { types, ...rest } = compilerOptions;
+  return { compilerOptions: { ...rest, paths } };
+}
+
+function declarations(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".d.ts"))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
