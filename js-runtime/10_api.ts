@@ -6,7 +6,7 @@
 import { settings } from "ext:haft/00_state.ts";
 import { packageByName, zod } from "ext:haft/05_packages.ts";
 import { exec } from "ext:haft/11_exec.ts";
-import { noUi } from "ext:haft/12_ui.ts";
+import { hasUI, ui } from "ext:haft/12_ui.ts";
 import { logger } from "ext:haft/13_logger.ts";
 import { events } from "ext:haft/14_events.ts";
 import { pushPendingAction } from "ext:haft/16_pending.ts";
@@ -34,8 +34,10 @@ function makeApi(): Record<string, unknown> {
   return {
     cwd: settings.cwd,
     exec,
-    ui: noUi,
-    hasUI: false,
+    ui,
+    get hasUI() {
+      return hasUI();
+    },
     logger,
     get typebox() {
       return packageByName("typebox");

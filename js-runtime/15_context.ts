@@ -4,6 +4,7 @@
 // session is empty, and the functions answer so instead of throwing.
 
 import { currentCall, settings } from "ext:haft/00_state.ts";
+import { hasUI, ui } from "ext:haft/12_ui.ts";
 import { logger } from "ext:haft/13_logger.ts";
 
 type Entry = Record<string, unknown>;
@@ -88,7 +89,10 @@ export const toolContext = {
   model: undefined,
   settings: settingsView,
   autoApprove: false,
-  hasUI: false,
+  ui,
+  get hasUI(): boolean {
+    return hasUI();
+  },
   get cwd(): string {
     return settings.cwd;
   },

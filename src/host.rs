@@ -27,7 +27,8 @@ use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
-    Approver, Call, CatalogChange, Event, Family, Outcome, Problem, ScanState, Stopped, Test,
+    Approver, Call, CatalogChange, DefaultUser, Event, Family, Outcome, Problem, ScanState,
+    Stopped, Test, UserInterface,
 };
 use crate::trust::{self, Judged};
 use abort::{Abortable, Known};
@@ -38,12 +39,21 @@ use search::{Found, Modules, Search, module_of};
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
 #[derive(Clone)]
-pub struct Host(Arc<Inner>, Option<Arc<dyn Approver>>);
+pub struct Host(Arc<Inner>, Audience);
+
+/// Who is behind a handle.
+#[derive(Clone, Default)]
+struct Audience {
+    approver: Option<Arc<dyn Approver>>,
+    ui: Option<Arc<dyn UserInterface>>,
+}
 
 struct Inner {
     config: Config,
     engine: Engine,
     spill: Spill,
+    /// For handles that have no user of their own.
+    default_user: Arc<DefaultUser>,
     /// The tool that ends pending actions, made when there is the first.
     resolver: OnceCell<Arc<Entry>>,
     /// Held while tools are loaded: one load at a time.
@@ -150,6 +160,7 @@ impl Host {
             ..LoadedSoFar::default()
         };
         let inner = Inner {
+            default_user: world.default_user.clone(),
             engine: js::engine(&config, world),
             resolver: OnceCell::new(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
@@ -164,13 +175,30 @@ impl Host {
             abortable: Abortable::default(),
             own,
         };
-        Host(Arc::new(inner), None)
+        Host(Arc::new(inner), Audience::default())
     }
 
     /// The same host; calls that are started through this handle ask `approver` where the policy
-    /// wants somebody asked. Without one such calls are refused.
+    /// wants somebody asked. Without one the handle's user interface is asked, and without that such
+    /// calls are refused.
     pub fn asking(&self, approver: Arc<dyn Approver>) -> Host {
-        Host(self.0.clone(), Some(approver))
+        let mut host = self.clone();
+        host.1.approver = Some(approver);
+        host
+    }
+
+    /// The same host; the tools of calls that are started through this handle ask and tell `ui`
+    /// (`pi.ui`, `ctx.ui`, `hasUI`), whatever other handles do at the same time.
+    pub fn with_ui(&self, ui: Arc<dyn UserInterface>) -> Host {
+        let mut host = self.clone();
+        host.1.ui = Some(ui);
+        host
+    }
+
+    /// Whom calls ask whose handle has no [`Host::with_ui`], and modules outside of calls; from now
+    /// on, for all handles. `None`: nobody, as in the beginning.
+    pub fn set_default_ui(&self, ui: Option<Arc<dyn UserInterface>>) {
+        self.0.default_user.set(ui);
     }
 
     /// What runs the modules, with its version.
@@ -352,7 +380,8 @@ impl Host {
                     timeout,
                     cancel: token,
                     policy: &self.0.config.approval,
-                    approver: self.1.clone(),
+                    approver: self.1.approver.clone(),
+                    ui: self.1.ui.clone().or_else(|| self.0.default_user.get()),
                     spill: &self.0.spill,
                 };
                 execute(&entry.tool, &*entry.runner, call, terms, sender).await

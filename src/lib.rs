@@ -58,6 +58,11 @@ pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
 pub use host::{Host, HostBuilder, Loaded, RunningCall, TrustPolicy};
 pub use registry::{Catalog, Entry};
+/// The person at a surface: whom tools ask.
+pub use tool::{
+    Answer, Asked, MOST_QUESTIONS, Notice, NoticeLevel, Question, Speaker, Told, TooManyQuestions,
+    User, UserInterface,
+};
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
     CatalogChange, Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress,

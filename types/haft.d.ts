@@ -153,16 +153,23 @@ export interface Logger {
   error(message: string, context?: Record<string, unknown>): void;
 }
 
-/** Questions to the user. Where nobody can be asked they are answered with `undefined` or `false`. */
+/** What ends a question besides an answer. */
+export interface DialogOptions {
+  signal?: AbortSignal;
+  /** In milliseconds. 0 is none. */
+  timeout?: number;
+}
+
+/** Questions to the user of the call in which it is used. Where nobody can be asked they are answered with `undefined` or `false`. */
 export interface UIContext {
-  select(title: string, options: string[]): Promise<string | undefined>;
-  confirm(title: string, message: string): Promise<boolean>;
-  input(title: string, placeholder?: string): Promise<string | undefined>;
-  editor(
+  select(
     title: string,
-    prefill?: string,
-    options?: { signal?: AbortSignal },
+    options: readonly string[],
+    dialog?: DialogOptions,
   ): Promise<string | undefined>;
+  confirm(title: string, message: string, dialog?: DialogOptions): Promise<boolean>;
+  input(title: string, placeholder?: string, dialog?: DialogOptions): Promise<string | undefined>;
+  editor(title: string, prefill?: string, dialog?: DialogOptions): Promise<string | undefined>;
   custom<T>(
     factory: (tui: any, theme: Theme, keybindings: any, done: (value: T) => void) => Component,
   ): Promise<T | undefined>;

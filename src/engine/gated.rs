@@ -40,7 +40,7 @@ impl Module {
                     prepared,
                     call_id: call_id.to_owned(),
                 },
-                Some(ctx.updates.clone()),
+                Some(ctx.into()),
             );
             if let Some(ended) = self.follow(&isolate, asked, ctx).await {
                 return ended;

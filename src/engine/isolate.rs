@@ -13,10 +13,9 @@ use deno_core::v8;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::pending::PendingActions;
-use super::requests::{Doom, Purpose, Requests, Slot};
+use super::requests::{Caller, Doom, Purpose, Requests, Slot};
 use super::witness::Notes;
 use super::{EngineOptions, Programs, thread, undertaker};
-use crate::tool::Updates;
 
 /// One isolate as the rest of the engine sees it.
 pub(super) struct Isolate {
@@ -314,11 +313,11 @@ impl Isolate {
     }
 
     /// Sends a request; `make` gets its number.
-    pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, updates: Option<Updates>) -> Asked {
+    pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, caller: Option<Caller>) -> Asked {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         let ask = make(id);
-        let slot = Slot::new(updates, sender, ask.purpose());
+        let slot = Slot::new(caller, sender, ask.purpose());
         self.shared.requests.expect(id, slot);
         // A thread that has ended has answered already.
         let _ = self.asks.send(Message::Ask(ask));

@@ -12,7 +12,8 @@ use nix::unistd::Pid;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::extension::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
+use super::asking::Asking;
+use super::extension::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::{EngineOptions, Programs, ToolLog, witness};
@@ -26,6 +27,7 @@ pub(super) struct Link {
     started: RefCell<Vec<u32>>,
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
+    asking: Asking,
     most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
     tape: Option<Arc<dyn Tape>>,
@@ -35,6 +37,7 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
         Link {
+            asking: Asking::new(shared.clone(), options.default_user.clone()),
             shared,
             loading: RefCell::default(),
             started: RefCell::default(),
@@ -128,6 +131,26 @@ impl IsolateHost for Link {
         if let Some(running) = self.execs.borrow().get(&id) {
             running.cancel();
         }
+    }
+
+    fn has_user(&self, request: u32, owner: &str) -> bool {
+        self.asking.has_user(request, owner)
+    }
+
+    fn ask_user(&self, request: u32, owner: String, id: u32, question: String) -> AskFuture {
+        self.asking.ask(request, &owner, id, question)
+    }
+
+    fn withdraw_question(&self, id: u32) {
+        self.asking.withdraw(id);
+    }
+
+    fn tell_user(&self, request: u32, owner: &str, notice: &str) {
+        self.asking.tell(request, owner, notice);
+    }
+
+    fn editor_text(&self, request: u32, owner: &str) -> String {
+        self.asking.editor_text(request, owner)
     }
 
     fn check_schema(&self, schema: &str, value: &str) -> String {

@@ -5,6 +5,7 @@
 //! answer is ended without asking it. Programs are started elsewhere: the engine is given
 //! [`Programs`] and never knows how.
 
+mod asking;
 mod boot;
 mod cache;
 mod expressions;
@@ -61,7 +62,7 @@ pub use version::version;
 use witness::Notes;
 
 use crate::error::Error;
-use crate::tool::{CallCtx, Stopped, Tape};
+use crate::tool::{CallCtx, DefaultUser, Stopped, Tape};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module.
 #[derive(Clone)]
@@ -110,6 +111,8 @@ pub struct EngineOptions {
     pub env: BTreeMap<String, Option<String>>,
     /// Previewed actions can be resolved later.
     pub has_later: bool,
+    /// Whom tools ask where no call's own user is known.
+    pub default_user: Arc<DefaultUser>,
     /// The folder for what can be made again; `None`: remember nothing.
     pub cache: Option<PathBuf>,
 }
@@ -343,7 +346,7 @@ impl Module {
                     call_id: call_id.to_owned(),
                     arguments: arguments.get().to_owned(),
                 },
-                Some(ctx.updates.clone()),
+                Some(ctx.into()),
             );
             if let Some(ended) = self.follow(&isolate, asked, ctx).await {
                 return ended;

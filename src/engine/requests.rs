@@ -10,11 +10,17 @@ use std::sync::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
-use crate::tool::{Progress, Updates};
+use crate::tool::{CallCtx, Progress, Updates, User};
+
+/// Who is behind a call.
+pub(super) struct Caller {
+    updates: Updates,
+    user: Option<User>,
+}
 
 /// Where the answers to a request go.
 pub(super) struct Slot {
-    pub(super) updates: Option<Updates>,
+    caller: Option<Caller>,
     pub(super) answer: oneshot::Sender<Answer>,
     /// What it wants of which module, where that ties the module to this isolate.
     purpose: Option<Purpose>,
@@ -54,14 +60,23 @@ struct Table {
     is_closed: bool,
 }
 
+impl From<&CallCtx> for Caller {
+    fn from(ctx: &CallCtx) -> Caller {
+        Caller {
+            updates: ctx.updates.clone(),
+            user: ctx.user.clone(),
+        }
+    }
+}
+
 impl Slot {
     pub(super) fn new(
-        updates: Option<Updates>,
+        caller: Option<Caller>,
         answer: oneshot::Sender<Answer>,
         purpose: Option<Purpose>,
     ) -> Self {
         Slot {
-            updates,
+            caller,
             answer,
             purpose,
             is_taken: false,
@@ -71,9 +86,9 @@ impl Slot {
 
     fn tell_start(&mut self) {
         if std::mem::take(&mut self.is_start_untold)
-            && let Some(updates) = &self.updates
+            && let Some(caller) = &self.caller
         {
-            updates.send(Progress::Started);
+            caller.updates.send(Progress::Started);
         }
     }
 
@@ -181,7 +196,12 @@ impl Requests {
         let mut table = self.table();
         let slot = table.slots.get_mut(&id)?;
         slot.tell_start();
-        slot.updates.clone()
+        slot.caller.as_ref().map(|caller| caller.updates.clone())
+    }
+
+    /// Whom the call behind a request can ask.
+    pub(super) fn user(&self, id: u32) -> Option<User> {
+        self.table().slots.get(&id)?.caller.as_ref()?.user.clone()
     }
 
     /// Answers a request; forgotten ones and those answered before are let go.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
+use super::ask_user::Judges;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Gate,
@@ -36,7 +37,7 @@ impl Gatekeeper {
     /// The gatekeeper for `call`; none where the call may start whatever its arguments are.
     pub(super) fn for_call(
         policy: &ApprovalPolicy,
-        approver: Option<&Arc<dyn Approver>>,
+        judges: Judges<'_>,
         tool: &Tool,
         runner: &dyn Runner,
         call: &Call,
@@ -53,7 +54,7 @@ impl Gatekeeper {
         }
         Some(Arc::new(Gatekeeper {
             policy: policy.clone(),
-            approver: approver.cloned(),
+            approver: judges.approver(),
             tool: subject,
             call: call.clone(),
             updates: updates.clone(),

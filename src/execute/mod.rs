@@ -4,6 +4,7 @@
 //! one token; what the runner reports becomes one stream of events; the outcome is the return value.
 
 mod approval;
+mod ask_user;
 mod spill;
 
 use std::sync::Arc;
@@ -16,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
     ApprovalPolicy, Approver, Call, CallCtx, Event, Outcome, Progress, Runner, Stopped, Tool,
-    Updates,
+    Updates, User, UserInterface,
 };
 use approval::Gatekeeper;
+use ask_user::Judges;
 pub(crate) use spill::Spill;
 
 /// What holds for a call besides the call itself.
@@ -29,8 +31,10 @@ pub(crate) struct Terms<'a> {
     pub(crate) cancel: CancellationToken,
     /// What the user allows.
     pub(crate) policy: &'a ApprovalPolicy,
-    /// Who is asked, if anybody can be.
+    /// Who is asked for approval, if anybody can be; without one it is `ui`.
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// Whom the tool can ask, if anybody can be.
+    pub(crate) ui: Option<Arc<dyn UserInterface>>,
     /// Where too long a text goes.
     pub(crate) spill: &'a Spill,
 }
@@ -44,13 +48,23 @@ pub(crate) async fn execute(
     events: mpsc::UnboundedSender<Event>,
 ) -> Result<Outcome, Error> {
     let (updates, mut progress) = Updates::channel();
-    let approver = terms.approver.as_ref();
-    let gate = Gatekeeper::for_call(terms.policy, approver, tool, runner, &call, &updates);
+    let judges = Judges {
+        approver: terms.approver.as_ref(),
+        ui: terms.ui.as_ref(),
+    };
+    let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates);
     // Its own token: a deadline of this call must not cancel whatever else the caller's stands for.
     let mut ctx = CallCtx::new(terms.cancel.child_token(), updates);
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }
+    // Whatever ends the call, its questions end with it.
+    let _withdraw = terms.ui.map(|ui| {
+        let ended = ctx.cancel.child_token();
+        let (id, name, updates) = (&call.id, &tool.name, ctx.updates.clone());
+        ctx.user = Some(User::of_call(ui, id, name, ended.clone(), updates));
+        ended.drop_guard()
+    });
     let forward = |event: Event| {
         // Nobody has to listen.
         let _ = events.send(event);
@@ -105,6 +119,8 @@ struct Clock {
     /// When the time is up; `None` while it stands still, after it ran out, and without a limit.
     until: Option<Instant>,
     left: Option<Duration>,
+    /// How many questions are open.
+    questions: u32,
 }
 
 impl Clock {
@@ -113,6 +129,7 @@ impl Clock {
             // A time beyond all calendars is no limit.
             until: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             left: None,
+            questions: 0,
         }
     }
 
@@ -128,10 +145,18 @@ impl Clock {
     fn heed(&mut self, step: &Progress) {
         match step {
             Progress::Asking => {
+                self.questions += 1;
+                if self.questions > 1 {
+                    return;
+                }
                 let until = self.until.take();
                 self.left = until.map(|until| until.saturating_duration_since(Instant::now()));
             }
             Progress::Answered => {
+                self.questions = self.questions.saturating_sub(1);
+                if self.questions > 0 {
+                    return;
+                }
                 self.until = self.left.take().map(|left| Instant::now() + left);
             }
             Progress::Started | Progress::Partial(_) => {}

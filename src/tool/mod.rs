@@ -14,6 +14,8 @@ mod scan;
 pub(crate) mod schema;
 mod standing;
 mod tape;
+mod ui;
+mod user;
 
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
@@ -28,3 +30,5 @@ pub use scan::ScanState;
 pub(crate) use standing::Subject;
 pub use standing::ToolPattern;
 pub use tape::{Played, Reach, Tape};
+pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
+pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};

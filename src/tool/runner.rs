@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Approval, Call, Outcome, Stance, Stopped};
+use super::{Approval, Call, Outcome, Stance, Stopped, User};
 use crate::error::Error;
 
 /// Runs one tool. Every family has its own; whoever calls it sees only this.
@@ -87,6 +87,8 @@ pub struct CallCtx {
     pub updates: Updates,
     /// What decides whether the call may start; `None`: that is decided, it may.
     pub gate: Option<Arc<dyn Gate>>,
+    /// Whom the tool can ask; `None`: nobody.
+    pub user: Option<User>,
     reason: Arc<OnceLock<Stopped>>,
 }
 
@@ -97,6 +99,7 @@ impl CallCtx {
             cancel,
             updates,
             gate: None,
+            user: None,
             reason: Arc::default(),
         }
     }
@@ -104,6 +107,12 @@ impl CallCtx {
     /// The same context with a gate before the start.
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gate = Some(gate);
+        self
+    }
+
+    /// The same context with somebody whom the tool can ask.
+    pub fn with_user(mut self, user: User) -> Self {
+        self.user = Some(user);
         self
     }
 
@@ -163,9 +172,9 @@ pub struct Updates(mpsc::UnboundedSender<Progress>);
 /// What a runner reports while a call goes on.
 #[derive(Debug)]
 pub enum Progress {
-    /// Somebody is asked whether the tool may start.
+    /// Somebody is asked something: whether the tool may start, or a question of its own.
     Asking,
-    /// They have answered.
+    /// They have answered that question.
     Answered,
     /// The arguments are accepted and the tool runs.
     Started,

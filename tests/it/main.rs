@@ -39,6 +39,8 @@ mod sessions;
 mod sdk;
 // Its own tools: Rust closures; the loader's shapes; the example program.
 mod sdk_tools;
+// What tools ask and tell, over a host with several users at once.
+mod ui;
 // An HTTP server that can misbehave.
 mod loopback;
 // aynd's tools against real servers, repositories and processes, and its registry.

@@ -6,6 +6,9 @@ use std::pin::Pin;
 /// The answer to `pi.exec`, as JSON text: a result or `{"error": …}`.
 pub type ExecFuture = Pin<Box<dyn Future<Output = String>>>;
 
+/// The answer to a question to the user, as JSON text, or why it may not be asked.
+pub type AskFuture = Pin<Box<dyn Future<Output = Result<String, String>>>>;
+
 /// One isolate's connection to the rest of haft, kept in its op state.
 pub trait IsolateHost {
     /// JavaScript answers the request `id` (or reports on it, for an update).
@@ -19,6 +22,23 @@ pub trait IsolateHost {
 
     /// Stops the program that `id` names, if it still runs.
     fn abort_exec(&self, id: u32);
+
+    /// Whether the call `request` has a user who can be asked now. Where there is no such call it is
+    /// about the user of `owner` outside of calls; so for the four below.
+    fn has_user(&self, request: u32, owner: &str) -> bool;
+
+    /// Asks the user; `question` is JSON (see `12_ui.ts`), `id` names it for
+    /// [`Self::withdraw_question`].
+    fn ask_user(&self, request: u32, owner: String, id: u32, question: String) -> AskFuture;
+
+    /// Nobody wants the answer to the question `id` any more.
+    fn withdraw_question(&self, id: u32);
+
+    /// Tells the user something; `notice` is JSON.
+    fn tell_user(&self, request: u32, owner: &str, notice: &str);
+
+    /// What the user has written and not yet sent.
+    fn editor_text(&self, request: u32, owner: &str) -> String;
 
     /// Checks a JSON value against a JSON Schema, both as text. The answer is the JSON text of a
     /// list of issues, empty if the value fits.

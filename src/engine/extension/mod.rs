@@ -16,11 +16,12 @@ mod ops_reply;
 mod ops_schema;
 mod ops_signal;
 mod ops_tape;
+mod ops_ui;
 mod ops_witness;
 
 use deno_core::OpDecl;
 
-pub use host::{ExecFuture, IsolateHost, LogLevel, ReplyKind};
+pub use host::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind};
 pub use ops_env::begin_with as begin_with_env;
 pub use ops_read::too_large;
 
@@ -35,6 +36,11 @@ deno_core::extension!(
         ops_log::op_haft_log,
         ops_pending::op_haft_pending_push,
         ops_pending::op_haft_pending_done,
+        ops_ui::op_haft_ui_has_user,
+        ops_ui::op_haft_ui_ask,
+        ops_ui::op_haft_ui_withdraw,
+        ops_ui::op_haft_ui_tell,
+        ops_ui::op_haft_ui_editor_text,
         ops_guard::op_haft_exit,
         ops_guard::op_haft_print,
         ops_guard::op_haft_abort,

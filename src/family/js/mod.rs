@@ -20,7 +20,7 @@ use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
-use crate::tool::{Problem, Source, Stance, Tape, Tier, Tool};
+use crate::tool::{DefaultUser, Problem, Source, Stance, Tape, Tier, Tool};
 use runner::JsRunner;
 
 pub(crate) use resolve::{RESOLVE, resolver, rival};
@@ -34,6 +34,8 @@ pub(crate) struct World {
     pub(crate) tape: Option<Arc<dyn Tape>>,
     /// What is different from the process's environment; `None`: it is not there.
     pub(crate) env: BTreeMap<String, Option<String>>,
+    /// Whom modules ask outside of calls.
+    pub(crate) default_user: Arc<DefaultUser>,
 }
 
 /// The engine for the modules of one host.
@@ -51,6 +53,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         has_later: world.has_later,
         tape: world.tape,
         env: world.env,
+        default_user: world.default_user,
         cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
 }

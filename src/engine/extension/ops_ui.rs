@@ -1,0 +1,59 @@
+//! `pi.ui` and `pi.hasUI`: twin of `12_ui.ts`. Who the user is depends on the call.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use deno_core::OpState;
+use deno_core::op2;
+use deno_error::JsErrorBox;
+
+use super::host::IsolateHost;
+
+/// Whether somebody can be asked now, on behalf of the call `request`.
+#[op2(fast)]
+pub fn op_haft_ui_has_user(state: &mut OpState, request: u32, #[string] owner: &str) -> bool {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.has_user(request, owner)
+}
+
+/// Asks. Question and answer are JSON text.
+#[op2]
+#[string]
+pub async fn op_haft_ui_ask(
+    state: Rc<RefCell<OpState>>,
+    request: u32,
+    #[string] owner: String,
+    id: u32,
+    #[string] question: String,
+) -> Result<String, JsErrorBox> {
+    let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
+    let answer = host.ask_user(request, owner, id, question);
+    answer.await.map_err(JsErrorBox::generic)
+}
+
+/// Takes the question `id` back.
+#[op2(fast)]
+pub fn op_haft_ui_withdraw(state: &mut OpState, id: u32) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.withdraw_question(id);
+}
+
+/// Says something that needs no answer; JSON text.
+#[op2(fast)]
+pub fn op_haft_ui_tell(
+    state: &mut OpState,
+    request: u32,
+    #[string] owner: &str,
+    #[string] notice: &str,
+) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.tell_user(request, owner, notice);
+}
+
+/// What the user has written and not yet sent.
+#[op2]
+#[string]
+pub fn op_haft_ui_editor_text(state: &mut OpState, request: u32, #[string] owner: &str) -> String {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.editor_text(request, owner)
+}

@@ -1,0 +1,68 @@
+//! Approval by a surface that has questions of its own kind only: it is asked like a tool asks.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::tool::{
+    Answer, ApprovalRequest, Approver, Asked, Decision, Question, Speaker, UserInterface,
+};
+
+/// Who is asked about a call: an approver, or else the user.
+pub(super) struct Judges<'a> {
+    pub(super) approver: Option<&'a Arc<dyn Approver>>,
+    pub(super) ui: Option<&'a Arc<dyn UserInterface>>,
+}
+
+struct AskUser(Arc<dyn UserInterface>);
+
+impl Judges<'_> {
+    pub(super) fn approver(&self) -> Option<Arc<dyn Approver>> {
+        let by_user = || Some(Arc::new(AskUser(self.ui?.clone())) as Arc<dyn Approver>);
+        self.approver.cloned().or_else(by_user)
+    }
+}
+
+// The words of the original (spec omp 10).
+const APPROVE: &str = "Approve";
+const DENY: &str = "Deny";
+
+#[async_trait]
+impl Approver for AskUser {
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        if !self.0.has_user() {
+            return Decision::NobodyToAsk;
+        }
+        let withdrawn = CancellationToken::new();
+        let _withdraw = withdrawn.clone().drop_guard();
+        let question = Question {
+            what: Asked::Select {
+                title: title(&request),
+                options: vec![APPROVE.to_owned(), DENY.to_owned()],
+            },
+            from: Speaker {
+                call_id: Some(request.call_id),
+                tool: request.tool,
+            },
+            timeout: None,
+            withdrawn,
+        };
+        match self.0.ask(question).await {
+            Answer::Text(choice) if choice == APPROVE => Decision::Approved,
+            // Whoever does not want to answer does not want the call.
+            _ => Decision::Denied,
+        }
+    }
+}
+
+fn title(request: &ApprovalRequest) -> String {
+    let mut title = format!("Allow tool: {}", request.tool);
+    if let Some(reason) = &request.reason {
+        title.push_str(&format!("\nReason: {reason}"));
+    }
+    if let Some(details) = &request.details {
+        title.push_str(&format!("\n{details}"));
+    }
+    title
+}

@@ -1,0 +1,254 @@
+//! The user of one call: asks in its name, holds its clock, takes questions back when it ends.
+//!
+//! A question is put on the runtime of whoever started the call, never on the tool's own thread: a
+//! neighbour of the tool that computes must not keep the person waiting.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::ui::{Answer, Asked, Notice, Question, Speaker, Told, UserInterface};
+use super::{Progress, Updates};
+
+/// So many questions of one call may be open: more is no dialogue, and each costs memory.
+pub const MOST_QUESTIONS: usize = 16;
+
+/// Whom one call can ask. Cheap to clone.
+#[derive(Clone)]
+pub struct User(Arc<Inner>);
+
+struct Inner {
+    listener: Listener,
+    from: Speaker,
+    /// Fires when the call ends or must end.
+    ended: CancellationToken,
+    /// Where the call's clock listens; `None` outside of calls.
+    updates: Option<Updates>,
+    open: AtomicUsize,
+}
+
+/// The person behind a host: for calls whose handle has none of its own, and for what modules do
+/// outside of calls. It may come and go while the host runs.
+#[derive(Default)]
+pub struct DefaultUser(RwLock<Option<Listener>>);
+
+/// An interface, and the runtime on which its questions are put.
+#[derive(Clone)]
+struct Listener {
+    ui: Arc<dyn UserInterface>,
+    runtime: Option<Handle>,
+}
+
+/// A call has more than [`MOST_QUESTIONS`] questions open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyQuestions;
+
+impl User {
+    /// The user of the call `call_id`; `ended` takes its questions back.
+    pub fn of_call(
+        ui: Arc<dyn UserInterface>,
+        call_id: &str,
+        tool: &str,
+        ended: CancellationToken,
+        updates: Updates,
+    ) -> User {
+        let from = Speaker {
+            call_id: Some(call_id.to_owned()),
+            tool: tool.to_owned(),
+        };
+        User::new(Listener::here(ui), from, ended, Some(updates))
+    }
+
+    fn new(
+        listener: Listener,
+        from: Speaker,
+        ended: CancellationToken,
+        updates: Option<Updates>,
+    ) -> User {
+        User(Arc::new(Inner {
+            listener,
+            from,
+            ended,
+            updates,
+            open: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Whether somebody can be asked at this moment.
+    pub fn is_there(&self) -> bool {
+        self.0.listener.ui.has_user()
+    }
+
+    /// Asks. The call's time stands still until there is an answer. Dropping the future takes the
+    /// question back, as do the end of the call and `timeout`: then it is [`Answer::Dismissed`], as it
+    /// is at once where nobody can be asked and for a choice of nothing.
+    ///
+    /// # Errors
+    /// When the call has too many open questions.
+    pub async fn ask(
+        &self,
+        what: Asked,
+        timeout: Option<Duration>,
+    ) -> Result<Answer, TooManyQuestions> {
+        let is_empty = matches!(&what, Asked::Select { options, .. } if options.is_empty());
+        if is_empty || !self.is_there() || self.0.ended.is_cancelled() {
+            return Ok(Answer::Dismissed);
+        }
+        let _open = Open::one_more(&self.0)?;
+        let withdrawn = self.0.ended.child_token();
+        let question = Question {
+            from: self.0.from.clone(),
+            what: what.clone(),
+            timeout,
+            withdrawn: withdrawn.clone(),
+        };
+        let _withdraw = withdrawn.clone().drop_guard();
+        let answer = tokio::select! {
+            biased;
+            answer = self.0.listener.put(question) => answer,
+            () = withdrawn.cancelled() => Answer::Dismissed,
+            () = time_out(timeout) => Answer::Dismissed,
+        };
+        Ok(what.fitting(answer))
+    }
+
+    /// Says something that needs no answer.
+    pub fn tell(&self, what: Told) {
+        if self.is_there() {
+            let from = self.0.from.clone();
+            self.0.listener.ui.tell(Notice { from, what });
+        }
+    }
+
+    /// What the person has written and not yet sent.
+    pub fn editor_text(&self) -> String {
+        match self.is_there() {
+            true => self.0.listener.ui.editor_text(),
+            false => String::new(),
+        }
+    }
+}
+
+impl DefaultUser {
+    /// From now on it is this one, or nobody.
+    pub fn set(&self, ui: Option<Arc<dyn UserInterface>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = ui.map(Listener::here);
+    }
+
+    /// The interface, if there is one.
+    pub fn get(&self) -> Option<Arc<dyn UserInterface>> {
+        Some(self.listener()?.ui)
+    }
+
+    /// The user of `tool` outside of calls.
+    pub fn of(&self, tool: &str) -> Option<User> {
+        let from = Speaker {
+            call_id: None,
+            tool: tool.to_owned(),
+        };
+        let listener = self.listener()?;
+        Some(User::new(listener, from, CancellationToken::new(), None))
+    }
+
+    fn listener(&self) -> Option<Listener> {
+        let listener = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        listener.clone()
+    }
+}
+
+impl Listener {
+    fn here(ui: Arc<dyn UserInterface>) -> Listener {
+        let runtime = Handle::try_current().ok();
+        Listener { ui, runtime }
+    }
+
+    async fn put(&self, question: Question) -> Answer {
+        let ui = self.ui.clone();
+        let asking = async move { ui.ask(question).await };
+        let Some(runtime) = &self.runtime else {
+            return asking.await;
+        };
+        let task = runtime.spawn(asking);
+        let _abort = AbortOnDrop(task.abort_handle());
+        // An interface that panics has no answer.
+        task.await.unwrap_or(Answer::Dismissed)
+    }
+}
+
+impl Asked {
+    /// `answer` if this question can have it: an interface may be another program.
+    fn fitting(&self, answer: Answer) -> Answer {
+        let fits = match (self, &answer) {
+            (Asked::Confirm { .. }, Answer::Yes | Answer::No) => true,
+            (Asked::Select { options, .. }, Answer::Text(text)) => options.contains(text),
+            (Asked::Input { .. } | Asked::Editor { .. }, Answer::Text(_)) => true,
+            (_, Answer::Dismissed | Answer::Yes | Answer::No | Answer::Text(_)) => false,
+        };
+        if fits { answer } else { Answer::Dismissed }
+    }
+}
+
+/// A question that is open. The call's clock stands still while there is one.
+struct Open<'a>(&'a Inner);
+
+impl<'a> Open<'a> {
+    fn one_more(user: &'a Inner) -> Result<Open<'a>, TooManyQuestions> {
+        let before = user.open.fetch_add(1, Ordering::Relaxed);
+        if before >= MOST_QUESTIONS {
+            user.open.fetch_sub(1, Ordering::Relaxed);
+            return Err(TooManyQuestions);
+        }
+        if let Some(updates) = &user.updates {
+            updates.send(Progress::Asking);
+        }
+        Ok(Open(user))
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        if let Some(updates) = &self.0.updates {
+            updates.send(Progress::Answered);
+        }
+    }
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn time_out(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("User")
+            .field("from", &self.0.from)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for TooManyQuestions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a call may have {MOST_QUESTIONS} open questions to the user; wait for an answer first"
+        )
+    }
+}
+
+impl std::error::Error for TooManyQuestions {}
