@@ -1,8 +1,9 @@
 // `pi.ui` and `pi.hasUI`: the person behind the call that uses them (spec omp 5.2).
 //
 // `pi` belongs to the module, the person to the call, and two calls of one module may come from two
-// surfaces. So whose `ui` it is shows only when it is used: by the async context, through every await,
-// timer and event. Rust knows the call's user and answers with nothing where there is none.
+// surfaces. So whose `pi.ui` it is shows only when it is used: by the async context, through awaits and
+// timers. Where that is lost (what Node's streams of child processes call) `ctx.ui` still knows its
+// call. Rust knows the call's user and answers with nothing where there is none.
 
 import {
   op_haft_ui_ask,
@@ -11,7 +12,7 @@ import {
   op_haft_ui_tell,
   op_haft_ui_withdraw,
 } from "ext:core/ops";
-import { captured, currentCall } from "ext:haft/00_state.ts";
+import { captured, currentCall, type RunningCall } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
 
 /** What ends a question besides an answer. */
@@ -23,35 +24,46 @@ interface Dialog {
 
 let nextQuestion = 1;
 
+type Whose = () => RunningCall | undefined;
+
 /** Whether the person behind the current call can be asked now. */
 export function hasUI(): boolean {
-  const call = currentCall.get();
+  return hasUser(currentCall.get());
+}
+
+/** Whether the person behind `call` can be asked now. */
+export function hasUser(call: RunningCall | undefined): boolean {
   return op_haft_ui_has_user(call?.id ?? 0, call?.owner ?? "");
 }
 
-async function ask(question: Record<string, unknown>, dialog?: Dialog): Promise<any> {
+async function ask(
+  call: RunningCall | undefined,
+  question: Record<string, unknown>,
+  dialog?: Dialog,
+): Promise<any> {
   const signal = dialog?.signal ?? undefined;
   if (signal !== undefined && typeof signal.addEventListener !== "function") {
     throw new TypeError("ui: options.signal must be an AbortSignal");
   }
-  if (signal?.aborted) return undefined;
+  const cancelled = call?.abort?.signal;
+  if (signal?.aborted || cancelled?.aborted) return undefined;
   const timeout = dialog?.timeout;
-  if (typeof timeout === "number" && timeout > 0) question.timeoutMs = timeout;
-  const call = currentCall.get();
+  if (typeof timeout === "number" && timeout > 0) question["timeoutMs"] = timeout;
   const id = nextQuestion++;
   const withdraw = () => op_haft_ui_withdraw(id);
   signal?.addEventListener("abort", withdraw, { once: true });
+  cancelled?.addEventListener("abort", withdraw, { once: true });
   try {
     const text = captured.jsonStringify(question);
     const answer = await op_haft_ui_ask(call?.id ?? 0, call?.owner ?? "", id, text);
     return captured.jsonParse(answer) ?? undefined;
   } finally {
     signal?.removeEventListener("abort", withdraw);
+    cancelled?.removeEventListener("abort", withdraw);
   }
 }
 
-function tell(notice: Record<string, unknown>): void {
-  const call = currentCall.get();
+function tell(call: RunningCall | undefined, notice: Record<string, unknown>): void {
   op_haft_ui_tell(call?.id ?? 0, call?.owner ?? "", captured.jsonStringify(notice));
 }
 
@@ -64,45 +76,59 @@ const labelOf = (option: any): string =>
 
 const LEVELS = { info: "info", warning: "warning", error: "error" } as const;
 
-export const ui = {
-  select: (
-    title: string,
-    options: readonly unknown[] = [],
-    dialog?: Dialog,
-  ): Promise<string | undefined> =>
-    ask({ kind: "select", title: textOf(title), options: Array.from(options, labelOf) }, dialog),
+type Text = Promise<string | undefined>;
 
-  confirm: async (title: string, message?: string, dialog?: Dialog): Promise<boolean> =>
-    (await ask({ kind: "confirm", title: textOf(title), message: textOf(message) }, dialog)) ===
-    true,
+/** The `ui` of whichever call `whose` names when it is used. */
+export function uiOf(whose: Whose) {
+  return {
+    select(title: string, options: readonly unknown[] = [], dialog?: Dialog): Text {
+      const labels = Array.from(options, labelOf);
+      return ask(whose(), { kind: "select", title: textOf(title), options: labels }, dialog);
+    },
 
-  input: (title: string, placeholder?: string, dialog?: Dialog): Promise<string | undefined> =>
-    ask({ kind: "input", title: textOf(title), placeholder: textOrNone(placeholder) }, dialog),
+    async confirm(title: string, message?: string, dialog?: Dialog): Promise<boolean> {
+      const question = { kind: "confirm", title: textOf(title), message: textOf(message) };
+      return (await ask(whose(), question, dialog)) === true;
+    },
 
-  editor: (title: string, prefill?: string, dialog?: Dialog): Promise<string | undefined> =>
-    ask({ kind: "editor", title: textOf(title), prefill: textOrNone(prefill) }, dialog),
+    input(title: string, placeholder?: string, dialog?: Dialog): Text {
+      const example = textOrNone(placeholder);
+      return ask(whose(), { kind: "input", title: textOf(title), placeholder: example }, dialog);
+    },
 
-  custom: async (): Promise<undefined> => undefined,
+    editor(title: string, prefill?: string, dialog?: Dialog): Text {
+      const text = textOrNone(prefill);
+      return ask(whose(), { kind: "editor", title: textOf(title), prefill: text }, dialog);
+    },
 
-  notify(message: string, level?: string): void {
-    const known = LEVELS[level as keyof typeof LEVELS] ?? "info";
-    tell({ kind: "notify", message: textOf(message), level: known });
-  },
+    // Nowhere yet: the answer where it cannot be shown.
+    async custom(): Promise<undefined> {
+      return undefined;
+    },
 
-  setStatus(key: string, text?: string): void {
-    tell({ kind: "status", key: textOf(key), text: textOrNone(text) });
-  },
+    notify(message: string, level?: string): void {
+      const known = LEVELS[level as keyof typeof LEVELS] ?? "info";
+      tell(whose(), { kind: "notify", message: textOf(message), level: known });
+    },
 
-  setEditorText(text: string): void {
-    tell({ kind: "editorText", text: textOf(text) });
-  },
+    setStatus(key: string, text?: string): void {
+      tell(whose(), { kind: "status", key: textOf(key), text: textOrNone(text) });
+    },
 
-  getEditorText(): string {
-    const call = currentCall.get();
-    return op_haft_ui_editor_text(call?.id ?? 0, call?.owner ?? "");
-  },
+    setEditorText(text: string): void {
+      tell(whose(), { kind: "editorText", text: textOf(text) });
+    },
 
-  get theme(): unknown {
-    return hasUI() ? packageByName("pi-coding-agent").theme : undefined;
-  },
-};
+    getEditorText(): string {
+      const call = whose();
+      return op_haft_ui_editor_text(call?.id ?? 0, call?.owner ?? "");
+    },
+
+    get theme(): unknown {
+      return hasUser(whose()) ? packageByName("pi-coding-agent").theme : undefined;
+    },
+  };
+}
+
+/** `pi.ui`: whose it is, the async context says. */
+export const ui = uiOf(() => currentCall.get());

@@ -3,11 +3,13 @@
 // What the caller's session is comes with `session/event` over rpc or from the SDK; until then the
 // session is empty, and the functions answer so instead of throwing.
 
-import { currentCall, settings } from "ext:haft/00_state.ts";
-import { hasUI, ui } from "ext:haft/12_ui.ts";
+import { currentCall, type RunningCall, settings } from "ext:haft/00_state.ts";
+import { hasUser, ui, uiOf } from "ext:haft/12_ui.ts";
 import { logger } from "ext:haft/13_logger.ts";
 
 type Entry = Record<string, unknown>;
+
+const { create } = Object;
 
 /** The session as the host last described it. */
 export const session: {
@@ -82,16 +84,34 @@ const settingsView = {
   get: (_path: string): undefined => undefined,
 };
 
-/** The context that every call and every `onSession` gets. */
+const CALL = Symbol("call");
+const UI = Symbol("ui");
+
+/** What a context knows of its call; nothing in that of `onSession`. */
+interface OfCall {
+  [CALL]?: RunningCall;
+  [UI]?: typeof ui;
+}
+
+// Its own call even where the async context is lost; that of the context for `const { abort } = ctx`.
+const callOf = (context: OfCall | undefined) => context?.[CALL] ?? currentCall.get();
+
+/** The context of `onSession`, and what those of calls are made of. */
 export const toolContext = {
   sessionManager,
   modelRegistry,
   model: undefined,
   settings: settingsView,
   autoApprove: false,
-  ui,
+  get ui(): typeof ui {
+    const context = this as OfCall;
+    const call = context?.[CALL];
+    if (call === undefined) return ui;
+    context[UI] ??= uiOf(() => call);
+    return context[UI];
+  },
   get hasUI(): boolean {
-    return hasUI();
+    return hasUser(callOf(this as OfCall));
   },
   get cwd(): string {
     return settings.cwd;
@@ -102,9 +122,16 @@ export const toolContext = {
   isIdle: (): boolean => false,
   hasQueuedMessages: (): boolean => false,
   abort(): void {
-    const call = currentCall.get();
+    const call = callOf(this as OfCall | undefined);
     if (call?.abort) call.abort.abort("Interrupted by user");
     else logger.debug("ctx.abort() outside a call does nothing");
   },
   fetch: (...args: Parameters<typeof fetch>): Promise<Response> => globalThis.fetch(...args),
 };
+
+/** The context of a call. */
+export function contextOf(call: RunningCall): typeof toolContext {
+  const context = create(toolContext);
+  context[CALL] = call;
+  return context;
+}

@@ -14,7 +14,7 @@ import {
   reply,
   runningCalls,
 } from "ext:haft/00_state.ts";
-import { toolContext } from "ext:haft/15_context.ts";
+import { contextOf } from "ext:haft/15_context.ts";
 import { prepareArguments } from "ext:haft/21_arguments.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
 import { normaliseResult, thrownToResult, toJson } from "ext:haft/25_result.ts";
@@ -132,7 +132,13 @@ export function execute(
   let result: unknown;
   try {
     result = onBehalfOf(call, () =>
-      tool.authored.execute(toolCallId, prepared.args, onUpdate, toolContext, call.abort!.signal),
+      tool.authored.execute(
+        toolCallId,
+        prepared.args,
+        onUpdate,
+        contextOf(call),
+        call.abort!.signal,
+      ),
     );
   } catch (error) {
     return call.fail(error);

@@ -55,6 +55,7 @@ impl Asking {
         let user = self.user(request, owner);
         let withdrawn = CancellationToken::new();
         self.open.borrow_mut().insert(id, withdrawn.clone());
+        let shared = self.shared.clone();
         let open = Closing {
             open: self.open.clone(),
             id,
@@ -75,6 +76,10 @@ impl Asking {
                     answer.map_err(|error| error.to_string())?
                 }
             };
+            if user.must_end() && shared.requests.user(request).is_some() {
+                // The call was told to end: it sees its signal first, which takes the question back.
+                withdrawn.cancelled().await;
+            }
             Ok(json(&what, answer))
         })
     }

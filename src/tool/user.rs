@@ -84,6 +84,11 @@ impl User {
         self.0.listener.ui.has_user()
     }
 
+    /// Whether the call has ended or must end: nothing is asked any more.
+    pub fn must_end(&self) -> bool {
+        self.0.ended.is_cancelled()
+    }
+
     /// Asks. The call's time stands still until there is an answer. Dropping the future takes the
     /// question back, as do the end of the call and `timeout`: then it is [`Answer::Dismissed`], as it
     /// is at once where nobody can be asked and for a choice of nothing.
@@ -96,7 +101,7 @@ impl User {
         timeout: Option<Duration>,
     ) -> Result<Answer, TooManyQuestions> {
         let is_empty = matches!(&what, Asked::Select { options, .. } if options.is_empty());
-        if is_empty || !self.is_there() || self.0.ended.is_cancelled() {
+        if is_empty || !self.is_there() || self.must_end() {
             return Ok(Answer::Dismissed);
         }
         let _open = Open::one_more(&self.0)?;

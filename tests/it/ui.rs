@@ -35,9 +35,9 @@ export default (pi) => {
     microtask: () => Promise.resolve().then(() => pi.ui.input("microtask")),
     bus: () => new Promise((done) => bus.emit("ask", done)),
     storage: () => new AsyncLocalStorage().run(1, () => pi.ui.input("storage")),
-    program: () => new Promise((done) => {
+    program: (ctx) => new Promise((done) => {
       const child = spawn("echo", ["out"]);
-      child.stdout.on("data", async () => done(await pi.ui.input("program")));
+      child.stdout.on("data", async () => done(await ctx.ui.input("program")));
     }),
   };
   return [

@@ -36,6 +36,8 @@ pub(super) struct Initialize {
 pub(super) struct Capabilities {
     /// It answers `approval/ask`.
     pub(super) approval: bool,
+    /// It answers `ui/select` and its kin.
+    pub(super) ui: bool,
 }
 
 #[derive(Default, Deserialize)]

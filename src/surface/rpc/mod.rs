@@ -15,7 +15,9 @@ mod approval;
 mod calls;
 mod initialize;
 mod loaded;
+mod questions;
 mod service;
+mod ui;
 
 use std::fs::File;
 use std::io;
@@ -137,7 +139,7 @@ fn begin(item: Item, service: &mut Service) -> Begun {
     let request = match item {
         Item::Request(request) => request,
         Item::Reply(reply) => {
-            service.take_reply(&reply);
+            service.take_reply(reply);
             return Begun::Silent;
         }
         Item::Bad(id, fault) => return Begun::Answered(Response::new(id, Err(fault))),

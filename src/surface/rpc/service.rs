@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::approval::Questions;
 use super::calls::Calls;
 use super::fault::Fault;
 use super::initialize::{Initialize, Initialized};
 use super::loaded::LoadedView;
 use super::message::{Id, Reply, Request};
 use super::payload::{Answer, empty, json, null, read};
+use super::questions::Questions;
+use super::ui::PeerUi;
 use super::writer::Writer;
 use crate::config::{Config, Flags};
 use crate::error::ErrorKind;
@@ -29,7 +30,7 @@ use crate::host::Host;
 use crate::surface::wire::{self, Listing};
 use crate::tool::{Call, ScanState};
 
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 11] = [
     "initialize",
     "tools/list",
     "tools/refresh",
@@ -39,6 +40,7 @@ const METHODS: [&str; 10] = [
     "tools/call",
     "tools/cancel",
     "session/event",
+    "ui/editorText",
     "shutdown",
 ];
 
@@ -59,6 +61,7 @@ pub(super) struct Service {
     host: Option<Host>,
     calls: Calls,
     questions: Arc<Questions>,
+    ui: Arc<PeerUi>,
     writer: Writer,
     /// Ends when the last session event so far has been delivered.
     last_event: oneshot::Receiver<()>,
@@ -104,11 +107,13 @@ struct SessionEvent {
 
 impl Service {
     pub(super) fn new(flags: Flags, writer: Writer) -> Self {
+        let questions = Arc::new(Questions::new(writer.clone()));
         Service {
             flags,
             host: None,
             calls: Calls::default(),
-            questions: Arc::new(Questions::new(writer.clone())),
+            ui: Arc::new(PeerUi::new(questions.clone())),
+            questions,
             writer,
             last_event: oneshot::channel().1,
             ending: false,
@@ -133,6 +138,10 @@ impl Service {
                 .cancel(params)
                 .map(|answer| Work::Done(Ok(answer))),
             "session/event" => self.session_event(params),
+            "ui/editorText" => {
+                let noted = self.ui.set_editor_text(params);
+                noted.map(|answer| Work::Done(Ok(answer)))
+            }
             "shutdown" => {
                 self.ending = true;
                 self.shutdown = id;
@@ -144,7 +153,7 @@ impl Service {
     }
 
     /// Hands the peer's answer to whoever asked.
-    pub(super) fn take_reply(&self, reply: &Reply) {
+    pub(super) fn take_reply(&self, reply: Reply) {
         self.questions.take(reply);
     }
 
@@ -192,6 +201,10 @@ impl Service {
         let mut host = Host::new(config);
         if capabilities.approval {
             host = host.asking(self.questions.clone());
+        }
+        if capabilities.ui {
+            host = host.with_ui(self.ui.clone());
+            host.set_default_ui(Some(self.ui.clone()));
         }
         let host = self.host.insert(host);
         json(&Initialized::new(host.config()))

@@ -1,0 +1,164 @@
+//! `pi.ui` over the peer: its questions are requests from us, what it tells are notifications.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::payload::{self, Answer as Result, read};
+use super::questions::Questions;
+use crate::tool::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
+
+/// The person behind the peer.
+pub(super) struct PeerUi {
+    questions: Arc<Questions>,
+    /// What the peer said last about its editor.
+    editor_text: Mutex<String>,
+}
+
+/// The parameters of a question or notification of ours.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a, T: Serialize> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_id: Option<&'a str>,
+    tool: &'a str,
+    #[serde(flatten)]
+    rest: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Rest<'a> {
+    Select {
+        title: &'a str,
+        options: &'a [String],
+    },
+    Confirm {
+        title: &'a str,
+        message: &'a str,
+    },
+    Input {
+        title: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        placeholder: Option<&'a str>,
+    },
+    Editor {
+        title: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        prefill: Option<&'a str>,
+    },
+    Notify {
+        message: &'a str,
+        level: NoticeLevel,
+    },
+    Status {
+        key: &'a str,
+        /// `null` takes the line away.
+        text: Option<&'a str>,
+    },
+    EditorText {
+        text: &'a str,
+    },
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    #[serde(default)]
+    value: Value,
+}
+
+#[derive(Deserialize)]
+struct EditorText {
+    text: String,
+}
+
+impl PeerUi {
+    pub(super) fn new(questions: Arc<Questions>) -> Self {
+        PeerUi {
+            questions,
+            editor_text: Mutex::default(),
+        }
+    }
+
+    /// `ui/editorText`: what is in the peer's editor now.
+    pub(super) fn set_editor_text(&self, params: Option<&RawValue>) -> Result {
+        let EditorText { text } = read("ui/editorText", params)?;
+        *self.editor() = text;
+        Ok(payload::null())
+    }
+
+    fn editor(&self) -> std::sync::MutexGuard<'_, String> {
+        self.editor_text
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn params<'a>(from: &'a Speaker, rest: Rest<'a>, timeout_ms: Option<u64>) -> Params<'a, Rest<'a>> {
+    Params {
+        call_id: from.call_id.as_deref(),
+        tool: &from.tool,
+        rest,
+        timeout_ms,
+    }
+}
+
+#[async_trait]
+impl UserInterface for PeerUi {
+    fn has_user(&self) -> bool {
+        self.questions.is_open()
+    }
+
+    async fn ask(&self, question: Question) -> Answer {
+        let (method, rest) = match &question.what {
+            Asked::Select { title, options } => ("ui/select", Rest::Select { title, options }),
+            Asked::Confirm { title, message } => ("ui/confirm", Rest::Confirm { title, message }),
+            Asked::Input { title, placeholder } => {
+                let placeholder = placeholder.as_deref();
+                ("ui/input", Rest::Input { title, placeholder })
+            }
+            Asked::Editor { title, prefill } => {
+                let prefill = prefill.as_deref();
+                ("ui/editor", Rest::Editor { title, prefill })
+            }
+        };
+        let timeout = question.timeout.map(|time| time.as_millis());
+        let timeout = timeout.and_then(|ms| u64::try_from(ms).ok());
+        let params = params(&question.from, rest, timeout);
+        let answered: Option<Answered> = self.questions.ask(method, "ui/withdrawn", params).await;
+        match answered.map(|answered| answered.value) {
+            Some(Value::String(text)) => Answer::Text(text),
+            Some(Value::Bool(true)) => Answer::Yes,
+            Some(Value::Bool(false)) => Answer::No,
+            _ => Answer::Dismissed,
+        }
+    }
+
+    fn tell(&self, notice: Notice) {
+        let (method, rest) = match &notice.what {
+            Told::Notify { message, level } => {
+                let level = *level;
+                ("ui/notify", Rest::Notify { message, level })
+            }
+            Told::Status { key, text } => {
+                let text = text.as_deref();
+                ("ui/setStatus", Rest::Status { key, text })
+            }
+            Told::EditorText { text } => {
+                self.editor().clone_from(text);
+                ("ui/setEditorText", Rest::EditorText { text })
+            }
+        };
+        self.questions
+            .tell(method, params(&notice.from, rest, None));
+    }
+
+    fn editor_text(&self) -> String {
+        self.editor().clone()
+    }
+}
