@@ -139,6 +139,9 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     hidden: authored.hidden === true,
     strict: typeof authored.strict === "boolean" ? authored.strict : undefined,
     hasLiveDescription: hasGetter(authored, "description"),
+    // Left out where there is none, which is nearly always.
+    rendersCall: typeof authored.renderCall === "function" || undefined,
+    rendersResult: typeof authored.renderResult === "function" || undefined,
   };
 }
 

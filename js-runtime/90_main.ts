@@ -11,6 +11,7 @@ import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
 import { forgetPrepared, prepareCall, startPrepared } from "ext:haft/33_gated.ts";
 import "ext:haft/34_warm.ts";
+import { render } from "ext:haft/35_render.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
 import { installTape } from "ext:haft/41_tape.ts";
 
@@ -30,6 +31,7 @@ function start(given: string): void {
   forget: forgetPrepared,
   check: checkArguments,
   describe: currentDescription,
+  render,
   cancel,
   session: sessionEvent,
   leave,

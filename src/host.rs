@@ -2,6 +2,7 @@
 
 mod abort;
 mod builder;
+mod drawing;
 mod pace;
 mod running;
 mod search;

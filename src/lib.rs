@@ -69,6 +69,8 @@ pub use tool::{
     Rule, Runner, ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, ToolPattern,
     Updates, Used,
 };
+/// How calls and results look to people.
+pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
     ToolRegistrationResult, ToolRegistry, ToolSource,

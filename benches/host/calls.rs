@@ -47,7 +47,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
 }
 
 /// A host that finds nothing but `module`.
-fn host(module: &str) -> Host {
+pub fn host(module: &str) -> Host {
     let here = env::current_dir().expect("there is a current directory");
     let env = Env {
         home: Some(here.join("home")),

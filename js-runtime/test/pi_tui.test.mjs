@@ -212,7 +212,7 @@ describe("Markdown", () => {
   });
 
   test("shows entities as their characters, and HTML as it is written", () => {
-    assert.deepEqual(draw("a &amp; b <br> `&lt;`"), ["a & b <br> <"]);
+    assert.deepEqual(draw("a &amp; b <br> `&lt;`"), ["a & b <br> &lt;"]);
   });
 
   test("puts code into fences, highlighted if the theme can", () => {
@@ -353,6 +353,187 @@ describe("Input", () => {
     input.handleInput("\r");
     input.handleInput("\x1b");
     assert.deepEqual(seen, ["x", "escape"]);
+  });
+});
+
+describe("Editor", () => {
+  const plain = (text) => text;
+  const type = (...keys) => {
+    const editor = new tui.Editor({ requestRender() {} }, { borderColor: plain });
+    for (const key of keys) editor.handleInput(key);
+    return editor;
+  };
+  const ENTER = "\r";
+  const NEW_LINE = "\x1b\r";
+
+  test("edits several lines", () => {
+    assert.equal(type("one", NEW_LINE, "two").getText(), "one\ntwo");
+    assert.equal(type("ab", NEW_LINE, "cd", "\x1b[A", "\x05", "!").getText(), "ab!\ncd");
+    assert.equal(type("ab", NEW_LINE, "\x7f", "\x7f").getText(), "a");
+    assert.equal(type("a b c", "\x17", "\x17").getText(), "a ");
+    assert.equal(type("abc", "\x01", "\x0b").getText(), "");
+    assert.equal(type("abc", "\x15", "\x1f").getText(), "abc");
+    assert.deepEqual(type("日本", "\x1b[D").getCursor(), { line: 0, col: 1 });
+    assert.equal(type(`\x1b[200~two\nlines\tand\x1b[31m\x1b[201~`).getText(), "two\nlines   and");
+  });
+
+  test("submits, and remembers what was submitted", () => {
+    const seen = [];
+    const editor = type("first");
+    editor.onSubmit = (text) => seen.push(text);
+    editor.onChange = () => {};
+    editor.handleInput(ENTER);
+    editor.addToHistory("first");
+    for (const key of ["draft", "\x1b[A"]) editor.handleInput(key);
+    assert.equal(editor.getText(), "first");
+    editor.handleInput("\x1b[B");
+    assert.equal(editor.getText(), "draft");
+    for (const key of ["\\", ENTER, "more", ENTER]) editor.handleInput(key);
+    assert.deepEqual(seen, ["first", "draft\nmore"]);
+    editor.disableSubmit = true;
+    for (const key of ["a", ENTER, "b"]) editor.handleInput(key);
+    assert.equal(editor.getText(), "a\nb");
+  });
+
+  test("takes omp's arguments, too", () => {
+    const editor = new tui.Editor({ borderColor: red }, { paddingX: 1 });
+    editor.setText("x");
+    assert.deepEqual(editor.render(6), [red("──────"), " x\x1b[7m \x1b[27m   ", red("──────")]);
+  });
+
+  test("is never wider than it may be", () => {
+    const editor = type(`日本 ${FAMILY} and a long line`, NEW_LINE, "second");
+    for (let width = 1; width < 20; width++) {
+      for (const line of editor.render(width)) {
+        assert.ok(visibleWidth(line) <= width, `${width}: ${JSON.stringify(line)}`);
+      }
+    }
+  });
+});
+
+describe("Loader", () => {
+  test("shows the frame that is due, and no spinner once it has stopped", () => {
+    const loader = new tui.Loader({}, tag("s"), tag("m"), "Working");
+    assert.deepEqual(loader.render(30), ["", ` <s>⠋</s> <m>Working</m>${" ".repeat(6)}`]);
+    loader.setMessage("Nearly");
+    loader.stop();
+    assert.equal(loader.render(30)[1].trim(), "<m>Nearly</m>");
+    loader.start();
+    loader.setIndicator({ frames: ["*"] });
+    assert.equal(loader.render(30)[1].trim(), "<s>*</s> <m>Nearly</m>");
+    loader.dispose();
+  });
+
+  test("can be cancelled", () => {
+    const loader = new tui.CancellableLoader({}, (text) => text);
+    let told = 0;
+    loader.onAbort = () => told++;
+    loader.handleInput("x");
+    assert.equal(loader.aborted, false);
+    loader.handleInput("\x1b");
+    assert.deepEqual([loader.aborted, loader.signal.aborted, told], [true, true, 1]);
+  });
+});
+
+describe("SettingsList", () => {
+  const theme = {
+    label: (text, selected) => (selected ? `<${text}>` : text),
+    value: (text) => text,
+    description: (text) => text,
+    cursor: "> ",
+    hint: (text) => text,
+  };
+  const items = () => [
+    {
+      id: "a",
+      label: "Alpha",
+      currentValue: "on",
+      values: ["on", "off"],
+      description: "The first",
+    },
+    {
+      id: "b",
+      label: "Beta",
+      currentValue: "x",
+      submenu: (_value, done) => ({ render: () => ["menu"], handleInput: done }),
+    },
+  ];
+
+  test("changes values and opens menus", () => {
+    const seen = [];
+    const list = new tui.SettingsList(
+      items(),
+      5,
+      theme,
+      (...change) => seen.push(change),
+      () => seen.push("cancel"),
+    );
+    assert.deepEqual(
+      list.render(30).slice(0, 4),
+      ["> <Alpha>  on", "  Beta   x", "", "  The first"].map((line) => line),
+    );
+    for (const key of ["\r", " ", "\x1b[B", "\r"]) list.handleInput(key);
+    assert.deepEqual(list.render(30), ["menu"]);
+    list.handleInput("chosen");
+    list.handleInput("\x1b");
+    assert.deepEqual(seen, [["a", "off"], ["a", "on"], ["b", "chosen"], "cancel"]);
+  });
+
+  test("can be searched, and fits", () => {
+    const list = new tui.SettingsList(
+      items(),
+      5,
+      theme,
+      () => {},
+      () => {},
+      { enableSearch: true },
+    );
+    for (const key of ["b", "e"]) list.handleInput(key);
+    assert.ok(!list.render(30).some((line) => line.includes("Alpha")));
+    for (let width = 1; width < 30; width++) {
+      for (const line of list.render(width))
+        assert.ok(visibleWidth(line) <= width, `${width}: ${line}`);
+    }
+  });
+});
+
+describe("what is found by a few letters", () => {
+  test("letters in order match, beginnings and neighbours first", () => {
+    assert.equal(tui.fuzzyMatch("abc", "xaxbxc").matches, true);
+    assert.equal(tui.fuzzyMatch("abc", "cba").matches, false);
+    const names = ["src/main.rs", "some_readme", "readme.md"];
+    assert.deepEqual(
+      tui.fuzzyFilter(names, "read", (name) => name),
+      ["readme.md", "some_readme"],
+    );
+    assert.deepEqual(
+      tui.fuzzyFilter(names, ".md read", (name) => name),
+      ["readme.md"],
+    );
+    assert.equal(
+      tui.fuzzyFilter(names, " ", (name) => name),
+      names,
+    );
+  });
+});
+
+describe("keybindings", () => {
+  test("are the usual ones until somebody binds others", () => {
+    const keys = tui.getKeybindings();
+    assert.equal(keys.matches("\r", "tui.select.confirm"), true);
+    const own = new tui.KeybindingsManager(tui.TUI_KEYBINDINGS, { "tui.select.confirm": "ctrl+s" });
+    assert.equal(own.matches("\r", "tui.select.confirm"), false);
+    assert.deepEqual(own.getKeys("tui.select.confirm"), ["ctrl+s"]);
+    assert.deepEqual(own.getKeys("tui.select.cancel"), ["escape", "ctrl+c"]);
+  });
+});
+
+describe("columns of a line", () => {
+  test("are cut out with their styles", () => {
+    assert.equal(tui.sliceByColumn("abcdef", 2, 3), "cde");
+    assert.equal(tui.sliceByColumn(red("abcdef"), 2, 3), red("cde"));
+    assert.deepEqual(tui.sliceWithWidth("日本語", 2, 3, true), { text: "本", width: 2 });
+    assert.deepEqual(tui.sliceWithWidth("日本語", 2, 3), { text: "本語", width: 4 });
   });
 });
 

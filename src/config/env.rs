@@ -41,6 +41,8 @@ pub struct Env {
     pub aynd_test_tools_dir: Option<PathBuf>,
     /// `VISUAL`, else `EDITOR`: the command line of the user's editor.
     pub editor: Option<String>,
+    /// What the terminal says of itself: `TERM`, `COLORTERM` and others, by their names.
+    pub terminal: BTreeMap<&'static str, String>,
     /// Every `HAFT_*` variable by its name without the prefix.
     pub haft: BTreeMap<String, String>,
 }
@@ -85,6 +87,10 @@ impl Env {
                 .into_iter()
                 .flatten()
                 .find(|line| !line.trim().is_empty()),
+            terminal: super::screen::VARIABLES
+                .iter()
+                .filter_map(|&name| Some((name, text(name).filter(|said| !said.is_empty())?)))
+                .collect(),
             haft: haft.collect(),
         }
     }

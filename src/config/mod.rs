@@ -16,6 +16,7 @@ mod omp;
 pub(crate) mod paths;
 mod permissions;
 mod roots;
+mod screen;
 mod serve;
 pub(crate) mod yaml;
 
@@ -35,7 +36,7 @@ pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, ApprovalPolicy, Problem, ToolPattern};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Problem, Screen, ToolPattern};
 use layers::Written;
 
 /// How long a tool file may take to load. A cold import of a big npm tree needs seconds;
@@ -181,6 +182,8 @@ pub struct Config {
     pub aynd: Aynd,
     /// The command line of the user's editor, if they have said.
     pub editor: Option<String>,
+    /// What the user's terminal can show, if haft has one.
+    pub screen: Screen,
     /// The folder of YAML shell tools that claims names before the others of its kind.
     pub cycod_first: Option<PathBuf>,
     /// What a server goes by.
@@ -340,6 +343,7 @@ impl Config {
                 .aynd
                 .resolve(&home, written.serve.with_builtin_tools),
             editor: env.editor.clone(),
+            screen: screen::screen(env),
             cycod_first,
             serve: written.serve.resolve(),
             agents,

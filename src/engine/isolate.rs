@@ -12,6 +12,7 @@ use std::time::Duration;
 use deno_core::v8;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::drawing::Brush;
 use super::pending::PendingActions;
 use super::requests::{Caller, Doom, Purpose, Requests, Slot};
 use super::witness::Notes;
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     pub(super) requests: Requests,
     /// Something that modules of one isolate share was changed, as `process.env`.
     pub(super) has_shared_state: AtomicBool,
+    /// What the thread draws right now.
+    pub(super) brush: Brush,
     /// The modules that must be alone; `None` if this isolate belongs to one of them.
     loners: Option<Arc<Loners>>,
     programs: Arc<dyn Programs>,
@@ -117,6 +120,13 @@ pub enum Ask {
     },
     /// Read a tool's description again.
     Describe { id: u32, module: u32, tool: u32 },
+    /// Draw a call or a result; `request` is the JSON of `js-runtime/35_render.ts`.
+    Render {
+        id: u32,
+        module: u32,
+        tool: u32,
+        request: String,
+    },
     /// Fire the AbortSignal of a call.
     Cancel { id: u32, reason: String },
     /// Tell every `onSession`.
@@ -137,6 +147,7 @@ impl Ask {
             | Ask::Forget { .. }
             | Ask::Check { .. }
             | Ask::Describe { .. }
+            | Ask::Render { .. }
             | Ask::Cancel { .. }
             | Ask::Session { .. }
             | Ask::Leave { .. } => None,
@@ -221,6 +232,13 @@ impl Shared {
         self.life.get().map_or(0, |life| life.thread_id)
     }
 
+    /// Makes the request `id` end if the thread draws it right now; everything else goes on. False
+    /// if it does not.
+    pub(super) fn interrupt_drawing(&self, id: u32) -> bool {
+        let v8 = self.life.get().map(|life| &life.v8);
+        v8.is_some_and(|v8| self.brush.interrupt(id, v8))
+    }
+
     /// Waits for the end of the thread.
     pub(super) fn has_ended_within(&self, patience: Duration) -> bool {
         let ended = self
@@ -278,6 +296,7 @@ impl Isolate {
             home,
             requests: Requests::default(),
             has_shared_state: AtomicBool::new(false),
+            brush: Brush::default(),
             loners,
             programs: options.programs.clone(),
             witnessed: Mutex::default(),

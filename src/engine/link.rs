@@ -16,7 +16,7 @@ use super::asking::Asking;
 use super::extension::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
-use super::{EngineOptions, Programs, ToolLog, witness};
+use super::{EngineOptions, Programs, ToolLog, drawing, witness};
 use crate::tool::{Played, Progress, Reach, Tape};
 
 /// The [`IsolateHost`] of one isolate.
@@ -61,6 +61,12 @@ impl Link {
         for id in self.started.borrow_mut().drain(..) {
             self.shared.requests.tell_start(id);
         }
+    }
+
+    /// Answers a request whose drawing was made to end.
+    pub(super) fn drawing_was_interrupted(&self, id: u32) {
+        let answer = Answer::Failed(drawing::NEVER_ENDS.to_owned());
+        self.shared.requests.answer(id, answer);
     }
 
     /// Stops the programs that still run.

@@ -8,6 +8,7 @@
 mod asking;
 mod boot;
 mod cache;
+mod drawing;
 mod expressions;
 mod extension;
 mod files;
@@ -47,6 +48,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use cache::Cache;
+pub use drawing::Drawn;
 pub use expressions::{ExpressionError, Expressions};
 pub use extension::LogLevel;
 use homes::{Homes, Moves};

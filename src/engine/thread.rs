@@ -279,6 +279,27 @@ impl Life<'_> {
                 &functions.describe.clone(),
                 &[Arg::Number(*id), Arg::Number(*module), Arg::Number(*tool)],
             ),
+            Ask::Render {
+                id,
+                module,
+                tool,
+                request,
+            } => {
+                self.shared.brush.begin(*id);
+                self.call(
+                    &functions.render.clone(),
+                    &[
+                        Arg::Number(*id),
+                        Arg::Number(*module),
+                        Arg::Number(*tool),
+                        Arg::Text(request),
+                    ],
+                );
+                let v8 = self.worker.js_runtime.v8_isolate().thread_safe_handle();
+                if self.shared.brush.end(&v8) {
+                    self.link.drawing_was_interrupted(*id);
+                }
+            }
             Ask::Cancel { id, reason } => {
                 self.call(
                     &functions.cancel.clone(),
@@ -311,6 +332,7 @@ impl Life<'_> {
         let this = v8::undefined(scope);
         function.call(scope, this.into(), &values);
         if let Some(exception) = scope.exception()
+            && !scope.has_terminated()
             && self.shared.doomed.get().is_none()
         {
             let text = exception.to_rust_string_lossy(scope);
@@ -342,6 +364,7 @@ impl Ask {
             | Ask::Start { id, .. }
             | Ask::Check { id, .. }
             | Ask::Describe { id, .. }
+            | Ask::Render { id, .. }
             | Ask::Session { id, .. } => Some(*id),
             Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
         }

@@ -4,9 +4,14 @@
 //! Tools are strangers: whatever they wrote passes through [`text::clean`] first, so that
 //! a description cannot move the cursor or recolour the terminal.
 
+pub(crate) mod cells;
+pub(crate) mod drawing;
+mod image;
 pub(crate) mod ink;
 pub(crate) mod outcome;
+pub(crate) mod palette;
 pub(crate) mod problem;
 pub(crate) mod table;
+mod tame;
 pub(crate) mod text;
 pub(crate) mod units;

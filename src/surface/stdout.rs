@@ -20,6 +20,17 @@ pub(crate) struct Out {
     ink: Ink,
 }
 
+/// The size of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Characters in a line.
+    pub(crate) columns: usize,
+    /// Lines; 0 where it does not say.
+    pub(crate) rows: usize,
+    /// The width and height of a character in pixels, where it says.
+    pub(crate) cell: Option<(u16, u16)>,
+}
+
 impl Out {
     /// Takes standard output for haft alone; from here on descriptor 1 is standard error.
     ///
@@ -49,6 +60,23 @@ impl Out {
     /// The width of the terminal; `None` where it is none.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
+    }
+
+    /// Whether a person looks at it.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// How large the terminal is at this moment; `None` where it is none, or does not say.
+    pub(crate) fn size(&self) -> Option<Size> {
+        let size = rustix::termios::tcgetwinsize(self.file.get_ref()).ok()?;
+        let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+        let cell = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|&size| size > 0);
+        (self.terminal && columns > 0).then(|| Size {
+            columns,
+            rows,
+            cell: cell(size.ws_xpixel, size.ws_col).zip(cell(size.ws_ypixel, size.ws_row)),
+        })
     }
 
     /// The colours to use on it.

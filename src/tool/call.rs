@@ -140,6 +140,16 @@ impl Outcome {
         }
     }
 
+    /// The result as a tool's renderer gets it: the JSON of `{content, details, isError}`.
+    pub fn as_result(&self) -> Box<RawValue> {
+        let result = serde_json::json!({
+            "content": self.content,
+            "details": self.details,
+            "isError": self.is_error,
+        });
+        serde_json::value::to_raw_value(&result).expect("JSON values are JSON")
+    }
+
     /// All text blocks, one after another, separated by newlines.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {

@@ -6,6 +6,7 @@
 mod approval;
 mod call;
 mod change;
+mod drawing;
 mod found;
 mod moment;
 mod problem;
@@ -22,6 +23,7 @@ pub use approval::{
 };
 pub use call::{Block, Call, Event, Outcome, Stopped};
 pub use change::CatalogChange;
+pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub use found::{Family, Level, Source, Tier, Tool, Used};
 pub(crate) use moment::Moment;
 pub use problem::{Problem, Severity};

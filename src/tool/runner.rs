@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Approval, Call, Outcome, Stance, Stopped, User};
+use super::{Approval, Call, Look, Outcome, Painted, Problem, Scene, Stance, Stopped, User};
 use crate::error::Error;
 
 /// Runs one tool. Every family has its own; whoever calls it sees only this.
@@ -38,6 +38,15 @@ pub trait Runner: Send + Sync {
     /// The description as it is now, for tools whose author computes it. `None`: it never changes.
     async fn current_description(&self) -> Option<String> {
         None
+    }
+
+    /// Draws a call or its result as the tool's author wants it to look; `None` leaves it to the
+    /// host. Returns soon, whatever the author's code does.
+    ///
+    /// # Errors
+    /// What is wrong with the author's renderer.
+    async fn render(&self, _scene: Scene<'_>, _look: &Look) -> Result<Option<Painted>, Problem> {
+        Ok(None)
     }
 
     /// The tests that the tool's author wrote for it.

@@ -38,8 +38,8 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "host",
         &[
-            "config", "discover", "engine", "error", "execute", "family", "registry", "tool",
-            "trust",
+            "config", "discover", "engine", "error", "execute", "family", "registry", "render",
+            "tool", "trust",
         ],
     ),
     // oh-my-pi's loader over a host.

@@ -35,6 +35,8 @@ mod discovery;
 mod exec;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.
 mod sessions;
+// How calls and results look: through the SDK and at a terminal.
+mod render;
 // The library as an embedding host uses it: from a runtime of its own, from many threads at once.
 mod sdk;
 // Its own tools: Rust closures; the loader's shapes; the example program.

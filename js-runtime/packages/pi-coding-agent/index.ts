@@ -13,28 +13,31 @@ import { unavailable } from "../unavailable.ts";
 export {
   Box,
   Container,
+  getEditorTheme,
+  getLanguageFromPath,
+  getMarkdownTheme,
+  getSelectListTheme,
+  getSettingsListTheme,
+  highlightCode,
+  initTheme,
+  keyHint,
+  keyText,
   Markdown,
+  rawKeyHint,
   Spacer,
   Text,
+  Theme,
+  theme,
   truncateToWidth,
   visibleWidth,
 } from "@oh-my-pi/pi-tui";
 export { StringEnum, Type } from "@sinclair/typebox";
 export { z } from "zod";
+export { DynamicBorder } from "./border.ts";
 export { CustomToolAdapter, defineTool, ToolError, withFileMutationQueue } from "./custom-tool.ts";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "./facts.ts";
-export { getLanguageFromPath, highlightCode } from "./highlight.ts";
 export { logger } from "./logger.ts";
 export { SessionManager, Settings } from "./session.ts";
-export {
-  DynamicBorder,
-  getMarkdownTheme,
-  getSelectListTheme,
-  initTheme,
-  keyHint,
-  Theme,
-  theme,
-} from "./theme.ts";
 export {
   DEFAULT_MAX_BYTES,
   DEFAULT_MAX_LINES,

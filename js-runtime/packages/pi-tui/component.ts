@@ -4,15 +4,38 @@
 // the keyboard also have `handleInput`.
 
 import { visibleWidth } from "./width.ts";
+import type { Lines } from "./wrap.ts";
 
 /** A piece of the screen. */
 export interface Component {
   /** The lines at `width` columns. None is wider. */
-  render(width: number): string[];
+  render(width: number): readonly string[];
   /** Drops what was kept from the last `render`. */
   invalidate?(): void;
   /** One key press or paste, as the terminal sent it. */
   handleInput?(data: string): void;
+  /** Key releases are wanted, too. */
+  wantsKeyRelease?: boolean;
+  setIgnoreTight?(ignore: boolean): unknown;
+  /** It is not drawn any more. */
+  dispose?(): void;
+}
+
+/** A component that can have the keyboard. */
+export interface Focusable {
+  focused: boolean;
+}
+
+export function isFocusable(component: unknown): component is Component & Focusable {
+  return typeof component === "object" && component !== null && "focused" in component;
+}
+
+/** Where the cursor of a focused component is; no terminal shows it. */
+export const CURSOR_MARKER = "\x1b_pi:c\x07";
+
+/** The mark before what is under the cursor. */
+export function cursorMark(focused: boolean): string {
+  return focused ? CURSOR_MARKER : "";
 }
 
 /** Adds a style to a text, as the functions of a theme do. */
@@ -67,30 +90,51 @@ export function fittingPadding(padding: number, width: number): number {
   return Math.max(0, Math.min(padding, Math.floor((width - 1) / 2)));
 }
 
-/** `lines` with margins around them, filled up to `width`, on a background if there is one. */
+/** Lines with margins around them, filled up to `width`, on a background if there is one. */
 export function frame(
-  lines: string[],
+  { texts, widths }: Pick<Lines, "texts" | "widths">,
   width: number,
   padX: number,
   padY: number,
   background?: Style,
 ): string[] {
   const margin = " ".repeat(padX);
-  const empty = Array.from({ length: Math.max(0, padY) }, () => fill("", width, background));
-  return [...empty, ...lines.map((line) => fill(margin + line, width, background)), ...empty];
+  const framed: string[] = [];
+  const room = width - padX;
+  const add = (line: string, used: number) => {
+    const full = used < room ? margin + line + spaces(room - used) : margin + line;
+    framed.push(background ? paint(full, background) : full);
+  };
+  for (let count = 0; count < padY; count++) add("", 0);
+  for (let at = 0; at < texts.length; at++) add(texts[at] as string, widths[at] as number);
+  for (let count = 0; count < padY; count++) add("", 0);
+  return framed;
 }
 
-function fill(line: string, width: number, background?: Style): string {
-  const full = line + " ".repeat(Math.max(0, width - visibleWidth(line)));
-  return background ? paint(full, background) : full;
+/** Lines of other components, to frame them. */
+export function measured(texts: string[]): Pick<Lines, "texts" | "widths"> {
+  return { texts, widths: texts.map(visibleWidth) };
+}
+
+const fillers: string[] = [];
+
+/** So many spaces. */
+export function spaces(count: number): string {
+  return (fillers[count] ??= " ".repeat(count));
 }
 
 /** A reset inside of the line would end the background too, so it is turned on again after it. */
 function paint(line: string, background: Style): string {
+  if (!line.includes("\x1b")) return background(line);
   const [opening = ""] = background("\0").split("\0");
   const kept = line.replace(
     /\x1b\[(?:0*|[\d;:]*;0*|(?:[\d;:]*;)?49)m/g,
     (reset) => reset + opening,
   );
   return background(kept);
+}
+
+/** A line filled up to `width` on a background. */
+export function applyBackgroundToLine(line: string, width: number, background: Style): string {
+  return paint(line + spaces(Math.max(0, width - visibleWidth(line))), background);
 }

@@ -10,9 +10,7 @@ const CSI = /\x1b\[[0-?]*[ -/]*[@-~]/y;
 const STRING = /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)/y;
 const SHORT = /\x1b[ -/]*[0-~]?/y;
 
-const SGR = /^\x1b\[([\d;:]*)m$/;
 const HYPERLINK = /^\x1b\]8;[^;]*;(.*?)(?:\x07|\x1b\\)$/s;
-
 /** The sequence that begins at `at`, where `text` has an ESC. */
 export function nextEscape(text: string, at: number): string {
   for (const pattern of [CSI, STRING, SHORT]) {
@@ -23,90 +21,208 @@ export function nextEscape(text: string, at: number): string {
   return ESCAPE;
 }
 
-/** What ends each style that a terminal can turn on. */
-const CLOSERS: Record<string, string> = {
-  bold: "22",
-  dim: "22",
-  italic: "23",
-  underline: "24",
-  blink: "25",
-  inverse: "27",
-  hidden: "28",
-  strike: "29",
-  fg: "39",
-  bg: "49",
-  overline: "55",
-  underlineColor: "59",
-};
+/** Attributes that are on or off: the code that turns each on, and the one that ends it. */
+const ATTRIBUTES = [
+  [1, 22],
+  [2, 22],
+  [3, 23],
+  [4, 24],
+  [5, 25],
+  [7, 27],
+  [8, 28],
+  [9, 29],
+  [53, 55],
+] as const;
 
-const STYLES: Record<string, string> = {
-  1: "bold",
-  2: "dim",
-  3: "italic",
-  4: "underline",
-  5: "blink",
-  6: "blink",
-  7: "inverse",
-  8: "hidden",
-  9: "strike",
-  21: "underline",
-  38: "fg",
-  48: "bg",
-  53: "overline",
-  58: "underlineColor",
-};
+const BITS: number[] = [];
+const ENDS: number[] = [];
+ATTRIBUTES.forEach(([begin, end], bit) => {
+  BITS[begin] = 1 << bit;
+  ENDS[end] = (ENDS[end] ?? 0) | (1 << bit);
+});
+// Other spellings: fast blinking, double underline.
+BITS[6] = BITS[5] as number;
+BITS[21] = BITS[4] as number;
 
 /** The styles and the hyperlink that are on after the sequences seen so far. */
 export class StyleState {
-  readonly #on = new Map<string, string>();
+  #attributes = 0;
+  #text = "";
+  #ground = "";
+  #line = "";
   #link = "";
 
   /** Takes note of one escape sequence. */
   see(sequence: string): void {
+    if (sequence.charCodeAt(1) === 0x5b) {
+      const end = sequence.length - 1;
+      if (sequence.charCodeAt(end) === 0x6d) this.#seeCodes(sequence, 2, end);
+      return;
+    }
     const link = HYPERLINK.exec(sequence);
     if (link) this.#link = link[1] === "" ? "" : sequence;
-    const sgr = SGR.exec(sequence);
-    if (sgr) this.#seeCodes((sgr[1] ?? "").split(";"));
   }
 
   /** Turns everything on again that is on now. */
   open(): string {
-    const codes = [...this.#on.values()];
-    return (codes.length > 0 ? `\x1b[${codes.join(";")}m` : "") + this.#link;
+    if (!this.#hasStyle()) return this.#link;
+    let codes = "";
+    for (let bit = 0; bit < ATTRIBUTES.length; bit++) {
+      if (this.#attributes & (1 << bit)) codes += `${ATTRIBUTES[bit]?.[0]};`;
+    }
+    for (const color of [this.#text, this.#ground, this.#line]) if (color) codes += `${color};`;
+    return `\x1b[${codes.slice(0, -1)}m${this.#link}`;
   }
 
   /** Turns everything off that is on, and nothing else. */
   close(): string {
-    const codes = new Set([...this.#on.keys()].map((style) => CLOSERS[style]));
-    return (
-      (this.#link && "\x1b]8;;\x1b\\") + (codes.size > 0 ? `\x1b[${[...codes].join(";")}m` : "")
-    );
+    const link = this.#link && "\x1b]8;;\x1b\\";
+    if (!this.#hasStyle()) return link;
+    let codes = "";
+    let last = 0;
+    for (let bit = 0; bit < ATTRIBUTES.length; bit++) {
+      const end = ATTRIBUTES[bit]?.[1] ?? 0;
+      if (this.#attributes & (1 << bit) && end !== last) codes += `${end};`;
+      if (this.#attributes & (1 << bit)) last = end;
+    }
+    if (this.#text) codes += "39;";
+    if (this.#ground) codes += "49;";
+    if (this.#line) codes += "59;";
+    return `${link}\x1b[${codes.slice(0, -1)}m`;
   }
 
-  #seeCodes(codes: string[]): void {
-    while (codes.length > 0) {
-      const code = codes.shift() as string;
-      const number = Number.parseInt(code, 10) || 0;
-      const style = styleOf(number);
-      if (number === 0) this.#on.clear();
-      else if (code === "4:0") this.#on.delete("underline");
-      else if (style) this.#on.set(style, extended(number, code, codes));
-      else
-        for (const [name, closer] of Object.entries(CLOSERS))
-          if (closer === code) this.#on.delete(name);
+  #hasStyle(): boolean {
+    return this.#attributes !== 0 || this.#text !== "" || this.#ground !== "" || this.#line !== "";
+  }
+
+  #seeCodes(sequence: string, from: number, end: number): void {
+    for (let at = from; at <= end; ) {
+      const next = endOfCode(sequence, at, end);
+      const number = numberAt(sequence, at, next);
+      let after = next + 1;
+      if (number === 38 || number === 48 || number === 58) {
+        after = endOfColor(sequence, at, next, end) + 1;
+      }
+      this.#seeCode(number, sequence, at, after - 1);
+      at = after;
     }
   }
+
+  #seeCode(number: number, sequence: string, from: number, end: number): void {
+    if (number === 0) {
+      this.#attributes = 0;
+      this.#text = this.#ground = this.#line = "";
+    } else if (number === 4 && sequence.slice(from, end) === "4:0") {
+      this.#attributes &= ~(BITS[4] as number);
+    } else if (BITS[number] !== undefined) this.#attributes |= BITS[number];
+    else if (ENDS[number] !== undefined) this.#attributes &= ~ENDS[number];
+    else if (isColor(number, 30, 90, 38)) this.#text = sequence.slice(from, end);
+    else if (isColor(number, 40, 100, 48)) this.#ground = sequence.slice(from, end);
+    else if (number === 58) this.#line = sequence.slice(from, end);
+    else if (number === 39) this.#text = "";
+    else if (number === 49) this.#ground = "";
+    else if (number === 59) this.#line = "";
+  }
 }
 
-function styleOf(code: number): string | undefined {
-  if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) return "fg";
-  if ((code >= 40 && code <= 47) || (code >= 100 && code <= 107)) return "bg";
-  return STYLES[code];
+function isColor(number: number, dark: number, bright: number, own: number): boolean {
+  return (
+    (number >= dark && number <= dark + 7) ||
+    (number >= bright && number <= bright + 7) ||
+    number === own
+  );
 }
 
-/** `38;5;n` and `38;2;r;g;b` take the codes that follow with them. */
-function extended(number: number, code: string, rest: string[]): string {
-  if (code.includes(":") || (number !== 38 && number !== 48 && number !== 58)) return code;
-  const count = rest[0] === "5" ? 2 : rest[0] === "2" ? 4 : 0;
-  return [code, ...rest.splice(0, count)].join(";");
+/** Where the code that begins at `at` ends: at a semicolon or at the end of all. */
+function endOfCode(sequence: string, at: number, end: number): number {
+  const next = sequence.indexOf(";", at);
+  return next < 0 || next > end ? end : next;
+}
+
+function numberAt(sequence: string, at: number, end: number): number {
+  let number = 0;
+  for (let digit = at; digit < end; digit++) {
+    const code = sequence.charCodeAt(digit) - 0x30;
+    if (code < 0 || code > 9) break;
+    number = number * 10 + code;
+  }
+  return number;
+}
+
+/** `38;5;n` and `38;2;r;g;b` take the codes that follow with them; `38:5:n` is one code. */
+function endOfColor(sequence: string, at: number, next: number, end: number): number {
+  if (sequence.slice(at, next).includes(":")) return next;
+  const kind = sequence.charCodeAt(next + 1);
+  let count = kind === 0x35 ? 2 : kind === 0x32 ? 4 : 0;
+  let last = next;
+  for (; count > 0 && last < end; count--) last = endOfCode(sequence, last + 1, end);
+  return last;
+}
+
+/**
+ * The columns of a character that stands alone, whatever is beside it: no mark, no emoji, nothing that
+ * joins. 0 if it may not.
+ */
+export function simpleWidth(code: number): number {
+  if (code < 0x7f) return code >= 0x20 ? 1 : 0;
+  if (code < 0x2010) return code >= 0xa0 && code < 0x300 && code !== 0xad ? 1 : 0;
+  // Punctuation, lines and blocks.
+  if (code < 0x2028 || (code >= 0x2500 && code < 0x25a0)) return 1;
+  // Kana, Chinese, Korean.
+  const isWide =
+    (code >= 0x3041 && code <= 0x3096) ||
+    (code >= 0x30a1 && code <= 0x30ff) ||
+    (code >= 0x4e00 && code <= 0x9fff) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    code === 0x3001 ||
+    code === 0x3002;
+  return isWide ? 2 : 0;
+}
+
+/** The columns of a text of such characters in colours, or -1 if it is not that or leaves a style on. */
+export function widthOfClosed(text: string): number {
+  let width = 0;
+  let on = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 0x20 && code < 0x7f) {
+      width++;
+      continue;
+    }
+    const columns = simpleWidth(code);
+    if (columns > 0) {
+      width += columns;
+      continue;
+    }
+    if (code !== 0x1b || text.charCodeAt(at + 1) !== 0x5b) return -1;
+    const first = at + 2;
+    for (at = first; ; at++) {
+      const digit = text.charCodeAt(at);
+      if (digit === 0x6d) break;
+      if (!(digit >= 0x30 && digit <= 0x3b)) return -1;
+    }
+    on = afterCodes(text, first, at, on);
+    if (on < 0) return -1;
+  }
+  return on === 0 ? width : -1;
+}
+
+const TEXT = 1 << 20;
+const GROUND = 1 << 21;
+
+/** What is on after the codes of one sequence; -1 where that takes more than a look. */
+function afterCodes(text: string, first: number, end: number, on: number): number {
+  const next = endOfCode(text, first, end);
+  const number = numberAt(text, first, next);
+  if (number === 38) return on | TEXT;
+  if (number === 48) return on | GROUND;
+  // Several codes in one sequence are rare.
+  if (next !== end) return -1;
+  if (number === 0) return 0;
+  if (number === 39) return on & ~TEXT;
+  if (number === 49) return on & ~GROUND;
+  if (ENDS[number] !== undefined) return on & ~ENDS[number];
+  if (BITS[number] !== undefined) return on | BITS[number];
+  if (isColor(number, 30, 90, 38)) return on | TEXT;
+  return isColor(number, 40, 100, 48) ? on | GROUND : -1;
 }

@@ -3,76 +3,149 @@
 // Columns are as wide as their content; where the screen is too narrow, the widest ones give way
 // first and their cells wrap. Below three columns per cell the source text is shown instead.
 
-import type { Tokens } from "marked";
-
-import type { Style } from "./component.ts";
-import type { MarkdownTheme } from "./markdown.ts";
-import { inline } from "./markdown-inline.ts";
+import { type Style, spaces } from "./component.ts";
+import { type Definitions, type Ink, inline } from "./markdown-inline.ts";
+import { interrupts, isBlank } from "./markdown-lines.ts";
 import { visibleWidth } from "./width.ts";
-import { wrapTextWithAnsi } from "./wrap.ts";
+import { type Lines, wrapInto, wrapTextWithAnsi } from "./wrap.ts";
 
 const NARROWEST = 3;
 
-/** The lines of a table, none wider than `width`. */
-export function drawTable(
-  table: Tokens.Table,
-  width: number,
-  theme: MarkdownTheme,
-  base: Style,
-): string[] {
-  const head = table.header.map((cell) => theme.bold(inline(cell.tokens, theme, base)));
-  const rows = table.rows.map((row) => row.map((cell) => inline(cell.tokens, theme, base)));
-  const widths = columnWidths([head, ...rows], width);
-  if (!widths) return wrapTextWithAnsi(base(table.raw.trimEnd()), width);
+type Side = "left" | "center" | "right" | undefined;
 
-  const rule = (left: string, middle: string, right: string) =>
-    left + widths.map((column) => "─".repeat(column + 2)).join(middle) + right;
-  const draw = (cells: string[]) => drawRow(cells, widths, table.align);
-  return [
-    rule("┌", "┬", "┐"),
-    ...draw(head),
-    rule("├", "┼", "┤"),
-    ...rows.flatMap(draw),
-    rule("└", "┴", "┘"),
-  ];
+/** A table in the source. */
+export interface Table {
+  head: string[];
+  rows: string[][];
+  sides: Side[];
+  source: string[];
+  /** The line behind it. */
+  end: number;
+}
+
+/** The table that begins at `at`: a row, then a row of dashes with as many cells. */
+export function tableAt(written: string[], at: number): Table | undefined {
+  const rule = written[at + 1];
+  if (rule === undefined || !rule.includes("-") || !(written[at] as string).includes("|")) {
+    return undefined;
+  }
+  if (!/^ {0,3}\|?(?: *:?-+:? *\|)*(?: *:?-+:? *)\|? *$/.test(rule) || !/[|:]/.test(rule)) {
+    return undefined;
+  }
+  const head = cellsOf(written[at] as string);
+  const dashes = cellsOf(rule);
+  if (head.length !== dashes.length) return undefined;
+  const rows: string[][] = [];
+  let end = at + 2;
+  for (; end < written.length; end++) {
+    const line = written[end] as string;
+    if (isBlank(line) || interrupts(line)) break;
+    const cells = cellsOf(line);
+    rows.push(head.map((_, column) => cells[column] ?? ""));
+  }
+  return { head, rows, sides: dashes.map(sideOf), source: written.slice(at, end), end };
+}
+
+function cellsOf(line: string): string[] {
+  let text = line.trim();
+  if (text.startsWith("|")) text = text.slice(1);
+  if (text.endsWith("|") && !text.endsWith("\\|")) text = text.slice(0, -1);
+  if (!text.includes("\\|")) return text.split("|").map((cell) => cell.trim());
+  return text.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+function sideOf(dashes: string): Side {
+  const right = dashes.endsWith(":");
+  if (dashes.startsWith(":")) return right ? "center" : "left";
+  return right ? "right" : undefined;
+}
+
+/** Draws a table, no line wider than `width`. */
+export function drawTable(
+  table: Table,
+  width: number,
+  ink: Ink,
+  base: Style,
+  definitions: Definitions,
+  lines: Lines,
+): void {
+  const cell = (text: string) => inline(text, ink, base, definitions);
+  const head = table.head.map((text) => ink.theme.bold(cell(text)));
+  const rows = table.rows.map((row) => row.map(cell));
+  const widths = columnWidths([head, ...rows], width);
+  if (!widths) return wrapInto(lines, base(table.source.join("\n")), width);
+
+  const whole = widths.reduce((sum, column) => sum + column + 3, 1);
+  const rule = (left: string, middle: string, right: string) => {
+    lines.push(left + widths.map((column) => "─".repeat(column + 2)).join(middle) + right, whole);
+  };
+  const draw = (cells: string[]) => {
+    for (const line of rowLines(cells, widths, table.sides)) lines.push(line, whole);
+  };
+  rule("┌", "┬", "┐");
+  draw(head);
+  rule("├", "┼", "┤");
+  for (const row of rows) draw(row);
+  rule("└", "┴", "┘");
 }
 
 function columnWidths(rows: string[][], width: number): number[] | undefined {
   const count = rows[0]?.length ?? 0;
-  const widths = Array.from({ length: count }, (_, column) => {
-    const lines = rows.flatMap((row) => (row[column] ?? "").split("\n"));
-    return Math.max(NARROWEST, ...lines.map(visibleWidth));
-  });
+  const widths: number[] = new Array(count).fill(NARROWEST);
+  for (const row of rows) {
+    for (let column = 0; column < count; column++) {
+      const columns = visibleWidth(row[column] ?? "");
+      if (columns > (widths[column] as number)) widths[column] = columns;
+    }
+  }
   const room = width - (3 * count + 1);
   if (room < NARROWEST * count) return undefined;
-  while (sum(widths) > room) {
-    const widest = widths.indexOf(Math.max(...widths));
-    widths[widest] = (widths[widest] as number) - 1;
-  }
+  narrow(widths, room);
   return widths;
 }
 
-function sum(numbers: number[]): number {
-  return numbers.reduce((total, one) => total + one, 0);
+/** Takes columns from the widest until they fit. */
+function narrow(widths: number[], room: number): void {
+  let excess = widths.reduce((sum, column) => sum + column, 0) - room;
+  while (excess > 0) {
+    const widest = Math.max(...widths);
+    const next = Math.max(NARROWEST, ...widths.filter((column) => column < widest));
+    const tied = widths.filter((column) => column === widest).length;
+    const each = Math.min(widest - next, Math.floor(excess / tied));
+    for (let column = 0; column < widths.length && excess > 0; column++) {
+      if (widths[column] !== widest) continue;
+      const taken = Math.max(1, each);
+      widths[column] = widest - taken;
+      excess -= taken;
+    }
+  }
 }
 
-function drawRow(cells: string[], widths: number[], align: Tokens.Table["align"]): string[] {
+function rowLines(cells: string[], widths: number[], sides: Side[]): string[] {
+  const used = cells.map(visibleWidth);
+  if (used.every((columns, index) => columns <= (widths[index] as number))) {
+    let line = "│";
+    for (let index = 0; index < widths.length; index++) {
+      const free = (widths[index] as number) - (used[index] ?? 0);
+      line += ` ${aside(cells[index] ?? "", free, sides[index])} │`;
+    }
+    return [line];
+  }
   const wrapped = widths.map((column, index) => wrapTextWithAnsi(cells[index] ?? "", column));
   const height = Math.max(...wrapped.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) => {
     const line = widths.map((column, index) =>
-      place(wrapped[index]?.[at] ?? "", column, align[index]),
+      place(wrapped[index]?.[at] ?? "", column, sides[index]),
     );
     return `│ ${line.join(" │ ")} │`;
   });
 }
 
-function place(
-  text: string,
-  width: number,
-  align: "left" | "center" | "right" | null | undefined,
-): string {
-  const free = Math.max(0, width - visibleWidth(text));
-  const left = align === "right" ? free : align === "center" ? Math.floor(free / 2) : 0;
-  return " ".repeat(left) + text + " ".repeat(free - left);
+function place(text: string, width: number, side: Side): string {
+  return aside(text, Math.max(0, width - visibleWidth(text)), side);
+}
+
+function aside(text: string, free: number, side: Side): string {
+  const left = side === "right" ? free : side === "center" ? Math.floor(free / 2) : 0;
+  return spaces(left) + text + spaces(free - left);
 }

@@ -1,15 +1,28 @@
 // Markdown on a terminal: headings, lists, code, quotes, tables and rules, in a theme's colours.
 //
-// `marked` reads the text; this file draws its block tokens and leaves what is inside of a line to
-// `markdown-inline.ts`. Raw HTML is shown as it is written.
-
-import { Lexer, type Token, type Tokens } from "marked";
+// Reads and draws in one walk over the lines, since a result of ten thousand lines is drawn again
+// whenever the screen changes. What is inside of a line is left to `markdown-inline.ts`. Raw HTML is
+// shown as it is written.
 
 import { type Component, fittingPadding, frame, type Style } from "./component.ts";
-import { inline } from "./markdown-inline.ts";
-import { drawTable } from "./markdown-table.ts";
-import { TAB } from "./width.ts";
-import { wrapTextWithAnsi } from "./wrap.ts";
+import { type Definitions, definitionsOf, type Ink, inkOf, inline } from "./markdown-inline.ts";
+import {
+  type Fence,
+  fenceAt,
+  headingAt,
+  type Item,
+  indentOf,
+  interrupts,
+  isBlank,
+  isRule,
+  itemAt,
+  quoted,
+  underlineAt,
+} from "./markdown-lines.ts";
+import { drawTable, tableAt } from "./markdown-table.ts";
+import { currentScreen } from "./screen.ts";
+import { isPlain, TAB } from "./width.ts";
+import { Lines, wrapInto } from "./wrap.ts";
 
 /** The styles of the parts of a document. */
 export interface MarkdownTheme {
@@ -28,6 +41,10 @@ export interface MarkdownTheme {
   strikethrough: Style;
   underline: Style;
   highlightCode?: (code: string, language?: string) => string[];
+  /** Before each line of code; two spaces if nothing is said. */
+  codeBlockIndent?: string;
+  /** Where a link really leads, for terminals that can follow it. */
+  resolveLink?: (href: string) => string | undefined;
 }
 
 /** How text looks that has no style of its own. */
@@ -46,8 +63,8 @@ export class Markdown implements Component {
   #padX: number;
   #padY: number;
   #theme: MarkdownTheme;
-  #base: Style;
-  #background: Style | undefined;
+  #style: DefaultTextStyle;
+  #kept: { width: number; lines: string[] } | undefined;
 
   constructor(
     text: string,
@@ -57,119 +74,314 @@ export class Markdown implements Component {
     style: DefaultTextStyle = {},
   ) {
     this.#text = String(text);
-    this.#padX = paddingX;
-    this.#padY = paddingY;
+    this.#padX = paddingX ?? 0;
+    this.#padY = paddingY ?? 0;
     this.#theme = theme;
-    this.#base = baseStyle(theme, style);
-    this.#background = style.bgColor;
+    this.#style = style ?? {};
   }
 
   setText(text: string): void {
     this.#text = String(text);
+    this.#kept = undefined;
   }
 
-  invalidate(): void {}
+  invalidate(): void {
+    this.#kept = undefined;
+  }
+
+  setIgnoreTight(_ignore: boolean): this {
+    return this;
+  }
 
   render(width: number): string[] {
     if (this.#text.trim() === "" || width < 1) return [];
+    if (this.#kept?.width === width) return this.#kept.lines;
     const padX = fittingPadding(this.#padX, width);
-    const tokens = new Lexer().lex(this.#text.replaceAll("\t", TAB));
-    const lines = blocks(tokens, width - 2 * padX, this.#theme, this.#base);
-    return frame(lines, width, padX, this.#padY, this.#background);
+    const drawn = new Lines();
+    const text = this.#text.replaceAll("\t", TAB);
+    const written = text.includes("\r") ? text.split(/\r\n|\n|\r/) : text.split("\n");
+    const ink = inkOf(this.#theme, this.#style, currentScreen().hyperlinks);
+    const page = new Page(ink, definitionsOf(written));
+    page.blocks(written, width - 2 * padX, drawn);
+    const lines = frame(drawn, width, padX, this.#padY, this.#style.bgColor);
+    this.#kept = { width, lines };
+    return lines;
   }
 }
 
-function baseStyle(theme: MarkdownTheme, style: DefaultTextStyle): Style {
-  const { bold, italic, strikethrough, underline } = theme;
-  const styles = [
-    style.color,
-    style.bold && bold,
-    style.italic && italic,
-    style.strikethrough && strikethrough,
-    style.underline && underline,
-  ].filter((one) => typeof one === "function");
-  return (text) => styles.reduce((styled, add) => add(styled), text);
+/** One line of Markdown without blocks, styled. */
+export function renderInlineMarkdown(text: string, theme: MarkdownTheme, color?: Style): string {
+  const ink = inkOf(theme, color ? { color } : {}, currentScreen().hyperlinks);
+  return inline(String(text), ink, ink.base);
 }
 
-/** Blocks with one empty line between them. */
-function blocks(tokens: Token[], width: number, theme: MarkdownTheme, base: Style): string[] {
-  const lines: string[] = [];
-  for (const token of tokens) {
-    const drawn = block(token, width, theme, base);
-    if (drawn.length > 0) lines.push(...(lines.length > 0 ? [""] : []), ...drawn);
+/** Deeper than this, blocks are shown as they are written. */
+const DEEPEST = 24;
+
+class Page {
+  readonly #ink: Ink;
+  readonly #definitions: Definitions;
+  #base: Style;
+  #depth = 0;
+
+  constructor(ink: Ink, definitions: Definitions) {
+    this.#ink = ink;
+    this.#definitions = definitions;
+    this.#base = ink.base;
   }
-  return lines;
-}
 
-function block(token: Token, width: number, theme: MarkdownTheme, base: Style): string[] {
-  const wrapped = (text: string) => wrapTextWithAnsi(text, width);
-  switch (token.type) {
-    case "space":
-    case "def":
-      return [];
-    case "heading": {
-      const style: Style = (text) => theme.heading(theme.bold(text));
-      const marks = token.depth > 2 ? style(`${"#".repeat(token.depth)} `) : "";
-      const text = inline(token.tokens ?? [], theme, style);
-      return wrapped(marks + (token.depth === 1 ? theme.underline(text) : text));
+  /** Draws blocks, with one empty line between two of them. */
+  blocks(written: string[], width: number, lines: Lines, isTight = false): void {
+    const first = lines.length;
+    for (let at = 0; at < written.length; ) {
+      if (isBlank(written[at] as string)) {
+        at++;
+        continue;
+      }
+      const before = lines.length;
+      const separated = before > first && !isTight;
+      if (separated) lines.push("", 0);
+      at = this.#block(written, at, width, lines);
+      // A definition draws nothing.
+      if (separated && lines.length === before + 1) lines.pop();
     }
-    case "code":
-      return codeBlock(token as Tokens.Code, width, theme);
-    case "blockquote": {
-      const inner = blocks(token.tokens ?? [], Math.max(1, width - 2), theme, (text) =>
-        theme.quote(theme.italic(text)),
-      );
-      return inner.flatMap((line) => wrapped(theme.quoteBorder("│ ") + line));
+  }
+
+  /** Draws the block that begins at `at`; the answer is where it ends. */
+  #block(written: string[], at: number, width: number, lines: Lines): number {
+    const line = written[at] as string;
+    if (this.#depth >= DEEPEST) return this.#paragraph(written, at, width, lines);
+    const indent = indentOf(line);
+    if (indent >= 4) return this.#indentedCode(written, at, width, lines);
+    switch (line.charCodeAt(indent)) {
+      case 0x23: {
+        const heading = headingAt(line);
+        if (heading) {
+          this.#heading(heading.text, heading.depth, width, lines);
+          return at + 1;
+        }
+        break;
+      }
+      case 0x60: // `
+      case 0x7e: {
+        const fence = fenceAt(line);
+        if (fence) return this.#fencedCode(written, at, fence, width, lines);
+        break;
+      }
+      case 0x3e: // >
+        return this.#quote(written, at, width, lines);
+      case 0x5b: // [
+        if (this.#definitions.lines.has(line)) return at + 1;
+        break;
+      default:
     }
-    case "list":
-      return list(token as Tokens.List, width, theme, base);
-    case "table":
-      return drawTable(token as Tokens.Table, width, theme, base);
-    case "hr":
-      return [theme.hr("─".repeat(Math.min(width, 80)))];
-    case "html":
-      return wrapped(base(token.raw.trimEnd()));
-    default:
-      return wrapped(
-        "tokens" in token && token.tokens ? inline(token.tokens, theme, base) : base(token.raw),
-      );
+    if (isRule(line)) {
+      const columns = Math.min(width, 80);
+      lines.push(this.#ink.theme.hr("─".repeat(columns)), columns);
+      return at + 1;
+    }
+    const item = itemAt(line);
+    if (item) return this.#list(written, at, item, width, lines);
+    const table = tableAt(written, at);
+    if (table) {
+      drawTable(table, width, this.#ink, this.#base, this.#definitions, lines);
+      return table.end;
+    }
+    return this.#paragraph(written, at, width, lines);
+  }
+
+  #heading(text: string, depth: number, width: number, lines: Lines): void {
+    const { theme } = this.#ink;
+    const style: Style = (part) => theme.heading(theme.bold(part));
+    const marks = depth > 2 ? style(`${"#".repeat(depth)} `) : "";
+    const styled = inline(text, this.#ink, style, this.#definitions);
+    wrapInto(lines, marks + (depth === 1 ? theme.underline(styled) : styled), width);
+  }
+
+  #paragraph(written: string[], at: number, width: number, lines: Lines): number {
+    let end = at + 1;
+    for (; end < written.length; end++) {
+      const line = written[end] as string;
+      const depth = underlineAt(line);
+      if (depth > 0) {
+        const text = written.slice(at, end).map((part) => part.trim());
+        this.#heading(text.join("\n"), depth, width, lines);
+        return end + 1;
+      }
+      if (isBlank(line) || interrupts(line) || tableAt(written, end)) break;
+    }
+    if (end === at + 1) this.#text((written[at] as string).trim(), width, lines);
+    else {
+      let text = "";
+      for (let index = at; index < end; index++) {
+        const line = written[index] as string;
+        // Two spaces at the end of a line are a break; every end of a line is one here.
+        text += index === at ? line.trim() : `\n${line.trim()}`;
+      }
+      this.#text(text, width, lines);
+    }
+    return end;
+  }
+
+  #text(text: string, width: number, lines: Lines): void {
+    const styled = inline(text, this.#ink, this.#base, this.#definitions);
+    if (styled === text && text.length <= width && isPlain(text)) lines.push(text, text.length);
+    else wrapInto(lines, styled, width);
+  }
+
+  #fencedCode(written: string[], at: number, fence: Fence, width: number, lines: Lines): number {
+    const code: string[] = [];
+    let end = at + 1;
+    for (; end < written.length; end++) {
+      const line = written[end] as string;
+      if (fence.isEnd(line)) {
+        end++;
+        break;
+      }
+      const indent = Math.min(indentOf(line), fence.indent);
+      code.push(indent > 0 ? line.slice(indent) : line);
+    }
+    this.#code(code, fence.language, width, lines);
+    return end;
+  }
+
+  #indentedCode(written: string[], at: number, width: number, lines: Lines): number {
+    const code: string[] = [];
+    let end = at;
+    for (; end < written.length; end++) {
+      const line = written[end] as string;
+      if (!isBlank(line) && indentOf(line) < 4) break;
+      code.push(line.slice(4));
+    }
+    while (isBlank(code.at(-1) ?? "x")) code.pop();
+    this.#code(code, undefined, width, lines);
+    return end;
+  }
+
+  #code(code: string[], language: string | undefined, width: number, lines: Lines): void {
+    const { theme } = this.#ink;
+    const border = theme.codeBlockBorder;
+    wrapInto(lines, border(`\`\`\`${language ?? ""}`), width);
+    const margin = width > 2 ? (theme.codeBlockIndent ?? "  ") : "";
+    const room = Math.max(1, width - margin.length);
+    const text = code.join("\n");
+    const styled = theme.highlightCode?.(text, language);
+    // A highlighter that answers with other lines is taken at its word.
+    const isSame = this.#ink.keepsWidths && styled?.length === code.length;
+    const shown = styled ?? code.map(theme.codeBlock);
+    for (let index = 0; index < shown.length; index++) {
+      const line = shown[index] as string;
+      const plain = styled && !isSame ? undefined : code[index];
+      if (plain !== undefined && plain.length <= room && isPlain(plain) && this.#ink.keepsWidths) {
+        lines.push(margin + line, margin.length + plain.length);
+        continue;
+      }
+      const from = lines.length;
+      wrapInto(lines, line, room);
+      lines.indent(from, margin);
+    }
+    wrapInto(lines, border("```"), width);
+  }
+
+  #quote(written: string[], at: number, width: number, lines: Lines): number {
+    const inside: string[] = [];
+    let end = at;
+    for (; end < written.length; end++) {
+      const line = written[end] as string;
+      const text = quoted(line);
+      if (text !== undefined) inside.push(text);
+      // A line that goes on with a paragraph need not repeat the mark.
+      else if (isBlank(line) || isBlank(inside.at(-1) as string) || interrupts(line)) break;
+      else inside.push(line);
+    }
+    const { theme } = this.#ink;
+    const base = this.#base;
+    this.#base = (text) => theme.quote(theme.italic(text));
+    const drawn = new Lines();
+    const room = Math.max(1, width - 2);
+    this.#depth++;
+    this.blocks(inside, room, drawn);
+    this.#depth--;
+    this.#base = base;
+    if (width > 2) {
+      const bar = theme.quoteBorder("│ ");
+      for (let row = 0; row < drawn.length; row++) {
+        lines.push(bar + drawn.texts[row], 2 + (drawn.widths[row] as number));
+      }
+    } else {
+      for (const line of drawn.texts) wrapInto(lines, theme.quoteBorder("│ ") + line, width);
+    }
+    return end;
+  }
+
+  /** Draws the items of one kind that follow each other. */
+  #list(written: string[], at: number, first: Item, width: number, lines: Lines): number {
+    let number = first.number;
+    let end = at;
+    for (let item: Item | undefined = first; item?.kind === first.kind; ) {
+      const { inside, next, isLoose } = this.#item(written, end, item);
+      const bullet = number === undefined ? "- " : `${number++}. `;
+      this.#drawItem(inside, bullet, isLoose, width, lines);
+      end = next;
+      let following = end;
+      while (following < written.length && isBlank(written[following] as string)) following++;
+      const line = written[following];
+      item = line === undefined || indentOf(line) >= 4 || isRule(line) ? undefined : itemAt(line);
+      if (item?.kind === first.kind) end = following;
+    }
+    return end;
+  }
+
+  /** The lines of an item without its mark, and where the next one may begin. */
+  #item(
+    written: string[],
+    at: number,
+    { content, text }: Item,
+  ): { inside: string[]; next: number; isLoose: boolean } {
+    const inside = [text];
+    let isLoose = false;
+    let next = at + 1;
+    for (; next < written.length; next++) {
+      const line = written[next] as string;
+      if (isBlank(line)) {
+        inside.push("");
+        continue;
+      }
+      const afterBlank = isBlank(inside.at(-1) as string) && inside.length > 1;
+      if (indentOf(line) >= content) {
+        inside.push(line.slice(content));
+        isLoose ||= afterBlank;
+      } else if (!afterBlank && text !== "" && !interrupts(line) && !itemAt(line)) {
+        inside.push(line.trimStart());
+      } else break;
+    }
+    while (inside.length > 1 && isBlank(inside.at(-1) as string)) inside.pop();
+    return { inside, next, isLoose };
+  }
+
+  #drawItem(inside: string[], bullet: string, isLoose: boolean, width: number, lines: Lines): void {
+    const { theme } = this.#ink;
+    const indent = bullet.length;
+    const room = Math.max(1, width - indent);
+    const drawn = new Lines();
+    this.#depth++;
+    this.blocks(inside.map(taskBox), room, drawn, !isLoose);
+    this.#depth--;
+    if (drawn.length === 0) drawn.push("", 0);
+    const margin = " ".repeat(indent);
+    for (let row = 0; row < drawn.length; row++) {
+      const lead = row === 0 ? theme.listBullet(bullet) : margin;
+      const text = drawn.texts[row] as string;
+      if (width > indent && this.#ink.keepsWidths) {
+        lines.push(lead + text, indent + (drawn.widths[row] as number));
+      } else wrapInto(lines, (width > indent || row === 0 ? lead : "") + text, width);
+    }
   }
 }
 
-function codeBlock({ lang, text }: Tokens.Code, width: number, theme: MarkdownTheme): string[] {
-  const plain = () => text.split("\n").map(theme.codeBlock);
-  const lines = theme.highlightCode?.(text, lang) ?? plain();
-  const body = lines.flatMap((line) =>
-    wrapTextWithAnsi(line, width - 2).map((part) => `  ${part}`),
-  );
-  const opening = wrapTextWithAnsi(theme.codeBlockBorder(`\`\`\`${lang ?? ""}`), width);
-  return [
-    ...opening,
-    ...(width > 2 ? body : lines.flatMap((line) => wrapTextWithAnsi(line, width))),
-    ...wrapTextWithAnsi(theme.codeBlockBorder("```"), width),
-  ];
-}
-
-function list(
-  { items, ordered, start }: Tokens.List,
-  width: number,
-  theme: MarkdownTheme,
-  base: Style,
-): string[] {
-  return items.flatMap((item, index) => {
-    const bullet = ordered ? `${Number(start || 1) + index}. ` : "- ";
-    const box = item.task ? (item.checked ? "[x] " : "[ ] ") : "";
-    const inner = Math.max(1, width - bullet.length);
-    const indent = width > bullet.length ? " ".repeat(bullet.length) : "";
-    const parts = item.tokens.filter((token) => token.type !== "checkbox");
-    const drawn = parts.flatMap((token, at) => {
-      const lines = block(token, inner, theme, base);
-      return at === 0 && box ? wrapTextWithAnsi(box + lines.join(" "), inner) : lines;
-    });
-    const lines = drawn.length > 0 ? drawn : [""];
-    return lines.flatMap((line, at) => {
-      const lead = at === 0 ? theme.listBullet(bullet) : indent;
-      return width > bullet.length ? [lead + line] : wrapTextWithAnsi(lead + line, width);
-    });
-  });
+/** The box of a task must not be read as a link. */
+function taskBox(line: string, index: number): string {
+  return index === 0 && /^\[[ xX]\] /.test(line)
+    ? `\\[${line[1] === " " ? " " : "x"}\\] ${line.slice(4)}`
+    : line;
 }

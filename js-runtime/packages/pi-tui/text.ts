@@ -1,8 +1,15 @@
 // Text in lines: wrapped, cut to one line, or on a background together with other components.
 
-import { type Component, Container, fittingPadding, frame, type Style } from "./component.ts";
+import {
+  type Component,
+  Container,
+  fittingPadding,
+  frame,
+  measured,
+  type Style,
+} from "./component.ts";
 import { TAB } from "./width.ts";
-import { truncateToWidth, wrapTextWithAnsi } from "./wrap.ts";
+import { Lines, truncateToWidth, wrapInto } from "./wrap.ts";
 
 /** Wrapped text with margins. Blank text takes no line at all. */
 export class Text implements Component {
@@ -10,6 +17,7 @@ export class Text implements Component {
   #padX: number;
   #padY: number;
   #background: Style | undefined;
+  #style: Style | undefined;
 
   constructor(text = "", paddingX = 1, paddingY = 1, background?: Style) {
     this.#text = String(text);
@@ -30,12 +38,24 @@ export class Text implements Component {
     this.#background = background;
   }
 
+  /** A style that is asked anew for every drawing. */
+  setStyleFn(style?: Style): this {
+    this.#style = style;
+    return this;
+  }
+
+  setIgnoreTight(_ignore: boolean): this {
+    return this;
+  }
+
   invalidate(): void {}
 
   render(width: number): string[] {
     if (this.#text.trim() === "" || width < 1) return [];
     const padX = fittingPadding(this.#padX, width);
-    const lines = wrapTextWithAnsi(this.#text.replaceAll("\t", TAB), width - 2 * padX);
+    const lines = new Lines();
+    const text = this.#style ? this.#style(this.#text) : this.#text;
+    wrapInto(lines, text.replaceAll("\t", TAB), width - 2 * padX);
     return frame(lines, width, padX, this.#padY, this.#background);
   }
 }
@@ -62,21 +82,52 @@ export class TruncatedText implements Component {
     if (width < 1) return [];
     const padX = fittingPadding(this.#padX, width);
     const [first = ""] = this.#text.replaceAll("\t", TAB).split("\n");
-    return frame([truncateToWidth(first, width - 2 * padX)], width, padX, this.#padY);
+    return frame(measured([truncateToWidth(first, width - 2 * padX)]), width, padX, this.#padY);
   }
 }
 
-/** Components below each other, with margins and on one background. */
+/** The outline of a box. */
+export interface BoxBorder {
+  chars: {
+    topLeft: string;
+    topRight: string;
+    bottomLeft: string;
+    bottomRight: string;
+    horizontal: string;
+    vertical: string;
+  };
+  color?: Style;
+}
+
+/** Components below each other, with margins, on one background and in an outline. */
 export class Box extends Container {
   #padX: number;
   #padY: number;
   #background: Style | undefined;
+  #border: BoxBorder | undefined;
 
-  constructor(paddingX = 1, paddingY = 1, background?: Style) {
+  constructor(paddingX = 1, paddingY = 1, background?: Style, border?: BoxBorder) {
     super();
     this.#padX = paddingX;
     this.#padY = paddingY;
     this.#background = background;
+    this.#border = border;
+  }
+
+  setPaddingX(paddingX: number): void {
+    this.#padX = paddingX;
+  }
+
+  setPaddingY(paddingY: number): void {
+    this.#padY = paddingY;
+  }
+
+  setBorder(border?: BoxBorder): void {
+    this.#border = border;
+  }
+
+  setIgnoreTight(_ignore: boolean): this {
+    return this;
   }
 
   setBgFn(background?: Style): void {
@@ -85,8 +136,23 @@ export class Box extends Container {
 
   override render(width: number): string[] {
     if (width < 1) return [];
-    const padX = fittingPadding(this.#padX, width);
-    const lines = super.render(width - 2 * padX);
-    return lines.length === 0 ? [] : frame(lines, width, padX, this.#padY, this.#background);
+    const border = width > 4 ? this.#border : undefined;
+    const room = border ? width - 2 : width;
+    const padX = fittingPadding(this.#padX, room);
+    const lines = super.render(room - 2 * padX);
+    if (lines.length === 0) return [];
+    const framed = frame(measured(lines), room, padX, this.#padY, this.#background);
+    return border ? outlined(framed, room, border) : framed;
   }
+}
+
+function outlined(lines: string[], width: number, { chars, color }: BoxBorder): string[] {
+  const paint = (text: string) => (color ? color(text) : text);
+  const rule = chars.horizontal.repeat(width);
+  const side = paint(chars.vertical);
+  return [
+    paint(chars.topLeft + rule + chars.topRight),
+    ...lines.map((line) => side + line + side),
+    paint(chars.bottomLeft + rule + chars.bottomRight),
+  ];
 }

@@ -5,50 +5,90 @@
 
 import { eastAsianWidth } from "get-east-asian-width";
 
-import { ESCAPE, nextEscape } from "./escape.ts";
+import { ESCAPE, nextEscape, simpleWidth, widthOfClosed } from "./escape.ts";
 
 /** What components draw for a tab. */
 export const TAB = "   ";
 
-const PLAIN = /^[\x20-\x7e]*$/;
+const COLORS = /\x1b\[[\d;:]*m/g;
 const EMOJI = /^\p{RGI_Emoji}$/v;
+const TEXT_EMOJI = /^\p{Emoji}\u{fe0f}/v;
+// Parts of a character that add no column: marks above and below it, and what is not drawn at all.
 const INVISIBLE =
-  /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Mark}\p{Surrogate}\p{Format}]+$/v;
-const INVISIBLE_START =
-  /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Format}\p{Mark}\p{Surrogate}]+/v;
+  /^[[\p{Default_Ignorable_Code_Point}\p{Control}\p{Grapheme_Extend}\p{Surrogate}\p{Format}]--[\u{115f}\u{600}-\u{604}\u{6dd}\u{2d7f}\u{ff9e}\u{ff9f}\u{fff9}-\u{fffb}\u{110bd}\u{110cd}\u{13430}-\u{1343f}]]$/v;
+/** Vowels and ends of Korean syllables, which are drawn into the character before them. */
+const INSIDE_HANGUL = /^[\u{1160}-\u{11ff}\u{d7b0}-\u{d7c6}\u{d7cb}-\u{d7fb}]$/v;
+/** Two letters in one character. */
+const KHMER_PAIR = /^[\u{17a4}\u{17d8}]$/v;
 
 // Made at first use: an object of Intl cannot be in a V8 snapshot.
 let segmenter: Intl.Segmenter | undefined;
 
 /** The characters of a text as a reader counts them. Escape sequences must be gone. */
 export function graphemes(text: string): string[] {
-  if (PLAIN.test(text)) return [...text];
+  if (isSimple(text)) return text.split("");
+  return Array.from(getSegmenter().segment(text), ({ segment }) => segment);
+}
+
+/** Whether every character stands alone. */
+function isSimple(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (simpleWidth(text.charCodeAt(at)) === 0) return false;
+  return true;
+}
+
+/** Finds the graphemes of a text. */
+export function getSegmenter(): Intl.Segmenter {
   segmenter ??= new Intl.Segmenter();
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+  return segmenter;
+}
+
+/** The text with what is drawn for tabs. */
+export function replaceTabs(text: string): string {
+  return text.replaceAll("\t", TAB);
 }
 
 /** The columns of one grapheme. */
 export function graphemeWidth(grapheme: string): number {
   if (grapheme === "\t") return TAB.length;
-  if (grapheme.length === 1 && PLAIN.test(grapheme)) return 1;
-  if (INVISIBLE.test(grapheme)) return 0;
+  const alone = grapheme.length === 1 ? simpleWidth(grapheme.charCodeAt(0)) : 0;
+  if (alone > 0) return alone;
   if (EMOJI.test(grapheme)) return 2;
-  const visible = grapheme.replace(INVISIBLE_START, "");
-  // A base in text style with the emoji selector (U+FE0F) is drawn as an emoji.
-  if (visible.includes("\ufe0f") && visible.length > 1) return 2;
-  return eastAsianWidth(visible.codePointAt(0) ?? 0);
+  // A base in text style with the emoji selector (U+FE0F) is drawn as an emoji, if it is one.
+  if (TEXT_EMOJI.test(grapheme)) return 2;
+  let width = 0;
+  for (const character of grapheme) {
+    if (!INVISIBLE.test(character) && !INSIDE_HANGUL.test(character)) {
+      width += KHMER_PAIR.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0);
+    }
+  }
+  // Letters that join are drawn in no more than two.
+  return Math.min(2, width);
+}
+
+/** Whether every character is one of ASCII that is seen. */
+export function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
 }
 
 /** The columns of a text that may hold escape sequences. */
 export function visibleWidth(text: string): number {
-  if (PLAIN.test(text)) return text.length;
+  const closed = widthOfClosed(text);
+  if (closed >= 0) return closed;
+  const seen = stripEscapes(String(text));
   let width = 0;
-  for (const grapheme of graphemes(stripEscapes(text))) width += graphemeWidth(grapheme);
+  for (const grapheme of graphemes(seen)) width += graphemeWidth(grapheme);
   return width;
 }
 
 /** The text without escape sequences. */
 export function stripEscapes(text: string): string {
+  if (!text.includes(ESCAPE)) return text;
+  // Nearly all of them are colours.
+  text = text.replace(COLORS, "");
   if (!text.includes(ESCAPE)) return text;
   let plain = "";
   for (let at = 0; at < text.length; ) {

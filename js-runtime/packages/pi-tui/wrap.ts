@@ -3,72 +3,184 @@
 // Every line that comes out stands alone: styles that were on are closed at its end and opened
 // again on the next. Lines are not padded. A grapheme is never split; one that is wider than a
 // whole line cannot be drawn and becomes `…`, since no line may ever be wider than it was told.
+//
+// Works in words, not in characters: a word is only looked into where it does not fit.
 
-import { ESCAPE, nextEscape, StyleState } from "./escape.ts";
+import { ESCAPE, nextEscape, StyleState, widthOfClosed } from "./escape.ts";
 import { graphemes, graphemeWidth, TAB, visibleWidth } from "./width.ts";
 
-interface Piece {
-  text: string;
-  width: number;
-  kind: "escape" | "space" | "mark";
-}
+/** Lines, and how wide each is. */
+export class Lines {
+  readonly texts: string[] = [];
+  readonly widths: number[] = [];
 
-const TOO_WIDE: Piece = { text: "…", width: 1, kind: "mark" };
+  push(text: string, width: number): void {
+    this.texts.push(text);
+    this.widths.push(width);
+  }
+
+  pop(): void {
+    this.texts.pop();
+    this.widths.pop();
+  }
+
+  /** Puts `margin` before every line from `first` on. */
+  indent(first: number, margin: string): void {
+    for (let at = first; at < this.texts.length; at++) {
+      this.texts[at] = margin + this.texts[at];
+      this.widths[at] = (this.widths[at] as number) + margin.length;
+    }
+  }
+
+  get length(): number {
+    return this.texts.length;
+  }
+}
 
 /** The lines of `text` at `width` columns, broken at spaces where that is possible. */
 export function wrapTextWithAnsi(text: string, width: number): string[] {
-  const limit = Math.max(1, Math.floor(width) || 1);
-  const styles = new StyleState();
-  return text.split(/\r\n|\n|\r/).flatMap((line) => wrapLine(line, limit, styles));
+  const lines = new Lines();
+  wrapInto(lines, String(text), width);
+  return lines.texts;
 }
 
-function wrapLine(text: string, limit: number, styles: StyleState): string[] {
-  const lines: string[] = [];
-  let line = styles.open();
-  let used = 0;
-  let spaces = "";
-  let word: Piece[] = [];
-  let wordWidth = 0;
+/** The same, added to `lines`. */
+export function wrapInto(lines: Lines, text: string, width: number): void {
+  const limit = Math.max(1, Math.floor(width) || 1);
+  if (!text.includes("\n") && !text.includes("\r")) {
+    if (!putWhole(lines, text, limit)) wrapLine(lines, text, limit, new StyleState());
+    return;
+  }
+  const written = text.includes("\r") ? text.split(/\r\n|\n|\r/) : text.split("\n");
+  let styles: StyleState | undefined;
+  for (const line of written) {
+    // As long as every line closes what it opens, there is nothing to carry over.
+    if (styles === undefined && putWhole(lines, line, limit)) continue;
+    styles ??= new StyleState();
+    wrapLine(lines, line, limit, styles);
+    if (styles.open() === "") styles = undefined;
+  }
+}
 
-  const breakLine = () => {
-    lines.push(line + styles.close());
-    line = styles.open();
-    used = 0;
-    spaces = "";
-  };
-  const put = ({ text: piece, kind, width }: Piece) => {
-    line += piece;
-    used += width;
-    if (kind === "escape") styles.see(piece);
-  };
-  const putWord = () => {
-    if (used > 0 && used + spaces.length + wordWidth > limit && wordWidth > 0) breakLine();
-    line += spaces;
-    used += spaces.length;
-    spaces = "";
-    for (const whole of word) {
-      const piece = whole.width > limit ? TOO_WIDE : whole;
-      if (used > 0 && used + piece.width > limit) breakLine();
-      put(piece);
+/** Takes a line as it is that fits and closes its styles; that is most of them. */
+function putWhole(lines: Lines, text: string, limit: number): boolean {
+  const width = widthOfClosed(text);
+  if (width < 0 || width > limit) return false;
+  lines.push(text, width);
+  return true;
+}
+
+function wrapLine(lines: Lines, text: string, limit: number, styles: StyleState): void {
+  // Most lines fit: then only the styles at their end matter.
+  const width = visibleWidth(text);
+  if (width <= limit && !text.includes("\t")) {
+    const opening = styles.open();
+    seeAll(text, styles);
+    return lines.push(opening + text + styles.close(), width);
+  }
+  new Wrapping(lines, limit, styles).wrap(text);
+}
+
+/** Takes note of every escape sequence in `text`. */
+function seeAll(text: string, styles: StyleState): void {
+  for (let at = text.indexOf(ESCAPE); at >= 0; ) {
+    const sequence = nextEscape(text, at);
+    styles.see(sequence);
+    at = text.indexOf(ESCAPE, at + sequence.length);
+  }
+}
+
+/** One line of text on its way into lines that fit. */
+class Wrapping {
+  readonly #lines: Lines;
+  readonly #limit: number;
+  readonly #styles: StyleState;
+  #line: string;
+  #used = 0;
+  #gap = 0;
+  #word = "";
+  #wordWidth = 0;
+
+  constructor(lines: Lines, limit: number, styles: StyleState) {
+    this.#lines = lines;
+    this.#limit = limit;
+    this.#styles = styles;
+    this.#line = styles.open();
+  }
+
+  wrap(text: string): void {
+    for (let at = 0; at < text.length; ) {
+      const code = text.charCodeAt(at);
+      if (code === 0x20 || code === 0x09) {
+        this.#putWord();
+        const columns = code === 0x20 ? 1 : TAB.length;
+        // Spaces that do not fit any more are the break itself.
+        if (this.#used + this.#gap + columns <= this.#limit) this.#gap += columns;
+        at++;
+      } else if (code === 0x1b) {
+        const sequence = nextEscape(text, at);
+        this.#word += sequence;
+        at += sequence.length;
+      } else {
+        const end = endOfRun(text, at);
+        const run = text.slice(at, end);
+        this.#word += run;
+        this.#wordWidth += visibleWidth(run);
+        at = end;
+      }
     }
-    word = [];
-    wordWidth = 0;
-  };
+    this.#putWord();
+    this.#lines.push(this.#line + this.#styles.close(), this.#used);
+  }
 
-  for (const piece of pieces(text)) {
-    if (piece.kind === "space") {
-      putWord();
-      // Spaces that do not fit any more are the break itself.
-      if (used + spaces.length + piece.width <= limit) spaces += piece.text;
-    } else {
-      word.push(piece);
-      wordWidth += piece.width;
+  #break(): void {
+    this.#lines.push(this.#line + this.#styles.close(), this.#used);
+    this.#line = this.#styles.open();
+    this.#used = 0;
+    this.#gap = 0;
+  }
+
+  #putWord(): void {
+    const width = this.#wordWidth;
+    if (width > 0 && this.#used > 0 && this.#used + this.#gap + width > this.#limit) this.#break();
+    if (this.#gap > 0) {
+      this.#line += " ".repeat(this.#gap);
+      this.#used += this.#gap;
+      this.#gap = 0;
+    }
+    const word = this.#word;
+    if (word === "") return;
+    this.#word = "";
+    this.#wordWidth = 0;
+    if (this.#used + width <= this.#limit) {
+      this.#line += word;
+      this.#used += width;
+      if (word.includes(ESCAPE)) seeAll(word, this.#styles);
+      return;
+    }
+    for (const piece of pieces(word)) {
+      const fits = piece.width <= this.#limit;
+      const columns = fits ? piece.width : 1;
+      if (this.#used > 0 && this.#used + columns > this.#limit) this.#break();
+      this.#line += fits ? piece.text : "…";
+      this.#used += columns;
+      if (piece.isEscape) this.#styles.see(piece.text);
     }
   }
-  putWord();
-  lines.push(line + styles.close());
-  return lines;
 }
+
+/** Where a run of characters ends that are no spaces and no escape sequences. */
+function endOfRun(text: string, at: number): number {
+  let end = at + 1;
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end);
+    if (code === 0x20 || code === 0x09 || code === 0x1b) break;
+  }
+  return end;
+}
+
+/** omp names its ellipses by numbers. */
+const ELLIPSES = ["…", "...", ""];
 
 /**
  * `text` in at most `maxWidth` columns. What is cut off is replaced by `ellipsis`; `pad` fills up
@@ -77,14 +189,15 @@ function wrapLine(text: string, limit: number, styles: StyleState): string[] {
 export function truncateToWidth(
   text: string,
   maxWidth: number,
-  ellipsis = "…",
-  pad = false,
+  ellipsis: string | number | null = "…",
+  pad: boolean | null = false,
 ): string {
   const limit = Math.max(0, Math.floor(maxWidth) || 0);
+  const mark = typeof ellipsis === "number" ? (ELLIPSES[ellipsis] ?? "…") : (ellipsis ?? "…");
   const width = visibleWidth(text);
   if (width <= limit) return pad ? text + " ".repeat(limit - width) : text;
 
-  const tail = visibleWidth(ellipsis) <= limit ? ellipsis : "";
+  const tail = visibleWidth(mark) <= limit ? mark : "";
   const { text: head, width: used } = takeColumns(text, limit - visibleWidth(tail));
   const filler = pad ? " ".repeat(limit - used - visibleWidth(tail)) : "";
   return head + tail + filler;
@@ -97,11 +210,54 @@ function takeColumns(text: string, limit: number): { text: string; width: number
   let width = 0;
   for (const piece of pieces(text)) {
     if (width + piece.width > limit) break;
-    if (piece.kind === "escape") styles.see(piece.text);
+    if (piece.isEscape) styles.see(piece.text);
     taken += piece.text;
     width += piece.width;
   }
   return { text: taken + styles.close(), width };
+}
+
+/** The columns from `start` on, `length` of them, with the styles that are on there. */
+export function sliceByColumn(line: string, start: number, length: number, strict = false): string {
+  return sliceWithWidth(line, start, length, strict).text;
+}
+
+/** The same with the width of what is there. A wide character at an edge counts unless `strict`. */
+export function sliceWithWidth(
+  line: string,
+  start: number,
+  length: number,
+  strict: boolean | null = false,
+): { text: string; width: number } {
+  const styles = new StyleState();
+  let text = "";
+  let width = 0;
+  let column = 0;
+  let began = false;
+  for (const piece of pieces(line)) {
+    if (piece.isEscape) {
+      styles.see(piece.text);
+      if (began) text += piece.text;
+      continue;
+    }
+    const isInside = column >= start && column < start + length;
+    const fits = !strict || column + piece.width <= start + length;
+    if (isInside && fits) {
+      if (!began) text += styles.open();
+      began = true;
+      text += piece.text;
+      width += piece.width;
+    }
+    column += piece.width;
+    if (column >= start + length) break;
+  }
+  return { text: began ? text + styles.close() : "", width };
+}
+
+interface Piece {
+  text: string;
+  width: number;
+  isEscape: boolean;
 }
 
 function* pieces(text: string): Generator<Piece> {
@@ -109,18 +265,15 @@ function* pieces(text: string): Generator<Piece> {
     if (text[at] === ESCAPE) {
       const sequence = nextEscape(text, at);
       at += sequence.length;
-      yield { text: sequence, width: 0, kind: "escape" };
+      yield { text: sequence, width: 0, isEscape: true };
       continue;
     }
     const next = text.indexOf(ESCAPE, at);
     const end = next < 0 ? text.length : next;
-    for (const grapheme of graphemes(text.slice(at, end))) yield piece(grapheme);
+    for (const grapheme of graphemes(text.slice(at, end))) {
+      const text = grapheme === "\t" ? TAB : grapheme;
+      yield { text, width: graphemeWidth(grapheme), isEscape: false };
+    }
     at = end;
   }
-}
-
-function piece(grapheme: string): Piece {
-  if (grapheme === "\t") return { text: TAB, width: TAB.length, kind: "space" };
-  const kind = grapheme === " " ? "space" : "mark";
-  return { text: grapheme, width: graphemeWidth(grapheme), kind };
 }

@@ -2,6 +2,7 @@
 //!
 //! Knows what a module's description and errors mean; how a module runs is the engine's.
 
+mod drawing;
 mod frame;
 mod hints;
 mod log;
@@ -21,6 +22,7 @@ use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
 use crate::tool::{DefaultUser, Problem, Source, Stance, Tape, Tier, Tool};
+use drawing::Renderers;
 use runner::JsRunner;
 
 pub(crate) use resolve::{RESOLVE, resolver, rival};
@@ -166,7 +168,11 @@ fn take_tools(module: Module, description: Description, candidate: &Candidate) -
     for element in description.tools {
         match element {
             Element::Tool(described) => {
-                let runner = JsRunner::new(module.clone(), &described);
+                let runner = JsRunner::new(
+                    module.clone(),
+                    &described,
+                    Renderers::new(&described, &candidate.path, &candidate.resolved),
+                );
                 loaded.tools.push((
                     described.into_tool(candidate.source.clone()),
                     Arc::new(runner),
@@ -210,6 +216,10 @@ struct Described {
     strict: Option<bool>,
     /// The author gave a getter: ask again before telling anyone.
     has_live_description: bool,
+    #[serde(default)]
+    renders_call: bool,
+    #[serde(default)]
+    renders_result: bool,
 }
 
 #[derive(Deserialize)]

@@ -4,12 +4,13 @@
 //! It is a tool of our own runtime and runs like any other. What it adds is the truth about actions
 //! that were lost with their isolate.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::drawing::Renderers;
 use super::runner::JsRunner;
 use super::{Description, Element};
 use crate::engine::Engine;
@@ -19,6 +20,9 @@ use crate::tool::{Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runn
 /// Its name.
 pub(crate) const RESOLVE: &str = "resolve";
 
+/// No file is named like this.
+const PLACE: &str = "haft:resolve";
+
 /// The tool and what runs it; nothing where no isolate can be had.
 pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)> {
     let (module, described) = engine.load_resolver().await.ok()?;
@@ -26,8 +30,9 @@ pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)>
     let Some(Element::Tool(described)) = description.tools.into_iter().next() else {
         return None;
     };
+    let place = Path::new(PLACE);
     let runner = Resolver {
-        inner: JsRunner::new(module, &described),
+        inner: JsRunner::new(module, &described, Renderers::new(&described, place, place)),
         engine: engine.clone(),
     };
     let source = Source {
@@ -35,7 +40,7 @@ pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)>
         provider: "haft".into(),
         provider_name: "haft".into(),
         level: Level::Host,
-        path: PathBuf::from("haft:resolve"),
+        path: place.to_owned(),
         plugin: None,
     };
     Some((described.into_tool(source), Arc::new(runner)))

@@ -7,9 +7,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Described;
+use super::drawing::Renderers;
 use crate::engine::{Ended, Lost, Module, abort_reason};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Approval, Block, Call, CallCtx, Outcome, Runner, Stance, Stopped};
+use crate::tool::{
+    Approval, Block, Call, CallCtx, Look, Outcome, Painted, Problem, Runner, Scene, Stance, Stopped,
+};
 
 /// Runs the tool at `index` of `module`.
 pub(super) struct JsRunner {
@@ -19,16 +22,18 @@ pub(super) struct JsRunner {
     has_live_description: bool,
     /// What the tool says about approval of any call; `None` if that depends on the call.
     stance: Option<Stance>,
+    renderers: Renderers,
 }
 
 impl JsRunner {
-    pub(super) fn new(module: Module, described: &Described) -> Self {
+    pub(super) fn new(module: Module, described: &Described, renderers: Renderers) -> Self {
         JsRunner {
             module,
             index: described.index,
             name: described.name.clone(),
             has_live_description: described.has_live_description,
             stance: described.approval.clone(),
+            renderers,
         }
     }
 
@@ -105,6 +110,12 @@ impl Runner for JsRunner {
             return None;
         }
         self.module.description(self.index).await
+    }
+
+    async fn render(&self, scene: Scene<'_>, look: &Look) -> Result<Option<Painted>, Problem> {
+        self.renderers
+            .draw(&self.module, self.index, scene, look)
+            .await
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {

@@ -3,6 +3,8 @@
 //! The result goes to standard output in the form that was asked for; what happens
 //! meanwhile goes to standard error, unless `--events` wants it as data.
 
+mod drawn;
+
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,6 +77,18 @@ pub(super) struct Args {
     /// Print the whole text, however long it is
     #[arg(long)]
     full: bool,
+
+    /// Show call and result as the tool draws them, with its updates while it runs
+    #[arg(long, conflicts_with_all = ["json", "events"])]
+    render: bool,
+
+    /// Draw everything, not only the beginning
+    #[arg(long, requires = "render")]
+    expanded: bool,
+
+    /// Draw in so many columns; default: those of the terminal, else 80
+    #[arg(long, value_name = "COLUMNS", requires = "render", value_parser = columns)]
+    width: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -137,6 +151,9 @@ impl Args {
             tool: self.name.clone(),
             arguments,
         };
+        if self.render {
+            return self.run_drawn(call, session).await;
+        }
         let lines = !self.json && !self.events;
         let mut progress = match self.events {
             true => Progress::Silent,
@@ -257,10 +274,16 @@ impl Args {
             render::outcome::write_content(session.out, &outcome.content)?;
         }
         session.out.flush()?;
+        self.tell_end(outcome, session, failed);
+        Ok(())
+    }
+
+    /// Says how a call ended that did not end well.
+    fn tell_end(&self, outcome: &Outcome, session: &Session<'_>, failed: &str) {
         let message = match outcome.stopped {
             Some(why) => render::outcome::stopped(&self.name, why, outcome.duration),
             None if outcome.is_error => format!("`{}` {failed}", self.name),
-            None => return Ok(()),
+            None => return,
         };
         let mut lines = format!("{}: {message}\n", session.err.error("error"));
         // A limit of the tool's own system is not the call's to set.
@@ -270,7 +293,14 @@ impl Args {
             lines.push_str(&render::problem::hint_line(hint, session.err));
         }
         say(&lines);
-        Ok(())
+    }
+}
+
+fn columns(text: &str) -> Result<usize, String> {
+    const MOST: usize = 10_000;
+    match text.parse() {
+        Ok(columns @ 1..=MOST) => Ok(columns),
+        _ => Err(format!("it is a number from 1 to {MOST}")),
     }
 }
 

@@ -27,6 +27,7 @@ mod trust;
 
 mod exit;
 mod progress;
+mod region;
 mod schema_kind;
 mod session;
 mod trust_page;

@@ -1,4 +1,4 @@
-//! What a person sees on standard error while something runs.
+//! What a person sees while something runs.
 //!
 //! On a terminal one line that changes; elsewhere a line for each update. It is never
 //! data, and a flood of updates costs the terminal no more than a few redraws a second.
@@ -10,6 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::exit::say;
+use super::region::Region;
 use crate::render::text;
 
 /// Loading is fast; only when it is not, somebody should hear of it.
@@ -29,20 +30,33 @@ pub(super) enum Progress {
     Silent,
 }
 
-/// One changing line on a terminal; clones are the same line.
+/// What changes on a terminal: a line, or a region. Clones are the same one.
 #[derive(Clone)]
-pub(super) struct Spinner(ProgressBar);
+pub(super) enum Spinner {
+    /// One line on standard error.
+    Line(ProgressBar),
+    /// A drawing of several lines.
+    Region(Region),
+}
 
 impl Spinner {
-    /// Gives the line to somebody else.
+    /// Gives the terminal to somebody else.
     pub(super) fn rest(&self) {
-        self.0.finish_and_clear();
+        match self {
+            Spinner::Line(bar) => bar.finish_and_clear(),
+            Spinner::Region(region) => region.rest(),
+        }
     }
 
     /// Takes it back, with the time from here.
     pub(super) fn go_on(&self) {
-        self.0.reset();
-        self.0.enable_steady_tick(TICK);
+        match self {
+            Spinner::Line(bar) => {
+                bar.reset();
+                bar.enable_steady_tick(TICK);
+            }
+            Spinner::Region(region) => region.go_on(),
+        }
     }
 }
 
@@ -50,7 +64,7 @@ impl Progress {
     /// For a call to `tool`; `lines` allows a line for each update where no terminal is.
     pub(super) fn for_call(tool: &str, lines: bool) -> Self {
         if io::stderr().is_terminal() {
-            Progress::Spinner(Spinner(spinner(text::first_line(tool))))
+            Progress::Spinner(Spinner::Line(spinner(text::first_line(tool))))
         } else if lines {
             Progress::Lines {
                 last: String::new(),
@@ -63,7 +77,7 @@ impl Progress {
     /// Shows the newest update.
     pub(super) fn update(&mut self, update: &str) {
         match self {
-            Progress::Spinner(Spinner(bar)) => bar.set_message(text::last_line(update)),
+            Progress::Spinner(Spinner::Line(bar)) => bar.set_message(text::last_line(update)),
             Progress::Lines { last } => {
                 let line = text::first_line(update);
                 if line != *last {
@@ -71,14 +85,19 @@ impl Progress {
                     *last = line;
                 }
             }
-            Progress::Silent => {}
+            Progress::Spinner(Spinner::Region(_)) | Progress::Silent => {}
         }
     }
 
     /// Says something that stays.
     pub(super) fn note(&self, line: &str) {
         match self {
-            Progress::Spinner(Spinner(bar)) => bar.suspend(|| say(line)),
+            Progress::Spinner(Spinner::Line(bar)) => bar.suspend(|| say(line)),
+            Progress::Spinner(Spinner::Region(region)) => {
+                region.rest();
+                say(line);
+                region.go_on();
+            }
             Progress::Lines { .. } | Progress::Silent => say(line),
         }
     }
@@ -93,7 +112,7 @@ impl Progress {
 
     /// Leaves the terminal as it was.
     pub(super) fn end(&self) {
-        if let Progress::Spinner(Spinner(bar)) = self {
+        if let Progress::Spinner(Spinner::Line(bar)) = self {
             bar.finish_and_clear();
         }
     }

@@ -155,6 +155,17 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             "1",
         ),
         Case {
+            title: "draw 10,000 lines of Markdown",
+            haft: job(
+                host,
+                [OsString::from("render"), fixture.document().into()],
+                ".",
+            ),
+            peer: bun(&["render"], &[fixture.document()], "."),
+            reading: Reading::Said,
+            cold: false,
+        },
+        Case {
             title: "discover 50 executables that take 50 ms, beside one by one",
             haft: listing_for(haft_program, &their_home, &slowest),
             peer: job(

@@ -15,6 +15,8 @@ const SPAWN: &str = include_str!("spawn.ts");
 const ECHO: &str = include_str!("echo.ts");
 /// Twenty parameters, as the largest of people's tools have.
 const WIDE: &str = include_str!("wide.ts");
+/// A long result that is drawn.
+const DOCUMENT: &str = include_str!("document.ts");
 /// Bun's side: imports modules, calls their factories, lists or calls.
 const PEER: &str = include_str!("peer.ts");
 
@@ -63,6 +65,7 @@ impl Fixture {
         fs::write(fixture.spawn(), SPAWN).during(doing)?;
         fs::write(fixture.echo(), ECHO).during(doing)?;
         fs::write(fixture.wide(), WIDE).during(doing)?;
+        fs::write(fixture.document(), DOCUMENT).during(doing)?;
         fs::write(fixture.peer(), PEER).during(doing)?;
         link(modules, &fixture.path().join("peer/node_modules")).during(doing)?;
         Ok(fixture)
@@ -101,6 +104,10 @@ impl Fixture {
 
     pub fn echo(&self) -> PathBuf {
         self.path().join("echo.ts")
+    }
+
+    pub fn document(&self) -> PathBuf {
+        self.path().join("document.ts")
     }
 
     pub fn wide(&self) -> PathBuf {

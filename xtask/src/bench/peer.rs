@@ -1,4 +1,4 @@
-//! The peer: npm's `bun`, with the zod that haft bundles, in a folder of its own in cargo's target.
+//! The peer: npm's `bun`, with the zod that haft bundles and the components of pi, in a folder of its own in cargo's target.
 //!
 //! Not among the checkout's node modules: nothing that ships needs it.
 
@@ -12,6 +12,8 @@ use crate::command;
 use crate::error::{During, Error, Result};
 
 const BUN: &str = "1.4.5";
+/// The components that tools of pi draw with.
+const PI_TUI: &str = "0.73.1";
 
 pub struct Peer {
     pub bun: PathBuf,
@@ -24,7 +26,7 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
     let zod = bundled_zod(root)?;
     let manifest = serde_json::json!({
         "private": true,
-        "dependencies": { "bun": BUN, "zod": zod },
+        "dependencies": { "bun": BUN, "zod": zod, "@mariozechner/pi-tui": PI_TUI },
         // Its script puts the program for this system in place.
         "allowScripts": { "bun": true },
     })

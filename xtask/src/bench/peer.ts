@@ -1,5 +1,6 @@
 // Bun's side of the bench: the least that gives the same answers: `list FILE…`, `call FILE JSON`, or
-// `loop FILE JSON`, which says how many microseconds one call took from text to text.
+// `loop FILE JSON`, which says how many microseconds one call took from text to text; `render FILE`
+// says it of drawing a result at a width of 120.
 import { z } from "zod";
 
 const exec = async (command: string, args: string[]) => {
@@ -12,9 +13,9 @@ const exec = async (command: string, args: string[]) => {
   return { stdout, stderr, code, killed: false };
 };
 
-const load = async (file: string) => {
+const load = async (file: string, pi = {}) => {
   const { default: factory } = await import(file);
-  return await factory({ zod: z, exec, cwd: process.cwd() });
+  return await factory({ zod: z, exec, cwd: process.cwd(), pi });
 };
 
 const [action, ...rest] = process.argv.slice(2);
@@ -23,6 +24,19 @@ if (action === "list") {
     const tool = await load(file);
     console.log(`${tool.name}  ${tool.description}`);
   }
+} else if (action === "render") {
+  // Not at the top: nothing else that is measured needs it.
+  const tool = await load(rest[0], await import("@mariozechner/pi-tui"));
+  const result = await tool.execute("call-1", {}, undefined, {}, undefined);
+  const took: number[] = [];
+  for (let drawn = 0; drawn < 100; drawn += 1) {
+    const started = performance.now();
+    const lines = tool.renderResult(result).render(120);
+    if (lines.length < 10_000) throw new Error(`${lines.length} lines`);
+    if (drawn >= 40) took.push(performance.now() - started);
+  }
+  took.sort((a, b) => a - b);
+  console.log((took[took.length / 2] * 1000).toFixed(2));
 } else if (action === "loop") {
   const [file, json] = rest;
   const tool = await load(file);

@@ -75,7 +75,15 @@ export function highlightCode(code: string, language = ""): string[] {
   return code.replace(grammar(name), colour).split("\n");
 }
 
+const grammars = new Map<string, RegExp>();
+
 function grammar(language: string): RegExp {
+  let known = grammars.get(language);
+  if (known === undefined) grammars.set(language, (known = makeGrammar(language)));
+  return known;
+}
+
+function makeGrammar(language: string): RegExp {
   const comment = HASH_COMMENTS.has(language)
     ? /#[^\n]*/
     : language === "sql"
@@ -97,6 +105,7 @@ function colour(token: string, comment?: string, string?: string, number?: strin
 }
 
 function lines(token: string, color: string): string {
+  if (!token.includes("\n")) return theme.fg(color, token);
   return token
     .split("\n")
     .map((line) => theme.fg(color, line))

@@ -1,0 +1,60 @@
+//! What it costs to draw a long result: from the JSON of the result to lines that can be printed.
+//!
+//! `render MODULE`: a module with the tool `document`, which draws its result itself.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use haft::{Call, Colors, Look, Screen};
+use serde_json::value::RawValue;
+
+use crate::calls::host;
+
+/// V8 compiles in stages; this is beyond the last of them.
+const WARM_UP: usize = 40;
+const DRAWINGS: usize = 60;
+
+const WIDTH: usize = 120;
+const LEAST_LINES: usize = 10_000;
+
+pub async fn run(words: &[&str]) -> ExitCode {
+    let &[module] = words else {
+        eprintln!("usage: host render MODULE (see `cargo xtask bench`)");
+        return ExitCode::from(2);
+    };
+    let host = host(module);
+    let call = Call {
+        id: "document".into(),
+        tool: "document".into(),
+        arguments: RawValue::from_string("{}".into()).expect("it is JSON"),
+    };
+    let outcome = host.call(call.clone(), None).outcome().await;
+    let result = outcome.expect("the tool can be run").as_result();
+    let look = Look {
+        screen: Screen {
+            colors: Colors::Indexed,
+            ..Screen::PLAIN
+        },
+        ..Look::plain(WIDTH)
+    };
+    let mut took = Vec::with_capacity(DRAWINGS);
+    for number in 0..WARM_UP + DRAWINGS {
+        let started = Instant::now();
+        let drawn = host.render_result(&call, &result, &look).await;
+        let elapsed = started.elapsed();
+        let drawn = drawn.expect("there is such a tool");
+        // The host's own drawing would be faster.
+        assert!(
+            drawn.is_own && drawn.lines.len() > LEAST_LINES,
+            "{:?}",
+            drawn.problem
+        );
+        if number >= WARM_UP {
+            took.push(elapsed);
+        }
+    }
+    took.sort_unstable();
+    println!("{:.2}", took[DRAWINGS / 2].as_secs_f64() * 1e6);
+    host.shutdown().await;
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,200 @@
+// Lets a tool draw its calls and results (spec omp 9): components in, lines out.
+//
+// Three generations of authors are served at once. pi called `renderCall(args, theme)`, omp calls
+// `renderCall(args, options, theme)`, later pi `renderCall(args, theme, context)`; so the second
+// argument is options and a theme, the third a theme and a context, and the fourth of `renderResult` is
+// the arguments and a context. What an author did not expect is inherited, never own: it does not show
+// where somebody lists keys.
+
+import { op_haft_log } from "ext:core/ops";
+import {
+  captured,
+  LogLevel,
+  onBehalfOf,
+  ReplyKind,
+  type RunningCall,
+  reply,
+  SafeMap,
+  settings,
+} from "ext:haft/00_state.ts";
+import { packageByName } from "ext:haft/05_packages.ts";
+import { checkBuiltIns } from "ext:haft/22_intact.ts";
+import { type LoadedTool, messageOf, stackOf } from "ext:haft/30_load.ts";
+import { findTool, LOST } from "ext:haft/31_call.ts";
+
+/** What Rust asks for; twin of `Request` in `src/family/js/drawing.rs`. */
+interface Request {
+  callId: string;
+  args: any;
+  /** Nothing where the call itself is drawn. */
+  result?: { content: unknown[]; details: unknown; isError?: boolean };
+  width: number;
+  /** What the host's own block takes of the width. */
+  margin: number;
+  expanded: boolean;
+  isPartial: boolean;
+  spinnerFrame?: number;
+  colors: "none" | "256" | "truecolor";
+  isLight: boolean;
+  showsImages: boolean;
+  hyperlinks: boolean;
+  cell: [number, number];
+}
+
+/** What stays between two drawings of one call. */
+interface Row {
+  state: Record<string, unknown>;
+  renderCall?: any;
+  renderResult?: any;
+}
+
+/** The rows of the calls that were drawn last, the newest at the end. */
+const rows = new SafeMap<string, Row>();
+const MOST_ROWS = 64;
+
+/** Draws for the request `id`; `text` is the JSON of a `Request`. */
+export function render(id: number, moduleId: number, toolIndex: number, text: string): void {
+  const tool = findTool(moduleId, toolIndex);
+  if (tool === undefined) return fail(id, new Error(LOST));
+  const call = drawer(id, tool, moduleId);
+  const finish = (lines: string) => {
+    checkBuiltIns(moduleId);
+    reply(id, ReplyKind.Done, lines);
+  };
+  const broken = (error: unknown) => {
+    checkBuiltIns(moduleId);
+    log(tool, error);
+    fail(id, error);
+  };
+  try {
+    const request: Request = captured.jsonParse(text);
+    const stage = request.result === undefined ? "renderCall" : "renderResult";
+    if (typeof tool.authored[stage] !== "function") return finish("");
+    const row = rowOf(`${moduleId}/${toolIndex}/${request.callId}`);
+    const drawn = onBehalfOf(call, () => ask(tool, stage, request, row));
+    const paint = (component: unknown) =>
+      onBehalfOf(call, () => painted(tool, stage, request, row, component));
+    if (typeof drawn?.then !== "function") return finish(paint(drawn));
+    captured.then(captured.resolve(drawn).then(paint), (lines) => finish(lines), broken);
+  } catch (error) {
+    broken(error);
+  }
+}
+
+// On whose behalf renderers run: a name for the log, and nothing that could fail.
+function drawer(id: number, tool: LoadedTool, moduleId: number): RunningCall {
+  return { id, owner: tool.name, moduleId, abort: null, ended: true, fail() {} };
+}
+
+function fail(id: number, error: unknown): void {
+  const failure = { error: messageOf(error), stack: stackOf(error) };
+  reply(id, ReplyKind.Failed, captured.jsonStringify(failure));
+}
+
+function log(tool: LoadedTool, error: unknown): void {
+  const context = captured.jsonStringify({ error: messageOf(error) });
+  op_haft_log(LogLevel.Warn, tool.name, "Tool renderer failed", context);
+}
+
+function rowOf(key: string): Row {
+  const known = rows.get(key);
+  const row = known ?? { state: {} };
+  rows.delete(key);
+  rows.set(key, row);
+  if (rows.size > MOST_ROWS) {
+    const [oldest, { renderCall, renderResult }] = rows.entries().next().value as [string, Row];
+    rows.delete(oldest);
+    dispose(renderCall);
+    dispose(renderResult);
+  }
+  return row;
+}
+
+function dispose(component: any): void {
+  try {
+    if (typeof component?.dispose === "function") component.dispose();
+  } catch {}
+}
+
+type Stage = "renderCall" | "renderResult";
+
+function ask(tool: LoadedTool, stage: Stage, request: Request, row: Row): any {
+  const theme = packageByName("pi-tui").theme;
+  theme[Symbol.for("haft.screen")](request);
+  const { args, result, expanded, isPartial, spinnerFrame } = request;
+  const options: Record<string, unknown> = { expanded, isPartial };
+  if (spinnerFrame !== undefined) options.spinnerFrame = spinnerFrame;
+  const context = {
+    args,
+    toolCallId: request.callId,
+    invalidate() {},
+    lastComponent: row[stage],
+    state: row.state,
+    cwd: settings.cwd,
+    executionStarted: result !== undefined || isPartial,
+    argsComplete: true,
+    expanded,
+    isPartial,
+    isError: result?.isError === true,
+    showImages: request.showsImages,
+  };
+  if (result === undefined) {
+    const { argsComplete, executionStarted } = context;
+    const both = inheriting(theme, { ...options, argsComplete, executionStarted });
+    return tool.authored.renderCall(args, both, inheriting(theme, context));
+  }
+  const given = { ...result, details: result.details ?? {}, isError: result.isError === true };
+  const known = typeof args === "object" && args !== null && !captured.isArray(args);
+  const fourth = known ? inheriting(context, args) : args;
+  return tool.authored.renderResult(given, options, theme, fourth);
+}
+
+function inheriting(parent: object, own: object): any {
+  const child = Object.create(parent);
+  for (const key of captured.keys(own)) {
+    const value = (own as Record<string, unknown>)[key];
+    captured.defineProperty(child, key, {
+      value,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+  return child;
+}
+
+/** Two marks and the lines, as `painted` of `src/family/js/drawing.rs` reads them. */
+function painted(
+  tool: LoadedTool,
+  stage: Stage,
+  request: Request,
+  row: Row,
+  component: any,
+): string {
+  if (row[stage] !== component) dispose(row[stage]);
+  row[stage] = component;
+  const isFramed = tool.authored.renderShell === "self";
+  const frame = isFramed ? "F" : "-";
+  // The author has nothing to show.
+  if (component === undefined || component === null) return `${frame}0`;
+  if (typeof component.render !== "function") {
+    throw new TypeError(`it returned ${kindOf(component)}, and not a component`);
+  }
+  const lines = component.render(request.width - (isFramed ? 0 : request.margin));
+  if (!captured.isArray(lines)) {
+    throw new TypeError(`\`render\` of its component returned ${kindOf(lines)}, and not lines`);
+  }
+  for (let at = 0; at < lines.length; at++) {
+    if (typeof lines[at] !== "string") {
+      throw new TypeError(`line ${at + 1} of its component is ${kindOf(lines[at])}`);
+    }
+  }
+  return lines.length === 0 ? `${frame}0` : `${frame}L${lines.join("\n")}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (captured.isArray(value)) return "an array";
+  if (typeof value === "object" || typeof value === "undefined") return "an object";
+  return `a ${typeof value}`;
+}

@@ -1,0 +1,44 @@
+// What modules ask of a terminal: what it can, links, and the classes that own one.
+//
+// Tools have no terminal here, the program around them has. What draws on one by itself says so when
+// it is made.
+
+import { unavailable } from "../unavailable.ts";
+import { type CellDimensions, currentScreen } from "./screen.ts";
+
+export interface TerminalCapabilities {
+  images: "kitty" | "iterm2" | null;
+  trueColor: boolean;
+  hyperlinks: boolean;
+}
+
+/** What the screen can show for which components are drawn. */
+export function getCapabilities(): TerminalCapabilities {
+  const { showsImages, colors, hyperlinks } = currentScreen();
+  return { images: showsImages ? "kitty" : null, trueColor: colors === "truecolor", hyperlinks };
+}
+
+export { getCapabilities as detectCapabilities };
+
+/** The host knows what its terminal can; nobody else sets that. */
+export function setCapabilities(_capabilities: TerminalCapabilities): void {}
+export function resetCapabilitiesCache(): void {}
+export function setCellDimensions(_cell: CellDimensions): void {}
+
+export function getCellDimensions(): CellDimensions {
+  const [widthPx, heightPx] = currentScreen().cell;
+  return { widthPx, heightPx };
+}
+
+/** `text` as a link, on terminals that can follow it. */
+export function hyperlink(text: string, url: string): string {
+  return `\x1b]8;;${url}\x1b\\${text}\x1b]8;;\x1b\\`;
+}
+
+const REASON = "the terminal belongs to the program that runs haft";
+const noTerminal = (name: string) => unavailable("pi-tui", name, REASON);
+
+export const TUI = noTerminal("TUI");
+export const ProcessTerminal = noTerminal("ProcessTerminal");
+export const StdinBuffer = noTerminal("StdinBuffer");
+export const CombinedAutocompleteProvider = noTerminal("CombinedAutocompleteProvider");

@@ -1,0 +1,247 @@
+// The theme that renderers are given: styles by the names that tools use, as many colours as there are.
+//
+// Every style is ended by its own code, so that styles nest. A name that does not exist throws, as in
+// the original. On a screen without colours all styles are the text itself.
+
+import { currentScreen, drawFor, type Screen } from "./screen.ts";
+import { BACKGROUNDS, COLORS, OWN, rgbOf, shade } from "./theme-colors.ts";
+import { GROUPS, groupOf, LANGUAGE_SYMBOL, SYMBOLS } from "./theme-symbols.ts";
+
+type Group = Record<string, string>;
+
+/** The codes that begin colours on the screen of this moment. */
+class Codes {
+  readonly #screen: Screen;
+  readonly #layer: 38 | 48;
+  readonly #known = new Map<string, string>();
+
+  /** `38` for text, `48` for the ground behind it. */
+  constructor(screen: Screen, layer: 38 | 48) {
+    this.#screen = screen;
+    this.#layer = layer;
+  }
+
+  of(name: string): string {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const isText = this.#layer === 38;
+    const table = isText ? COLORS : BACKGROUNDS;
+    const color = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (color === undefined) {
+      throw new Error(`Unknown theme ${isText ? "" : "background "}color: ${name}`);
+    }
+    const { index, rgb } = shade(color, this.#screen.isLight);
+    const code = this.#code(this.#layer, index, rgb);
+    this.#known.set(name, code);
+    return code;
+  }
+
+  #code(layer: 38 | 48, index: number, rgb: number): string {
+    if (this.#screen.colors === "none") return "";
+    if (index === OWN) return `\x1b[${layer + 1}m`;
+    if (this.#screen.colors === "256") return `\x1b[${layer};5;${index}m`;
+    return `\x1b[${layer};2;${rgb >> 16};${(rgb >> 8) & 255};${rgb & 255}m`;
+  }
+}
+
+let screen: Screen | undefined;
+let texts: Codes;
+let grounds: Codes;
+
+function look(): void {
+  screen = currentScreen();
+  texts = new Codes(screen, 38);
+  grounds = new Codes(screen, 48);
+}
+
+function textCode(name: string): string {
+  if (screen !== currentScreen()) look();
+  return texts.of(name);
+}
+
+function groundCode(name: string): string {
+  if (screen !== currentScreen()) look();
+  return grounds.of(name);
+}
+
+function styled(begin: number, text: string, end: number): string {
+  return currentScreen().colors === "none" ? text : `\x1b[${begin}m${text}\x1b[${end}m`;
+}
+
+/** Styles and symbols by the names that tools use. */
+export class Theme {
+  readonly name: string = "haft";
+
+  fg(color: string, text: string): string {
+    const begin = textCode(color);
+    return begin === "" ? text : `${begin}${text}\x1b[39m`;
+  }
+
+  bg(color: string, text: string): string {
+    const begin = groundCode(color);
+    return begin === "" ? text : `${begin}${text}\x1b[49m`;
+  }
+
+  fgResolved(color: string, text: string): string {
+    return this.fg(color, text);
+  }
+
+  /** A ground that goes on behind resets inside of the text. */
+  bgFill(color: string, text: string): string {
+    const begin = groundCode(color);
+    if (begin === "") return text;
+    const kept = text.replace(/\x1b\[(?:0?|49)m/g, (reset) => reset + begin);
+    return `${begin}${kept}\x1b[49m`;
+  }
+
+  fgOnBg(color: string, _background: string, text: string): string {
+    return this.fg(color, text);
+  }
+
+  bold(text: string): string {
+    return styled(1, text, 22);
+  }
+
+  dim(text: string): string {
+    return styled(2, text, 22);
+  }
+
+  italic(text: string): string {
+    return styled(3, text, 23);
+  }
+
+  underline(text: string): string {
+    return styled(4, text, 24);
+  }
+
+  inverse(text: string): string {
+    return styled(7, text, 27);
+  }
+
+  strikethrough(text: string): string {
+    return styled(9, text, 29);
+  }
+
+  getFgAnsi(color: string): string {
+    return textCode(color);
+  }
+
+  getBgAnsi(color: string): string {
+    return groundCode(color);
+  }
+
+  getFgOnBgAnsi(color: string, _background: string): string {
+    return textCode(color);
+  }
+
+  getContrastFgAnsi(color: string): string {
+    const { colors, isLight } = currentScreen();
+    if (colors === "none") return "";
+    const found = COLORS[color] ?? BACKGROUNDS[color];
+    const rgb = found ? shade(found, isLight).rgb : 0;
+    const luma = 299 * (rgb >> 16) + 587 * ((rgb >> 8) & 255) + 114 * (rgb & 255);
+    return luma > 140_000 ? "\x1b[38;5;16m" : "\x1b[38;5;231m";
+  }
+
+  getColorHex(color: string): string {
+    return hex(COLORS[color]);
+  }
+
+  getBgHex(color: string): string {
+    return hex(BACKGROUNDS[color]);
+  }
+
+  getAccentColorHex(): string {
+    return hex(COLORS["accent"]);
+  }
+
+  getColorMode(): "truecolor" | "256color" {
+    return currentScreen().colors === "truecolor" ? "truecolor" : "256color";
+  }
+
+  getThinkingBorderColor(level: string): (text: string) => string {
+    const name = `thinking${level.slice(0, 1).toUpperCase()}${level.slice(1)}`;
+    const color = Object.hasOwn(COLORS, name) ? name : "thinkingOff";
+    return (text) => this.fg(color, text);
+  }
+
+  getBashModeBorderColor(): (text: string) => string {
+    return (text) => this.fg("bashMode", text);
+  }
+
+  getPythonModeBorderColor(): (text: string) => string {
+    return (text) => this.fg("pythonMode", text);
+  }
+
+  get isLight(): boolean {
+    return currentScreen().isLight;
+  }
+
+  symbol(key: string): string {
+    return SYMBOLS[key] ?? (key.startsWith("lang.") ? LANGUAGE_SYMBOL : "");
+  }
+
+  styledSymbol(key: string, color: string): string {
+    return this.fg(color, this.symbol(key));
+  }
+
+  getSymbolPreset(): "unicode" {
+    return "unicode";
+  }
+
+  readonly spinnerFrames: string[] = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
+
+  getSpinnerFrames(_type?: string): string[] {
+    return this.spinnerFrames;
+  }
+
+  getLangIcon(language?: string): string {
+    return language === undefined ? "" : LANGUAGE_SYMBOL;
+  }
+
+  getLangIconStyled(language?: string): string {
+    const icon = this.getLangIcon(language);
+    return icon && this.fg("muted", icon);
+  }
+
+  // The groups are made below.
+  declare readonly status: Group;
+  declare readonly nav: Group;
+  declare readonly tree: Group;
+  declare readonly progress: Group;
+  declare readonly boxRound: Group;
+  declare readonly boxDotted: Group;
+  declare readonly boxSharp: Group;
+  declare readonly sep: Group;
+  declare readonly icon: Group;
+  declare readonly thinking: Group;
+  declare readonly checkbox: Group;
+  declare readonly radio: Group;
+  declare readonly format: Group;
+  declare readonly md: Group;
+}
+
+for (const name of GROUPS) {
+  let group: Group | undefined;
+  Object.defineProperty(Theme.prototype, name, { get: () => (group ??= groupOf(name)) });
+}
+
+function hex(color: (typeof COLORS)[string] | undefined): string {
+  if (!color || color[0] === OWN) return "";
+  const { rgb } = shade(color, currentScreen().isLight);
+  return `#${rgb.toString(16).padStart(6, "0")}`;
+}
+
+/** The theme that is in force. */
+export const theme = new Theme();
+
+// The host tells with this for which screen renderers are asked; no tool enumerates it.
+Object.defineProperty(theme, Symbol.for("haft.screen"), { value: drawFor });
+
+/** The original reads a theme from a file here; haft has one. */
+export function initTheme(): void {}
+
+/** The red, green and blue of an index of the palette of 256, as CSS has it. */
+export function ansi256ToHex(index: number): string {
+  return `#${rgbOf(index).toString(16).padStart(6, "0")}`;
+}

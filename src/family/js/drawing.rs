@@ -1,0 +1,164 @@
+//! The renderers of one tool: asks them, and says what is wrong with them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Described, frame};
+use crate::engine::{Drawn, Module};
+use crate::tool::{Colors, Look, Painted, Problem, Scene};
+
+/// What a tool draws itself.
+pub(super) struct Renderers {
+    name: String,
+    path: PathBuf,
+    resolved: PathBuf,
+    call: Renderer,
+    result: Renderer,
+}
+
+struct Renderer {
+    /// The name of the author's function.
+    function: &'static str,
+    is_there: bool,
+    /// It did not end once. Another two seconds would teach nobody anything.
+    hangs: AtomicBool,
+}
+
+impl Renderer {
+    fn new(function: &'static str, is_there: bool) -> Self {
+        Renderer {
+            function,
+            is_there,
+            hangs: AtomicBool::new(false),
+        }
+    }
+}
+
+/// What `35_render.ts` reads.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request<'a> {
+    call_id: &'a str,
+    args: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawValue>,
+    width: usize,
+    margin: usize,
+    expanded: bool,
+    is_partial: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spinner_frame: Option<u32>,
+    colors: &'static str,
+    is_light: bool,
+    shows_images: bool,
+    hyperlinks: bool,
+    cell: (u16, u16),
+}
+
+/// What it answers where a renderer failed.
+#[derive(Deserialize)]
+struct Failure {
+    error: String,
+    stack: Option<String>,
+}
+
+impl Renderers {
+    /// Those of the tool in the file `path`, which is at `resolved`.
+    pub(super) fn new(described: &Described, path: &Path, resolved: &Path) -> Self {
+        Renderers {
+            name: described.name.clone(),
+            path: path.to_owned(),
+            resolved: resolved.to_owned(),
+            call: Renderer::new("renderCall", described.renders_call),
+            result: Renderer::new("renderResult", described.renders_result),
+        }
+    }
+
+    /// What the tool paints; `None` if it leaves that to the host, or cannot be asked now.
+    pub(super) async fn draw(
+        &self,
+        module: &Module,
+        index: u32,
+        scene: Scene<'_>,
+        look: &Look,
+    ) -> Result<Option<Painted>, Problem> {
+        let renderer = match scene {
+            Scene::Call(_) => &self.call,
+            Scene::Result(..) => &self.result,
+        };
+        if !renderer.is_there {
+            return Ok(None);
+        }
+        if renderer.hangs.load(Ordering::Relaxed) {
+            return Err(self.problem(renderer, HANGS, None));
+        }
+        match module.draw(index, &request(scene, look)).await {
+            Drawn::Painted(text) => Ok(painted(&text)),
+            Drawn::Failed(failure) => Err(self.failed(renderer, &failure)),
+            Drawn::Hung(failure) => {
+                renderer.hangs.store(true, Ordering::Relaxed);
+                Err(self.failed(renderer, &failure))
+            }
+            Drawn::Away => Ok(None),
+        }
+    }
+
+    fn failed(&self, renderer: &Renderer, failure: &str) -> Problem {
+        let Failure { error, stack } = serde_json::from_str(failure).unwrap_or(Failure {
+            error: failure.to_owned(),
+            stack: None,
+        });
+        self.problem(renderer, &error, stack.as_deref())
+    }
+
+    fn problem(&self, renderer: &Renderer, error: &str, stack: Option<&str>) -> Problem {
+        let text = format!("`{}` of `{}` failed: {error}", renderer.function, self.name);
+        let problem = Problem::warning(text)
+            .at(&self.path)
+            .about(&self.name)
+            .hint("the tool works; haft drew this in its own way");
+        frame::locate(problem, &self.resolved, stack)
+    }
+}
+
+const HANGS: &str = "it did not end before, and is not called again";
+
+fn request(scene: Scene<'_>, look: &Look) -> String {
+    let call = scene.call();
+    let request = Request {
+        call_id: &call.id,
+        args: &call.arguments,
+        result: match scene {
+            Scene::Call(_) => None,
+            Scene::Result(_, result) => Some(result),
+        },
+        width: look.width,
+        margin: look.margin,
+        expanded: look.expanded,
+        is_partial: look.is_partial,
+        spinner_frame: look.spinner_frame,
+        colors: match look.screen.colors {
+            Colors::None => "none",
+            Colors::Indexed => "256",
+            Colors::True => "truecolor",
+        },
+        is_light: look.screen.is_light,
+        shows_images: look.screen.images.is_some(),
+        hyperlinks: look.screen.hyperlinks,
+        cell: look.screen.cell,
+    };
+    serde_json::to_string(&request).expect("numbers and texts are JSON")
+}
+
+/// Two marks, then the lines: `F` framed by the tool or `-`, `L` lines follow or `0`. Nothing at all
+/// where there is no renderer any more.
+fn painted(text: &str) -> Option<Painted> {
+    let (marks, lines) = text.split_at_checked(2)?;
+    Some(Painted {
+        text: marks.ends_with('L').then(|| lines.to_owned()),
+        is_framed: marks.starts_with('F'),
+    })
+}

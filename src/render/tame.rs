@@ -1,0 +1,239 @@
+//! Makes what a tool's renderer painted safe to print: lines, colours and links, no wider than asked.
+//!
+//! Renderers are strangers' code. Of the escape sequences in their lines those survive that style text
+//! (SGR) and link it (OSC 8); a picture arrives as a mark of ours and leaves in the terminal's own
+//! protocol. Everything else (the cursor, the title, the clipboard, files that a terminal would read)
+//! is gone. A line ends with everything off that it turned on.
+
+use super::cells::{self, TAB};
+use super::image;
+use crate::tool::{Colors, Look};
+
+/// Begins the mark of a picture, which `image.ts` writes and `ESC \` ends.
+const IMAGE: &str = "\x1b_haft:image;";
+
+/// The lines of `painted`, ready to print.
+pub(crate) fn lines(painted: &str, look: &Look) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in painted.split('\n') {
+        let row = lines.len();
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        lines.push(tame(line, row, look));
+    }
+    lines
+}
+
+/// The columns of a line that was made safe.
+pub(crate) fn width(line: &str) -> usize {
+    let mut rest = line;
+    let mut columns = 0;
+    while let Some(at) = rest.find('\x1b') {
+        columns += cells::width(&rest[..at]);
+        rest = &rest[at..];
+        rest = &rest[sequence(rest).len()..];
+    }
+    columns + cells::width(rest)
+}
+
+fn tame(line: &str, row: usize, look: &Look) -> String {
+    let is_plain = line.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    if is_plain {
+        return line[..line.len().min(look.width)].to_owned();
+    }
+    let mut tamed = Tamed {
+        line: String::with_capacity(line.len()),
+        room: look.width,
+        styles: Styles::default(),
+        has_link: false,
+    };
+    let mut rest = line;
+    while let Some(at) = rest.find('\x1b') {
+        tamed.text(&rest[..at]);
+        rest = &rest[at..];
+        let sequence = sequence(rest);
+        rest = &rest[sequence.len()..];
+        tamed.sequence(sequence, row, look);
+    }
+    tamed.text(rest);
+    tamed.end()
+}
+
+/// The escape sequence at the start of `text`.
+fn sequence(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let end = match bytes.get(1) {
+        Some(b'[') => bytes[2..]
+            .iter()
+            .position(|byte| (0x40..=0x7e).contains(byte))
+            .map(|at| at + 3),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => end_of_string(bytes),
+        Some(byte) if byte.is_ascii() => Some(2),
+        _ => Some(1),
+    };
+    &text[..end.unwrap_or(bytes.len())]
+}
+
+/// A string is ended by BEL, or by ESC and a backslash; any other ESC begins something new.
+fn end_of_string(bytes: &[u8]) -> Option<usize> {
+    let at = bytes[2..]
+        .iter()
+        .position(|byte| matches!(byte, 0x07 | 0x1b))?
+        + 2;
+    match (bytes[at], bytes.get(at + 1)) {
+        (0x07, _) => Some(at + 1),
+        (_, Some(b'\\')) => Some(at + 2),
+        _ => Some(at),
+    }
+}
+
+/// A line while it is made.
+struct Tamed {
+    line: String,
+    /// The columns that are left.
+    room: usize,
+    styles: Styles,
+    has_link: bool,
+}
+
+impl Tamed {
+    fn text(&mut self, text: &str) {
+        let harmful = |c: char| c.is_control() || is_reordering(c);
+        match text.contains(harmful) {
+            false => self.put(text),
+            true => {
+                let mut clean = text.replace('\t', TAB);
+                clean.retain(|c| !harmful(c));
+                self.put(&clean);
+            }
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        let (fits, columns) = cells::fitting(text, self.room);
+        self.line.push_str(fits);
+        self.room -= columns;
+        if fits.len() < text.len() {
+            // What is cut off begins with something too wide: nothing narrower may follow it.
+            self.room = 0;
+        }
+    }
+
+    fn sequence(&mut self, sequence: &str, row: usize, look: &Look) {
+        if let Some(codes) = sequence
+            .strip_prefix("\x1b[")
+            .and_then(|rest| rest.strip_suffix('m'))
+        {
+            let is_sgr = codes
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b';' || byte == b':');
+            if is_sgr && look.screen.colors != Colors::None {
+                self.styles.see(codes);
+                self.line.push_str(sequence);
+            }
+        } else if let Some(link) = sequence.strip_prefix("\x1b]8;") {
+            if look.screen.hyperlinks {
+                self.link(link);
+            }
+        } else if let Some(mark) = sequence.strip_prefix(IMAGE) {
+            let mark = mark.trim_end_matches('\\').trim_end_matches('\x1b');
+            if let Some(picture) = image::from_mark(mark, row, self.room, &look.screen) {
+                self.line.push_str(&picture);
+            }
+        }
+    }
+
+    /// What follows `ESC ] 8 ;`: parameters, `;`, the address and the end of the string.
+    fn link(&mut self, link: &str) {
+        let address = link
+            .trim_end_matches('\x07')
+            .trim_end_matches('\\')
+            .trim_end_matches('\x1b')
+            .split_once(';')
+            .map(|(_, address)| address);
+        let Some(address) = address else { return };
+        if address.chars().any(char::is_control) {
+            return;
+        }
+        if address.is_empty() {
+            self.close_link();
+        } else {
+            self.has_link = true;
+            self.line.push_str("\x1b]8;;");
+            self.line.push_str(address);
+            self.line.push_str("\x1b\\");
+        }
+    }
+
+    fn close_link(&mut self) {
+        if std::mem::take(&mut self.has_link) {
+            self.line.push_str("\x1b]8;;\x1b\\");
+        }
+    }
+
+    fn end(mut self) -> String {
+        self.close_link();
+        if self.styles.any() {
+            self.line.push_str("\x1b[0m");
+        }
+        self.line
+    }
+}
+
+/// Characters that make text read in another order than it is written in.
+fn is_reordering(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Which styles are on, as far as it takes to turn them off.
+#[derive(Default)]
+struct Styles(u16);
+
+impl Styles {
+    fn any(&self) -> bool {
+        self.0 != 0
+    }
+
+    fn see(&mut self, codes: &str) {
+        let mut codes = codes.split(';');
+        while let Some(code) = codes.next() {
+            let (number, is_extended) = match code.split_once(':') {
+                Some((number, rest)) => (number, (number, rest) != ("4", "0")),
+                None => (code, false),
+            };
+            match number.parse::<u16>().unwrap_or(0) {
+                0 => self.0 = 0,
+                4 if code == "4:0" => self.0 &= !(1 << 4),
+                number @ 1..=9 => self.0 |= 1 << number,
+                21 => self.0 |= 1 << 4,
+                22 => self.0 &= !(1 << 1 | 1 << 2),
+                number @ 23..=25 => self.0 &= !(1 << (number - 20) | u16::from(number == 25) << 6),
+                number @ 27..=29 => self.0 &= !(1 << (number - 20)),
+                number @ (38 | 48 | 58) => {
+                    self.0 |= 1 << Self::color(number);
+                    if !is_extended {
+                        match codes.next() {
+                            Some("5") => drop(codes.next()),
+                            Some("2") => drop(codes.nth(2)),
+                            _ => {}
+                        }
+                    }
+                }
+                30..=37 | 90..=97 => self.0 |= 1 << Self::color(38),
+                40..=47 | 100..=107 => self.0 |= 1 << Self::color(48),
+                number @ (39 | 49 | 59) => self.0 &= !(1 << Self::color(number - 1)),
+                53 => self.0 |= 1 << 13,
+                55 => self.0 &= !(1 << 13),
+                _ => {}
+            }
+        }
+    }
+
+    /// The bit of foreground, background, underline colour.
+    fn color(number: u16) -> u16 {
+        match number {
+            38 => 10,
+            48 => 11,
+            _ => 12,
+        }
+    }
+}

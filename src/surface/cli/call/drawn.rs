@@ -1,0 +1,305 @@
+//! `haft call --render`: the call as its tool draws it, again and again while it runs.
+//!
+//! On a terminal the drawing changes in place; elsewhere it is printed once, when the call has ended.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::time::{Interval, MissedTickBehavior};
+
+use super::Args;
+use crate::error::ErrorKind;
+use crate::host::{Host, RunningCall};
+use crate::render::drawing;
+use crate::render::palette::Ground;
+use crate::render::problem;
+use crate::surface::cli::ask::Terminal;
+use crate::surface::cli::exit::{Failure, REFUSED, code_of, say};
+use crate::surface::cli::progress::Spinner;
+use crate::surface::cli::region::Region;
+use crate::surface::cli::session::Session;
+use crate::tool::{Block, Call, Colors, Drawing, Event, Look, Outcome, Problem, Screen};
+
+/// Between two frames of a spinner.
+const FRAME: Duration = Duration::from_millis(80);
+
+/// The width where nobody says one.
+const WIDTH: usize = 80;
+
+type Painting = Pin<Box<dyn Future<Output = Picture>>>;
+
+impl Args {
+    pub(super) async fn run_drawn(
+        &self,
+        call: Call,
+        session: &mut Session<'_>,
+    ) -> Result<u8, Failure> {
+        let region = Region::new(session.out.file()?);
+        let spinner = Spinner::Region(region.clone());
+        let terminal = Terminal::new(Some(spinner), session.err);
+        let host = session.host.asking(Arc::new(terminal));
+        let running = host.call(call.clone(), self.timeout);
+        let mut canvas = Canvas::new(call, session.host.clone(), &region);
+        let ended = self.paint(running, &mut canvas, session).await;
+        let (outcome, failed, code) = match ended {
+            Ok(outcome) => {
+                let code = code_of(&outcome);
+                (outcome, "reported an error", code)
+            }
+            // A refusal is what a model would be given: a result.
+            Err(Failure::Haft(error)) if error.kind() == ErrorKind::Denied => {
+                let outcome = Outcome::failure(error.message(), Duration::ZERO);
+                (outcome, "was refused", REFUSED)
+            }
+            Err(failure) => return Err(failure),
+        };
+        self.finish(&outcome, canvas, session).await?;
+        self.tell_end(&outcome, session, failed);
+        Ok(code)
+    }
+
+    /// Draws a call until it ends. Ctrl-C once asks it to stop, twice does not wait for it.
+    async fn paint(
+        &self,
+        mut running: RunningCall,
+        canvas: &mut Canvas<'_>,
+        session: &mut Session<'_>,
+    ) -> Result<Outcome, Failure> {
+        let cancel = running.cancel_token();
+        let mut frames = tokio::time::interval(FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut has_started = false;
+        loop {
+            let look = self.look(session, true);
+            let event = tokio::select! {
+                biased;
+                () = session.signals.next() => {
+                    if cancel.is_cancelled() {
+                        return Err(self.killed(session));
+                    }
+                    cancel.cancel();
+                    canvas.note(&self.cancelling());
+                    continue;
+                }
+                event = running.next_event() => event,
+                () = canvas.go_on(has_started, &mut frames, look) => {
+                    canvas.show(session)?;
+                    continue;
+                }
+            };
+            match event {
+                Some(Event::Started) => has_started = session.out.is_terminal(),
+                Some(Event::Update(partial)) => canvas.update = Some(partial),
+                Some(Event::Finished | Event::Rejected { .. }) | None => break,
+            }
+        }
+        let outcome = running.outcome();
+        tokio::pin!(outcome);
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut outcome => return Ok(ended?),
+                () = session.signals.next() => {
+                    if cancel.is_cancelled() {
+                        return Err(self.killed(session));
+                    }
+                    cancel.cancel();
+                    canvas.note(&self.cancelling());
+                }
+            }
+        }
+    }
+
+    /// Draws what came of it, and says what is wrong with the tool's renderers.
+    async fn finish(
+        &self,
+        outcome: &Outcome,
+        canvas: Canvas<'_>,
+        session: &mut Session<'_>,
+    ) -> Result<(), Failure> {
+        let look = self.look(session, false);
+        let shown = match &outcome.display {
+            // What a tool's system has for people instead of the content.
+            Some(text) => &Outcome {
+                content: vec![Block::Text { text: text.clone() }],
+                ..outcome.clone()
+            },
+            None => outcome,
+        };
+        let ground = match outcome.is_error {
+            true => Ground::Error,
+            false => Ground::Success,
+        };
+        let result = Some(shown.as_result());
+        let picture = Picture::paint(canvas.host, canvas.call, result, look).await;
+        let lines = picture.lines(ground);
+        canvas.region.finish(&lines, session.out.size())?;
+        let mut told: Vec<&Problem> = Vec::new();
+        for problem in picture.problems().chain(&canvas.problems) {
+            if !told.contains(&problem) {
+                say(&problem::problem(problem, session.home(), session.err));
+                told.push(problem);
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&self, session: &Session<'_>, is_partial: bool) -> Look {
+        let size = session.out.size();
+        let columns = size.map_or(WIDTH, |size| size.columns);
+        let width = self.width.unwrap_or(columns);
+        let known = session.host.config().screen;
+        let is_terminal = session.out.is_terminal();
+        Look {
+            width,
+            margin: drawing::margin(width),
+            expanded: self.expanded,
+            is_partial,
+            spinner_frame: None,
+            screen: Screen {
+                colors: match (session.out.ink().is_on(), known.colors) {
+                    (false, _) => Colors::None,
+                    (true, Colors::None) => Colors::Indexed,
+                    (true, colors) => colors,
+                },
+                // Pictures are drawn once, when they are final.
+                images: known.images.filter(|_| is_terminal && !is_partial),
+                hyperlinks: known.hyperlinks && is_terminal,
+                cell: size.and_then(|size| size.cell).unwrap_or(known.cell),
+                ..known
+            },
+        }
+    }
+}
+
+/// What is drawn while the call runs.
+struct Canvas<'a> {
+    call: Call,
+    host: Host,
+    region: &'a Region,
+    /// The newest update.
+    update: Option<Box<RawValue>>,
+    frame: u32,
+    /// What is being painted.
+    painting: Option<Painting>,
+    /// What was painted last.
+    picture: Option<Picture>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Canvas<'a> {
+    fn new(call: Call, host: Host, region: &'a Region) -> Self {
+        Canvas {
+            call,
+            host,
+            region,
+            update: None,
+            frame: 0,
+            painting: None,
+            picture: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Returns when there is something new to show. Dropping it loses nothing.
+    async fn go_on(&mut self, is_live: bool, frames: &mut Interval, look: Look) {
+        if !is_live {
+            return std::future::pending().await;
+        }
+        if self.painting.is_none() {
+            frames.tick().await;
+            let look = Look {
+                spinner_frame: Some(self.frame),
+                ..look
+            };
+            self.frame = self.frame.wrapping_add(1);
+            let (host, call) = (self.host.clone(), self.call.clone());
+            let painting = Picture::paint(host, call, self.update.clone(), look);
+            self.painting = Some(Box::pin(painting));
+        }
+        if let Some(painting) = &mut self.painting {
+            let picture = painting.await;
+            self.painting = None;
+            for problem in picture.problems() {
+                if !self.problems.contains(problem) {
+                    self.problems.push(problem.clone());
+                }
+            }
+            self.picture = Some(picture.or_before(self.picture.take()));
+        }
+    }
+
+    fn show(&self, session: &Session<'_>) -> Result<(), Failure> {
+        if let (Some(picture), Some(size)) = (&self.picture, session.out.size()) {
+            self.region.draw(&picture.lines(Ground::Pending), size)?;
+        }
+        Ok(())
+    }
+
+    /// Says something that stays.
+    fn note(&self, line: &str) {
+        self.region.rest();
+        say(line);
+        self.region.go_on();
+    }
+}
+
+/// A call and its result, drawn.
+struct Picture {
+    call: Option<Drawing>,
+    result: Option<Drawing>,
+    look: Look,
+}
+
+impl Picture {
+    async fn paint(host: Host, call: Call, result: Option<Box<RawValue>>, look: Look) -> Picture {
+        // A tool that is not there any more draws nothing; the call says why.
+        let drawn_call = host.render_call(&call, &look).await.ok();
+        let drawn_result = match &result {
+            Some(result) => host.render_result(&call, result, &look).await.ok(),
+            None => None,
+        };
+        Picture {
+            call: drawn_call,
+            result: drawn_result,
+            look,
+        }
+    }
+
+    /// A tool that is too busy to draw is shown as it drew itself before.
+    fn or_before(mut self, before: Option<Picture>) -> Picture {
+        let Some(before) = before else { return self };
+        let is_busy = |now: &Option<Drawing>, then: &Option<Drawing>| {
+            let plain = now
+                .as_ref()
+                .is_none_or(|now| !now.is_own && now.problem.is_none());
+            plain && then.as_ref().is_some_and(|then| then.is_own)
+        };
+        if is_busy(&self.call, &before.call) {
+            self.call = before.call;
+        }
+        if is_busy(&self.result, &before.result) {
+            self.result = before.result;
+        }
+        self
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Drawing> {
+        self.call.iter().chain(&self.result)
+    }
+
+    fn problems(&self) -> impl Iterator<Item = &Problem> {
+        self.parts().filter_map(|part| part.problem.as_ref())
+    }
+
+    fn lines(&self, ground: Ground) -> Vec<String> {
+        let Look { width, screen, .. } = &self.look;
+        let framed = self.parts().flat_map(|part| match part.is_framed {
+            true => part.lines.clone(),
+            false => drawing::block(&part.lines, ground, *width, screen),
+        });
+        framed.collect()
+    }
+}
