@@ -94,7 +94,10 @@ export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
   /** Told about the life of the session, `shutdown` included. Errors are logged and go no further. */
   onSession?(event: SessionEvent, ctx: CustomToolContext): void | Promise<void>;
 
-  /** How a call looks on a terminal. Tools for pi take `(args, theme)`, which works too. */
+  /**
+   * How a call looks on a terminal. Tools for pi take `(args, theme)` or `(args, theme, context)`, which
+   * work too: `options` is `RenderOptions & Theme`, `theme` is `Theme & RenderContext`.
+   */
   renderCall?(args: Static<TParams>, options: any, theme: any): any;
   /** How a result looks on a terminal. */
   renderResult?(
@@ -102,7 +105,9 @@ export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
     options: RenderOptions,
     theme: Theme,
     args?: Static<TParams>,
-  ): Component | undefined;
+  ): Component | null | undefined | Promise<Component | null | undefined>;
+  /** `"self"`: the renderers draw margins and ground, too. */
+  renderShell?: "default" | "self";
 
   approval?: Approval | ((args: Static<TParams>) => Approval);
   /** Lines that a user who is asked for approval sees beside the name. */
@@ -153,16 +158,23 @@ export interface Logger {
   error(message: string, context?: Record<string, unknown>): void;
 }
 
-/** Questions to the user. Where nobody can be asked they are answered with `undefined` or `false`. */
+/** What ends a question besides an answer. */
+export interface DialogOptions {
+  signal?: AbortSignal;
+  /** In milliseconds. 0 is none. */
+  timeout?: number;
+}
+
+/** Questions to the user of the call in which it is used. Where nobody can be asked they are answered with `undefined` or `false`. */
 export interface UIContext {
-  select(title: string, options: string[]): Promise<string | undefined>;
-  confirm(title: string, message: string): Promise<boolean>;
-  input(title: string, placeholder?: string): Promise<string | undefined>;
-  editor(
+  select(
     title: string,
-    prefill?: string,
-    options?: { signal?: AbortSignal },
+    options: readonly string[],
+    dialog?: DialogOptions,
   ): Promise<string | undefined>;
+  confirm(title: string, message: string, dialog?: DialogOptions): Promise<boolean>;
+  input(title: string, placeholder?: string, dialog?: DialogOptions): Promise<string | undefined>;
+  editor(title: string, prefill?: string, dialog?: DialogOptions): Promise<string | undefined>;
   custom<T>(
     factory: (tui: any, theme: Theme, keybindings: any, done: (value: T) => void) => Component,
   ): Promise<T | undefined>;
@@ -300,6 +312,24 @@ export interface RenderOptions {
   spinnerFrame?: number;
 }
 
+/** What renderers know of the call. In `renderResult` it is behind the arguments, where pi has it. */
+export interface RenderContext<TArgs = any> {
+  readonly args: TArgs;
+  readonly toolCallId: string;
+  readonly cwd: string;
+  /** One object for all drawings of a call. */
+  readonly state: Record<string, any>;
+  /** What the renderer returned before. */
+  readonly lastComponent: Component | undefined;
+  readonly expanded: boolean;
+  readonly isPartial: boolean;
+  readonly isError: boolean;
+  readonly showImages: boolean;
+  readonly argsComplete: boolean;
+  readonly executionStarted: boolean;
+  invalidate(): void;
+}
+
 /** Styles for text. An unknown colour throws. */
 export interface Theme {
   fg(color: string, text: string): string;
@@ -312,4 +342,32 @@ export interface Theme {
   symbol(key: string): string;
   styledSymbol(key: string, color: string): string;
   readonly spinnerFrames: readonly string[];
+  getFgAnsi(color: string): string;
+  getBgAnsi(color: string): string;
+  getColorMode(): "truecolor" | "256color";
+  readonly isLight: boolean;
+  /** Symbols by their short names: `theme.status.success`. */
+  readonly status: Record<string, string>;
+  readonly nav: Record<string, string>;
+  readonly tree: Record<string, string>;
+  readonly progress: Record<string, string>;
+  readonly boxRound: BoxSymbols;
+  readonly boxSharp: BoxSymbols;
+  readonly sep: Record<string, string>;
+  readonly icon: Record<string, string>;
+  readonly checkbox: Record<string, string>;
+  readonly radio: Record<string, string>;
+  readonly format: Record<string, string>;
+  readonly md: Record<string, string>;
+}
+
+/** The characters of an outline, for `Box` among others. */
+export interface BoxSymbols {
+  topLeft: string;
+  topRight: string;
+  bottomLeft: string;
+  bottomRight: string;
+  horizontal: string;
+  vertical: string;
+  [more: string]: string;
 }

@@ -7,6 +7,9 @@ interface WholeLink {
   end: number;
 }
 
+/** CommonMark's limit of brackets in an address. */
+const DEEPEST = 32;
+
 /** The address in `(address "title")`, where `at` is the bracket. */
 export function destinationAt(
   text: string,
@@ -25,7 +28,7 @@ export function destinationAt(
     for (; end < text.length; end++) {
       const code = text.charCodeAt(end);
       if (code === 0x5c) end++;
-      else if (code === 0x28) depth++;
+      else if (code === 0x28 && ++depth > DEEPEST) return undefined;
       else if (code === 0x29 && depth-- === 0) break;
       else if (code <= 0x20) break;
     }

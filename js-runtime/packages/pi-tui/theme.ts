@@ -4,10 +4,12 @@
 // the original. On a screen without colours all styles are the text itself.
 
 import { currentScreen, drawFor, type Screen } from "./screen.ts";
+import type { BoxBorder } from "./text.ts";
 import { BACKGROUNDS, COLORS, OWN, rgbOf, shade } from "./theme-colors.ts";
 import { GROUPS, groupOf, LANGUAGE_SYMBOL, SYMBOLS } from "./theme-symbols.ts";
 
 type Group = Record<string, string>;
+type Box = BoxBorder["chars"] & Group;
 
 /** The codes that begin colours on the screen of this moment. */
 class Codes {
@@ -209,9 +211,9 @@ export class Theme {
   declare readonly nav: Group;
   declare readonly tree: Group;
   declare readonly progress: Group;
-  declare readonly boxRound: Group;
+  declare readonly boxRound: Box;
   declare readonly boxDotted: Group;
-  declare readonly boxSharp: Group;
+  declare readonly boxSharp: Box;
   declare readonly sep: Group;
   declare readonly icon: Group;
   declare readonly thinking: Group;

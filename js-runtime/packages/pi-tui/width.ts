@@ -11,8 +11,7 @@ import { ESCAPE, nextEscape, simpleWidth, widthOfClosed } from "./escape.ts";
 export const TAB = "   ";
 
 const COLORS = /\x1b\[[\d;:]*m/g;
-const EMOJI = /^\p{RGI_Emoji}$/v;
-const TEXT_EMOJI = /^\p{Emoji}\u{fe0f}/v;
+const EMOJI = /^\p{Emoji}$/v;
 // Parts of a character that add no column: marks above and below it, and what is not drawn at all.
 const INVISIBLE =
   /^[[\p{Default_Ignorable_Code_Point}\p{Control}\p{Grapheme_Extend}\p{Surrogate}\p{Format}]--[\u{115f}\u{600}-\u{604}\u{6dd}\u{2d7f}\u{ff9e}\u{ff9f}\u{fff9}-\u{fffb}\u{110bd}\u{110cd}\u{13430}-\u{1343f}]]$/v;
@@ -24,10 +23,26 @@ const KHMER_PAIR = /^[\u{17a4}\u{17d8}]$/v;
 // Made at first use: an object of Intl cannot be in a V8 snapshot.
 let segmenter: Intl.Segmenter | undefined;
 
+/** What is given to `Intl.Segmenter` at once: its time grows with the square of the length. */
+const CHUNK = 512;
+
 /** The characters of a text as a reader counts them. Escape sequences must be gone. */
 export function graphemes(text: string): string[] {
   if (isSimple(text)) return text.split("");
-  return Array.from(getSegmenter().segment(text), ({ segment }) => segment);
+  const found: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const chunk = Array.from(
+      getSegmenter().segment(text.slice(at, at + CHUNK)),
+      ({ segment }) => segment,
+    );
+    // The last one may go on in the next chunk.
+    if (at + CHUNK < text.length && chunk.length > 1) chunk.pop();
+    for (const segment of chunk) {
+      found.push(segment);
+      at += segment.length;
+    }
+  }
+  return found;
 }
 
 /** Whether every character stands alone. */
@@ -52,17 +67,39 @@ export function graphemeWidth(grapheme: string): number {
   if (grapheme === "\t") return TAB.length;
   const alone = grapheme.length === 1 ? simpleWidth(grapheme.charCodeAt(0)) : 0;
   if (alone > 0) return alone;
-  if (EMOJI.test(grapheme)) return 2;
-  // A base in text style with the emoji selector (U+FE0F) is drawn as an emoji, if it is one.
-  if (TEXT_EMOJI.test(grapheme)) return 2;
   let width = 0;
+  let first = true;
   for (const character of grapheme) {
-    if (!INVISIBLE.test(character) && !INSIDE_HANGUL.test(character)) {
-      width += KHMER_PAIR.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0);
-    }
+    if (first) first = false;
+    // A base in text style with the emoji selector is drawn as an emoji, if it is one.
+    else if (character === "\u{fe0f}" && EMOJI.test(firstOf(grapheme))) return 2;
+    width += characterWidth(character);
   }
   // Letters that join are drawn in no more than two.
   return Math.min(2, width);
+}
+
+function firstOf(grapheme: string): string {
+  return String.fromCodePoint(grapheme.codePointAt(0) ?? 0);
+}
+
+const known = new Map<string, number>();
+const MOST_KNOWN = 10_000;
+
+/** The columns of one code point. */
+function characterWidth(character: string): number {
+  let width = known.get(character);
+  if (width === undefined) {
+    width = measured(character);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(character, width);
+  }
+  return width;
+}
+
+function measured(character: string): number {
+  if (INVISIBLE.test(character) || INSIDE_HANGUL.test(character)) return 0;
+  return KHMER_PAIR.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0);
 }
 
 /** Whether every character is one of ASCII that is seen. */

@@ -1,13 +1,12 @@
 import * as zod from "zod";
-export { Box, Container, Markdown, Spacer, Text, truncateToWidth, visibleWidth, } from "../pi-tui/index.js";
+export { Box, Container, getEditorTheme, getLanguageFromPath, getMarkdownTheme, getSelectListTheme, getSettingsListTheme, highlightCode, initTheme, keyHint, keyText, Markdown, rawKeyHint, Spacer, Text, Theme, theme, truncateToWidth, visibleWidth, } from "../pi-tui/index.js";
 export { StringEnum, Type } from "@sinclair/typebox";
 export { z } from "zod";
+export { DynamicBorder } from "./border.js";
 export { CustomToolAdapter, defineTool, ToolError, withFileMutationQueue } from "./custom-tool.js";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "./facts.js";
-export { getLanguageFromPath, highlightCode } from "./highlight.js";
 export { logger } from "./logger.js";
 export { SessionManager, Settings } from "./session.js";
-export { DynamicBorder, getMarkdownTheme, getSelectListTheme, initTheme, keyHint, Theme, theme, } from "./theme.js";
 export { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, GREP_MAX_LINE_LENGTH, truncateHead, truncateLine, truncateTail, } from "./truncate.js";
 export { zod };
 export declare const createAgentSession: (...args: unknown[]) => never;

@@ -11,3 +11,10 @@ export declare class StyleState {
     /** Turns everything off that is on, and nothing else. */
     close(): string;
 }
+/**
+ * The columns of a character that stands alone, whatever is beside it: no mark, no emoji, nothing that
+ * joins. 0 if it may not.
+ */
+export declare function simpleWidth(code: number): number;
+/** The columns of a text of such characters in colours, or -1 if it is not that or leaves a style on. */
+export declare function widthOfClosed(text: string): number;

@@ -16,6 +16,10 @@ export interface MarkdownTheme {
     strikethrough: Style;
     underline: Style;
     highlightCode?: (code: string, language?: string) => string[];
+    /** Before each line of code; two spaces if nothing is said. */
+    codeBlockIndent?: string;
+    /** Where a link really leads, for terminals that can follow it. */
+    resolveLink?: (href: string) => string | undefined;
 }
 /** How text looks that has no style of its own. */
 export interface DefaultTextStyle {
@@ -32,5 +36,8 @@ export declare class Markdown implements Component {
     constructor(text: string, paddingX: number, paddingY: number, theme: MarkdownTheme, style?: DefaultTextStyle);
     setText(text: string): void;
     invalidate(): void;
+    setIgnoreTight(_ignore: boolean): this;
     render(width: number): string[];
 }
+/** One line of Markdown without blocks, styled. */
+export declare function renderInlineMarkdown(text: string, theme: MarkdownTheme, color?: Style): string;

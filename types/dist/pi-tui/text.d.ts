@@ -6,6 +6,9 @@ export declare class Text implements Component {
     getText(): string;
     setText(text: string): void;
     setCustomBgFn(background?: Style): void;
+    /** A style that is asked anew for every drawing. */
+    setStyleFn(style?: Style): this;
+    setIgnoreTight(_ignore: boolean): this;
     invalidate(): void;
     render(width: number): string[];
 }
@@ -17,10 +20,26 @@ export declare class TruncatedText implements Component {
     invalidate(): void;
     render(width: number): string[];
 }
-/** Components below each other, with margins and on one background. */
+/** The outline of a box. */
+export interface BoxBorder {
+    chars: {
+        topLeft: string;
+        topRight: string;
+        bottomLeft: string;
+        bottomRight: string;
+        horizontal: string;
+        vertical: string;
+    };
+    color?: Style;
+}
+/** Components below each other, with margins, on one background and in an outline. */
 export declare class Box extends Container {
     #private;
-    constructor(paddingX?: number, paddingY?: number, background?: Style);
+    constructor(paddingX?: number, paddingY?: number, background?: Style, border?: BoxBorder);
+    setPaddingX(paddingX: number): void;
+    setPaddingY(paddingY: number): void;
+    setBorder(border?: BoxBorder): void;
+    setIgnoreTight(_ignore: boolean): this;
     setBgFn(background?: Style): void;
     render(width: number): string[];
 }
