@@ -86,6 +86,8 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
         }
         if started_at.is_none() && isolate.lets_wait(&asked) {
             if asked_at.elapsed() > PATIENCE {
+                // Nobody would look at it any more when its turn comes.
+                isolate.shared().requests.forget(asked.id);
                 return Waited::Busy;
             }
             continue;
@@ -94,6 +96,7 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
         if started_at.elapsed() > LIMIT {
             // What waits for a promise is in nobody's way; nor is what ends at this moment.
             isolate.shared().interrupt_drawing(asked.id);
+            isolate.shared().requests.forget(asked.id);
             return Waited::Hung;
         }
     }

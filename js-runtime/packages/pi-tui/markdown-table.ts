@@ -5,7 +5,7 @@
 
 import { type Style, spaces } from "./component.ts";
 import { type Definitions, type Ink, inline } from "./markdown-inline.ts";
-import { interrupts, isBlank } from "./markdown-lines.ts";
+import { indentOf, interrupts, isBlank } from "./markdown-lines.ts";
 import { visibleWidth } from "./width.ts";
 import { type Lines, wrapInto, wrapTextWithAnsi } from "./wrap.ts";
 
@@ -26,15 +26,14 @@ export interface Table {
 /** The table that begins at `at`: a row, then a row of dashes with as many cells. */
 export function tableAt(written: string[], at: number): Table | undefined {
   const rule = written[at + 1];
-  if (rule === undefined || !rule.includes("-") || !(written[at] as string).includes("|")) {
-    return undefined;
-  }
-  if (!/^ {0,3}\|?(?: *:?-+:? *\|)*(?: *:?-+:? *)\|? *$/.test(rule) || !/[|:]/.test(rule)) {
+  if (rule === undefined || !(written[at] as string).includes("|") || !isRuleOfTable(rule)) {
     return undefined;
   }
   const head = cellsOf(written[at] as string);
   const dashes = cellsOf(rule);
-  if (head.length !== dashes.length) return undefined;
+  if (head.length !== dashes.length || !dashes.every((cell) => /^:?-+:?$/.test(cell))) {
+    return undefined;
+  }
   const rows: string[][] = [];
   let end = at + 2;
   for (; end < written.length; end++) {
@@ -44,6 +43,18 @@ export function tableAt(written: string[], at: number): Table | undefined {
     rows.push(head.map((_, column) => cells[column] ?? ""));
   }
   return { head, rows, sides: dashes.map(sideOf), source: written.slice(at, end), end };
+}
+
+/** A first look: dashes, bars and colons, and nothing else. */
+function isRuleOfTable(line: string): boolean {
+  if (indentOf(line) > 3) return false;
+  let hasBar = false;
+  for (let at = 0; at < line.length; at++) {
+    const code = line.charCodeAt(at);
+    if (code === 0x7c || code === 0x3a) hasBar = true;
+    else if (code !== 0x2d && code !== 0x20) return false;
+  }
+  return hasBar;
 }
 
 function cellsOf(line: string): string[] {
