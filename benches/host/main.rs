@@ -7,6 +7,7 @@ mod calls;
 mod children;
 mod render;
 mod tools;
+mod web;
 
 use std::process::ExitCode;
 
@@ -19,9 +20,10 @@ async fn main() -> ExitCode {
         ["children", rest @ ..] => children::run(rest).await,
         ["render", rest @ ..] => render::run(rest).await,
         ["tools", rest @ ..] => tools::run(rest).await,
+        ["web", rest @ ..] => web::run(rest).await,
         // Cargo itself says `--bench`.
         _ => {
-            eprintln!("usage: host calls|children|render|tools … (see `cargo xtask bench`)");
+            eprintln!("usage: host calls|children|render|tools|web … (see `cargo xtask bench`)");
             ExitCode::from(2)
         }
     }

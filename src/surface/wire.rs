@@ -9,33 +9,42 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
 use crate::tool::{Block, Family, Level, Outcome, Problem, Severity, Stopped, Tier, Tool};
 
 /// Everything a catalog holds: what `list --json` and `tools/list` answer.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Catalog)]
 pub(crate) struct Listing<'a> {
     tools: Vec<ToolView<'a>>,
     problems: Vec<ProblemView<'a>>,
 }
 
-/// A tool.
-#[derive(Serialize)]
+/// A tool with all that is known of it.
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Tool)]
 pub(crate) struct ToolView<'a> {
     name: &'a str,
     label: &'a str,
     description: &'a str,
+    #[schema(value_type = String)]
     family: Family,
     provider: &'a str,
     provider_name: &'a str,
+    #[schema(value_type = String)]
     level: Level,
+    #[schema(value_type = String)]
     path: Cow<'a, str>,
+    #[schema(value_type = Object)]
     input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     output_schema: Option<&'a Value>,
+    #[schema(value_type = String)]
     approval: Tier,
     hidden: bool,
     trusted: bool,
@@ -43,12 +52,15 @@ pub(crate) struct ToolView<'a> {
     tags: &'a [String],
 }
 
-/// A problem.
-#[derive(Serialize)]
+/// Something that is wrong with what was found.
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = FoundProblem)]
 pub(crate) struct ProblemView<'a> {
+    #[schema(value_type = String)]
     severity: Severity,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     path: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
@@ -60,6 +72,7 @@ pub(crate) struct ProblemView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     file: Option<Cow<'a, str>>,
 }
 

@@ -47,6 +47,8 @@ mod ui;
 mod loopback;
 // aynd's tools against real servers, repositories and processes, and its registry.
 mod plugin;
+// Its HTTP handler over TLS.
+mod plugin_tls;
 // YAML shell tools as files: what is read, refused, offered. Nothing is run.
 mod cycod;
 // What modules say is remembered, by several processes at once.
@@ -55,6 +57,12 @@ mod cache;
 mod reload;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
+// `haft serve` as a program, and a client that says what it is told to.
+mod served;
+// The REST interface and its guard.
+mod rest;
+// What other people's programs think of our interfaces.
+mod judges;
 // The system tools where a session is not enough: signals, memory, other users.
 mod system_tools;
 // The program at a terminal, and every exit code.

@@ -15,7 +15,7 @@ pub struct Test {}
 
 impl Test {
     pub fn run(self) -> Result<()> {
-        prerequisites::for_a_build()?;
+        prerequisites::for_the_tests()?;
         let root = workspace::root();
         let mut npm = Command::new("npm");
         npm.current_dir(&root).arg("test");

@@ -13,6 +13,9 @@ use super::shell::Shell;
 use crate::tool::Tier;
 use crate::tool::schema::Schema;
 
+/// What a tool may say.
+const KEYS: [&str; 4] = ["name", "description", "inputSchema", "handler"];
+
 /// A tool that can be called.
 pub(super) struct Definition {
     pub(super) name: String,
@@ -61,6 +64,7 @@ pub(super) fn read(index: usize, entry: Json<'_>, ground: &Ground) -> Entry {
     }
     let schema = schema(&fields, &mut faults);
     let handler = handler(&fields, ground, &mut faults, &mut warnings);
+    warnings.extend(fields.unknown(&KEYS));
     let definition = (|| {
         let (input_schema, schema) = schema?;
         let handler = handler?;
@@ -152,7 +156,17 @@ fn handler(
         faults.push(fields.fault("handler", text));
         return None;
     };
-    match handler.string("type").as_deref() {
+    let kind = handler.string("type");
+    let known: &[&str] = match kind.as_deref() {
+        Some("shell") => &["type", "command", "timeout", "cwd"],
+        Some("http") => &["type", "url", "method", "headers", "timeout"],
+        Some("file-read") => &["type", "basePath", "maxSize"],
+        _ => &[],
+    };
+    if !known.is_empty() {
+        warnings.extend(handler.unknown(known));
+    }
+    match kind.as_deref() {
         Some("shell") => Shell::read(&handler, ground, faults, warnings).map(Handler::Shell),
         Some("http") => Http::read(&handler, faults, warnings).map(Handler::Http),
         Some("file-read") => FileRead::read(&handler, ground, faults).map(Handler::FileRead),

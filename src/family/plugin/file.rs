@@ -6,11 +6,16 @@ use super::Ground;
 use super::definition::{self, Entry};
 use super::json::{Fault, Json};
 
+/// What a file may say. The description is nobody's, and in many files.
+const KEYS: [&str; 4] = ["name", "version", "tools", "description"];
+
 /// A file whose head is in order.
 pub(super) struct PluginFile {
     /// The name of the collection.
     pub(super) name: String,
     pub(super) entries: Vec<Entry>,
+    /// What its author should know.
+    pub(super) warnings: Vec<Fault>,
 }
 
 /// Reads the text of a file.
@@ -44,6 +49,7 @@ pub(super) fn read(text: &str, ground: &Ground) -> Result<PluginFile, Vec<Fault>
             Ok(PluginFile {
                 name,
                 entries: entries.collect(),
+                warnings: fields.unknown(&KEYS),
             })
         }
         _ => Err(faults),

@@ -106,6 +106,25 @@ impl<'a> Fields<'a> {
         self.get(name).unwrap_or(self.object).fault(message)
     }
 
+    /// A warning for each field that means nothing here, in the order of the file. Comments and the
+    /// schema of an editor do (`$schema`, `_note`).
+    pub(super) fn unknown(&self, known: &[&str]) -> Vec<Fault> {
+        let is_ours = |name: &str| known.contains(&name) || name.starts_with(['$', '_', '/']);
+        let names = self.fields.keys().filter(|name| !is_ours(name));
+        let mut faults: Vec<Fault> = names
+            .map(|name| {
+                let shown = name.escape_debug();
+                let fault = self.fault(name, format!("Unknown key \"{shown}\" is ignored"));
+                match nearest(name, known) {
+                    Some(near) => fault.hint(format!("did you mean \"{near}\"?")),
+                    None => fault.hint(format!("known here: {}", known.join(", "))),
+                }
+            })
+            .collect();
+        faults.sort_by_key(|fault| fault.place);
+        faults
+    }
+
     /// What JavaScript would print for the field.
     pub(super) fn shown(&self, name: &str) -> String {
         match self.get(name).map(|json| json.value()) {
@@ -113,6 +132,17 @@ impl<'a> Fields<'a> {
             Some(value) => super::text::of(&value),
         }
     }
+}
+
+/// Below this likeness (0 to 1) another word is meant.
+const ALIKE: f64 = 0.8;
+
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let scored = known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(word, known), *known));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > ALIKE).then_some(best.1)
 }
 
 impl Fault {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use super::{Loaded, Means, beneath};
 use crate::config::paths;
 use crate::discover::Candidate;
-use crate::tool::{Problem, Source, Tool};
+use crate::tool::{Problem, Severity, Source, Tool};
 use definition::{Definition, Entry};
 use file::PluginFile;
 use json::Fault;
@@ -83,7 +83,13 @@ fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded
             return loaded;
         }
     };
-    let PluginFile { name, entries } = file;
+    let PluginFile {
+        name,
+        entries,
+        warnings,
+    } = file;
+    let warnings = warnings.into_iter().map(|fault| warning(fault, path, None));
+    loaded.problems.extend(warnings);
     for entry in entries {
         take(entry, &name, candidate, names, &mut loaded);
     }
@@ -103,11 +109,7 @@ fn take(
         loaded.problems.push(problem(fault, path, about));
     }
     for fault in entry.warnings {
-        let error = problem(fault, path, about);
-        loaded.problems.push(Problem {
-            severity: crate::tool::Severity::Warning,
-            ..error
-        });
+        loaded.problems.push(warning(fault, path, about));
     }
     let Some(definition) = entry.definition else {
         return;
@@ -182,6 +184,13 @@ fn problem(fault: Fault, path: &Path, tool: Option<&str>) -> Problem {
         tool_name: tool.map(str::to_owned),
         hint: fault.hint,
         ..Problem::error(fault.message).at(path).place(line, column)
+    }
+}
+
+fn warning(fault: Fault, path: &Path, tool: Option<&str>) -> Problem {
+    Problem {
+        severity: Severity::Warning,
+        ..problem(fault, path, tool)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Fault {
 /// The body of a refusal (RFC 9457).
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Problem)]
-struct Details<'a> {
+pub(crate) struct ProblemDetails<'a> {
     /// Always `about:blank`: `title` says it, and `kind` tells programs more.
     r#type: &'static str,
     /// The status in words.
@@ -100,14 +100,9 @@ impl Fault {
         self
     }
 
-    /// The status.
-    pub(crate) fn status(&self) -> StatusCode {
-        self.status
-    }
-
     /// The body as JSON.
     pub(crate) fn json(&self) -> String {
-        let details = Details {
+        let details = ProblemDetails {
             r#type: "about:blank",
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),

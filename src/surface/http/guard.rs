@@ -77,7 +77,7 @@ async fn token(State(access): State<Arc<Access>>, request: Request, next: Next) 
 
 /// A panic is that request's failure and nobody else's. What has no body yet gets its words here.
 async fn without_panics(request: Request, next: Next) -> Response {
-    let path = request.uri().path().to_owned();
+    let target = request.uri().clone();
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let response = match answered {
         Ok(response) => response,
@@ -86,7 +86,7 @@ async fn without_panics(request: Request, next: Next) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
     }
-    Fault::method_not_allowed(&path, response.headers()).into_response()
+    Fault::method_not_allowed(target.path(), response.headers()).into_response()
 }
 
 /// The headers that every answer has.

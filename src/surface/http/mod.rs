@@ -8,12 +8,14 @@ mod body;
 mod fault;
 mod guard;
 mod listen;
+mod path;
 mod server;
 pub(crate) mod sse;
 
 pub(crate) use access::Access;
 pub(crate) use body::JsonText;
-pub(crate) use fault::Fault;
+pub(crate) use fault::{Fault, ProblemDetails};
 pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use listen::Listening;
+pub(crate) use path::PathText;
 pub(crate) use server::serve;

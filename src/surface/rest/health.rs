@@ -25,6 +25,10 @@ pub(super) struct Health {
 }
 
 /// How the server is. Waits for nothing.
+#[utoipa::path(
+    get, path = "/api/health", operation_id = "getHealth", tag = "server",
+    responses((status = 200, description = "How it is", body = Health)),
+)]
 pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
     let status = match shared.stop.is_cancelled() {
         true => "stopping",

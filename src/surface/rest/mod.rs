@@ -3,10 +3,22 @@
 //! `GET /api/tools`, `GET /api/tools/{name}` and `POST /api/tools/reload` have aynd's exact bodies
 //! (spec aynd 68–71); the rest is what users of a tool server expect. `docs/rest.md` is the contract.
 
-mod health;
-mod state;
+mod openapi;
+
+mod catalog;
 mod tool_info;
 mod tools;
+
+mod call;
+mod calls;
+mod ledger;
+mod record;
+
+mod events;
+mod feed;
+
+mod health;
+mod state;
 
 use std::sync::Arc;
 
@@ -17,9 +29,10 @@ use tokio_util::sync::CancellationToken;
 use crate::host::Host;
 use state::Shared;
 
-/// All of `/api`. Streams end when `stop` fires.
+/// All of `/api`. Streams end when `stop` fires. Needs a runtime.
 pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
     let shared = Arc::new(Shared::new(host.clone(), stop.clone()));
+    tokio::spawn(Arc::clone(&shared).tell_changes());
     Router::new()
         .route("/api/health", get(health::health))
         .route("/api/tools", get(tools::list))
@@ -29,5 +42,11 @@ pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
             post(tools::reload).get(tools::named_reload),
         )
         .route("/api/tools/{name}", get(tools::one))
+        .route("/api/tools/{name}/call", post(call::call))
+        .route("/api/catalog", get(catalog::catalog))
+        .route("/api/calls", get(calls::list))
+        .route("/api/calls/{id}", get(calls::one).delete(calls::cancel))
+        .route("/api/events", get(events::events))
+        .route("/api/openapi.json", get(openapi::openapi))
         .with_state(shared)
 }

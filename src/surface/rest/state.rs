@@ -1,9 +1,16 @@
-//! What the routes of one server share.
+//! What the routes of one server share, and what it tells by itself.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
+use super::feed::Feed;
+use super::ledger::Ledger;
 use super::tools::Listing;
 use crate::host::Host;
+use crate::registry::Catalog;
+use crate::surface::wire::ProblemView;
 
 /// What the routes share.
 pub(super) struct Shared {
@@ -13,14 +20,82 @@ pub(super) struct Shared {
     pub(super) stop: CancellationToken,
     /// The list of tools as it was last sent.
     pub(super) listing: Listing,
+    /// What happens.
+    pub(super) feed: Arc<Feed>,
+    /// The calls.
+    pub(super) ledger: Ledger,
+    /// The problems as they were last told.
+    told: Mutex<String>,
+}
+
+/// Which tools came, went or are not what they were.
+#[derive(Serialize)]
+struct ToolsChanged<'a> {
+    generation: u64,
+    added: &'a [String],
+    removed: &'a [String],
+    changed: &'a [String],
+}
+
+/// What is wrong with what was found, all of it.
+#[derive(Serialize)]
+struct Problems<'a> {
+    problems: Vec<ProblemView<'a>>,
 }
 
 impl Shared {
     pub(super) fn new(host: Host, stop: CancellationToken) -> Shared {
+        let feed = Arc::<Feed>::default();
         Shared {
             host,
             stop,
             listing: Listing::default(),
+            ledger: Ledger::new(Arc::clone(&feed)),
+            feed,
+            told: Mutex::default(),
+        }
+    }
+
+    /// Tells of every change of the catalog until the server ends.
+    pub(super) async fn tell_changes(self: Arc<Self>) {
+        let mut changes = self.host.changes();
+        loop {
+            let changed = tokio::select! {
+                changed = changes.changed() => changed,
+                () = self.stop.cancelled() => return,
+            };
+            if changed.is_err() {
+                return;
+            }
+            let change = Arc::clone(&changes.borrow_and_update());
+            self.feed.publish(
+                "tools.changed",
+                &ToolsChanged {
+                    generation: change.generation,
+                    added: &change.added,
+                    removed: &change.removed,
+                    changed: &change.changed,
+                },
+            );
+            self.tell_problems(&*self.host.catalog().await);
+        }
+    }
+
+    /// Tells what is wrong with what was found, if that is news.
+    pub(super) fn tell_problems(&self, catalog: &Catalog) {
+        let problems = catalog.problems.iter().map(ProblemView::from).collect();
+        let problems = Problems { problems };
+        let Ok(text) = serde_json::to_string(&problems) else {
+            return;
+        };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = match told.is_empty() {
+            true => !problems.problems.is_empty(),
+            false => *told != text,
+        };
+        if is_news {
+            *told = text;
+            self.feed.publish("problems", &problems);
         }
     }
 }

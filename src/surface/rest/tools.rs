@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::state::Shared;
 use super::tool_info::{Reloaded, ToolInfo, ToolList};
 use crate::registry::Catalog;
-use crate::surface::http::Fault;
+use crate::surface::http::{Fault, PathText};
 
 /// The list as it was last sent: the same catalog gives the same bytes.
 #[derive(Default)]
@@ -47,6 +47,14 @@ impl Listing {
 }
 
 /// All tools that may be called, the built-in ones first.
+#[utoipa::path(
+    get, path = "/api/tools", operation_id = "listTools", tag = "tools",
+    params(("If-None-Match" = Option<String>, Header, description = "The `ETag` of a list that is known")),
+    responses(
+        (status = 200, description = "The tools", body = ToolList<'static>),
+        (status = 304, description = "The list is the one that is known"),
+    ),
+)]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -71,9 +79,14 @@ pub(super) async fn list(
 }
 
 /// One tool.
+#[utoipa::path(
+    get, path = "/api/tools/{name}", operation_id = "getTool", tag = "tools",
+    params(("name" = String, Path, description = "The tool's name")),
+    responses((status = 200, description = "The tool", body = ToolInfo<'static>)),
+)]
 pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
-    Path(name): Path<String>,
+    PathText(name): PathText,
 ) -> Result<Response, Fault> {
     let catalog = shared.host.catalog().await;
     let named = catalog.tools().find(|tool| tool.name == name);
@@ -83,14 +96,23 @@ pub(super) async fn one(
     }
 }
 
-/// A tool may have the name of what is next to it.
+/// The tool of this name, which a tool may have.
+#[utoipa::path(
+    get, path = "/api/tools/reload", operation_id = "getToolNamedReload", tag = "tools",
+    responses((status = 200, description = "The tool", body = ToolInfo<'static>)),
+)]
 pub(super) async fn named_reload(state: State<Arc<Shared>>) -> Result<Response, Fault> {
-    one(state, Path("reload".to_owned())).await
+    one(state, PathText("reload".to_owned())).await
 }
 
 /// Looks for the tools again. Files that are wrong are told, and stop nobody.
+#[utoipa::path(
+    post, path = "/api/tools/reload", operation_id = "reloadTools", tag = "tools",
+    responses((status = 200, description = "What came of it", body = Reloaded<'static>)),
+)]
 pub(super) async fn reload(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
     let catalog = shared.host.refresh().await;
+    shared.tell_problems(&catalog);
     Ok(fresh(bytes(&Reloaded::from(&*catalog))?))
 }
 

@@ -113,6 +113,30 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
     };
     let slowest = format!("slow_{}", EXECUTABLES - 1);
     let one_by_one = r#"for tool in "$0"/*; do "$tool" --schema; done"#;
+    let web_modules: Vec<_> = (0..MANY)
+        .map(|n| fixture.web_modules().join(format!("tool_{n}.mjs")))
+        .collect();
+    // Both by the same client, over as many connections; the peer is Express on Node.
+    let served = |title, kind: &str, connections: &str, expect: &str, modules: &[PathBuf]| {
+        let side = |server: Vec<OsString>| {
+            let subject = words(&["web", kind, connections, expect]).into_iter();
+            job(host, subject.chain(server), ".")
+        };
+        let node = [OsString::from("node"), fixture.web_peer().into()].into_iter();
+        let node = node.chain(modules.iter().map(OsString::from)).collect();
+        let tools = modules
+            .iter()
+            .flat_map(|tool| ["--tool".into(), tool.into()]);
+        let serve = words(&["serve", "rest", "--listen", "127.0.0.1:0"]);
+        let haft = [haft_program.into()].into_iter().chain(tools).chain(serve);
+        Case {
+            title,
+            haft: side(haft.collect()),
+            peer: side(node),
+            reading: Reading::Said,
+            cold: false,
+        }
+    };
     vec![
         Case {
             title: "start (`--version`, `-e 0`)",
@@ -185,6 +209,20 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             reading: Reading::Said,
             cold: false,
         },
+        served(
+            "REST: list 100 tools, beside Express",
+            "list",
+            "16",
+            &last,
+            &web_modules,
+        ),
+        served(
+            "REST: call of a JS tool, beside Express",
+            "call",
+            "64",
+            "hello",
+            &[fixture.web_echo()],
+        ),
         child("child: input, outputs, end", &["call"], &["bare-call"]),
         child(
             "child: 100 MB read",

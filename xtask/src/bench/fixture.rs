@@ -17,6 +17,12 @@ const ECHO: &str = include_str!("echo.ts");
 const WIDE: &str = include_str!("wide.ts");
 /// A long result that is drawn.
 const DOCUMENT: &str = include_str!("document.ts");
+/// A module in JavaScript, which Node can import too.
+const WEB_MODULE: &str = include_str!("web_module.mjs");
+/// The trivial tool in JavaScript.
+const WEB_ECHO: &str = include_str!("web_echo.mjs");
+/// Express' side of the server cases.
+const WEB_PEER: &str = include_str!("web_peer.mjs");
 /// Bun's side: imports modules, calls their factories, lists or calls.
 const PEER: &str = include_str!("peer.ts");
 
@@ -46,6 +52,7 @@ impl Fixture {
         for path in [
             fixture.one(),
             fixture.many(),
+            fixture.web_modules(),
             fixture.home(),
             fixture.executables(),
             fixture.path().join("peer"),
@@ -57,6 +64,13 @@ impl Fixture {
             let path = fixture.many().join(format!("tool_{number}.ts"));
             fs::write(path, module(number)).during(doing)?;
         }
+        for number in 0..MANY {
+            let path = fixture.web_modules().join(format!("tool_{number}.mjs"));
+            let text = WEB_MODULE.replace("NUMBER", &number.to_string());
+            fs::write(path, text).during(doing)?;
+        }
+        fs::write(fixture.web_echo(), WEB_ECHO).during(doing)?;
+        fs::write(fixture.web_peer(), WEB_PEER).during(doing)?;
         for number in 0..EXECUTABLES {
             let path = fixture.executables().join(format!("slow_{number}"));
             let text = EXECUTABLE.replace("NUMBER", &number.to_string());
@@ -112,6 +126,19 @@ impl Fixture {
 
     pub fn wide(&self) -> PathBuf {
         self.path().join("wide.ts")
+    }
+
+    /// The folder with many modules in JavaScript.
+    pub fn web_modules(&self) -> PathBuf {
+        self.path().join("web")
+    }
+
+    pub fn web_echo(&self) -> PathBuf {
+        self.path().join("web_echo.mjs")
+    }
+
+    pub fn web_peer(&self) -> PathBuf {
+        self.path().join("peer/web_peer.mjs")
     }
 
     pub fn peer(&self) -> PathBuf {

@@ -1,4 +1,5 @@
-//! The peer: npm's `bun`, with the zod that haft bundles and the components of pi, in a folder of its own in cargo's target.
+//! The peers: npm's `bun` and `express`, with the zod that haft bundles and the components of pi, in a
+//! folder of their own in cargo's target.
 //!
 //! Not among the checkout's node modules: nothing that ships needs it.
 
@@ -14,10 +15,12 @@ use crate::error::{During, Error, Result};
 const BUN: &str = "1.4.5";
 /// The components that tools of pi draw with.
 const PI_TUI: &str = "0.73.1";
+const EXPRESS: &str = "5.3.0";
 
 pub struct Peer {
     pub bun: PathBuf,
     pub zod: String,
+    pub express: &'static str,
     /// Where the peer's script finds zod.
     pub modules: PathBuf,
 }
@@ -26,7 +29,9 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
     let zod = bundled_zod(root)?;
     let manifest = serde_json::json!({
         "private": true,
-        "dependencies": { "bun": BUN, "zod": zod, "@mariozechner/pi-tui": PI_TUI },
+        "dependencies": {
+            "bun": BUN, "express": EXPRESS, "zod": zod, "@mariozechner/pi-tui": PI_TUI,
+        },
         // Its script puts the program for this system in place.
         "allowScripts": { "bun": true },
     })
@@ -42,7 +47,12 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
             .args(["install", "--no-audit", "--no-fund"]);
         command::run(&mut npm)?;
     }
-    Ok(Peer { bun, zod, modules })
+    Ok(Peer {
+        bun,
+        zod,
+        express: EXPRESS,
+        modules,
+    })
 }
 
 /// The version of zod in the checkout's lock file, so that both sides validate with the same code.

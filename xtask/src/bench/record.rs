@@ -39,6 +39,8 @@ impl About {
             ("rustc", says(Command::new("rustc").arg("--version"))?),
             ("bun", says(Command::new(&peer.bun).arg("--version"))?),
             ("zod", peer.zod.clone()),
+            ("express", peer.express.to_owned()),
+            ("node", says(Command::new("node").arg("--version"))?),
             ("processor", format!("{}, {cores} cores", processor())),
             ("system", says(Command::new("uname").arg("-srm"))?),
             (

@@ -3,6 +3,7 @@
 //! What is missing is got when that is ours to do (a package as root, node modules, the V8
 //! archive), else the chore stops with one sentence and the one command that helps.
 
+mod judges;
 mod libclang;
 mod node;
 mod node_modules;
@@ -21,6 +22,12 @@ pub fn for_a_build() -> Result<()> {
     libclang::ensure(&machine)?;
     v8::ensure()?;
     node_modules::ensure(&workspace::root())
+}
+
+/// What the tests need besides.
+pub fn for_the_tests() -> Result<()> {
+    for_a_build()?;
+    judges::ensure(&workspace::root())
 }
 
 /// The compiler and `make`, with which some crates build the C that they carry.

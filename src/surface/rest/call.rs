@@ -1,0 +1,286 @@
+//! `POST /api/tools/{name}/call`: one call, answered whole or as it goes.
+//!
+//! A task of its own drives each call to its end and enters what it came to, whoever still listens. A
+//! client that goes away cancels its call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use futures::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::DropGuard;
+use utoipa::ToSchema;
+
+use super::ledger::Running;
+use super::record::{CallAnswer, Ended};
+use super::state::Shared;
+use super::tools::fresh;
+use crate::error::Error;
+use crate::host::RunningCall;
+use crate::surface::http::{Fault, JsonText, PathText, sse};
+use crate::tool::{Call, Event, Outcome};
+
+/// So many updates wait for a slow client; then only the newest does.
+const WAITING: usize = 16;
+/// The longest id that a client may choose.
+const LONGEST_ID: usize = 128;
+/// A year, in milliseconds: what is more is a mistake.
+const LONGEST_TIME: f64 = 365.0 * 24.0 * 3600.0 * 1000.0;
+
+/// A call. All of it may be left out.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct CallRequest<'a> {
+    /// The arguments as the tool's `inputSchema` wants them.
+    #[serde(borrow)]
+    #[schema(value_type = Option<Object>, nullable = false)]
+    arguments: Option<&'a RawValue>,
+    /// An id for `/api/calls`, not that of a call that runs.
+    #[schema(pattern = "^[A-Za-z0-9_~:-][A-Za-z0-9._~:-]{0,127}$", nullable = false)]
+    call_id: Option<String>,
+    /// The longest that the call may take, in milliseconds.
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000_000_u64, nullable = false)]
+    timeout_ms: Option<f64>,
+}
+
+/// What an event of a call says besides the result.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Step<'a> {
+    call_id: &'a str,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial_result: Option<&'a RawValue>,
+}
+
+/// Where a call's events go that somebody wants to see.
+type Frames = mpsc::Sender<Bytes>;
+
+/// Calls a tool. With `Accept: text/event-stream` the answer is a stream of the events `started`,
+/// `update` and `result`, or `error`; else it is the result. A tool that reports a failure has
+/// answered: the status is 200 and `isError` is true. Going away cancels the call.
+#[utoipa::path(
+    post, path = "/api/tools/{name}/call", operation_id = "callTool", tag = "calls",
+    params(("name" = String, Path, description = "The tool's name")),
+    request_body(content = CallRequest<'static>, content_type = "application/json", description = "The call; none is a call without arguments"),
+    responses(
+        (status = 200, description = "What the tool said", content(
+            (CallAnswer = "application/json"), (String = "text/event-stream"))),
+    ),
+)]
+pub(super) async fn call(
+    State(shared): State<Arc<Shared>>,
+    PathText(name): PathText,
+    headers: HeaderMap,
+    JsonText(text): JsonText,
+) -> Result<Response, Fault> {
+    let request = CallRequest::read(&text)?;
+    let arguments = match request.arguments {
+        Some(arguments) => arguments.to_owned(),
+        None => RawValue::from_string("{}".into())
+            .map_err(|error| Fault::internal(error.to_string()))?,
+    };
+    // A whole number of them, as has been checked.
+    let timeout = request
+        .timeout_ms
+        .map(|time| Duration::from_millis(time as u64));
+    let mut started = None;
+    let running = shared.ledger.enter(request.call_id, &name, |id| {
+        let call = Call {
+            id: id.to_owned(),
+            tool: name.clone(),
+            arguments,
+        };
+        started
+            .insert(shared.host.call(call, timeout))
+            .cancel_token()
+    })?;
+    let Some(call) = started else {
+        return Err(Fault::internal("the call was not started"));
+    };
+    let is_gone = call.cancel_token().drop_guard();
+    match wants_events(&headers) {
+        false => {
+            let driven = tokio::spawn(drive(call, running, shared, None));
+            let ended = driven.await;
+            is_gone.disarm();
+            match ended {
+                Ok(Ok(json)) => Ok(fresh(json)),
+                Ok(Err(fault)) => Err(fault),
+                Err(error) => Err(Fault::internal(format!("the call's task failed: {error}"))),
+            }
+        }
+        true => {
+            let (frames, waiting) = mpsc::channel(WAITING);
+            let driven = tokio::spawn(drive(call, running, shared, Some(frames)));
+            stream_of(waiting, driven, is_gone).await
+        }
+    }
+}
+
+/// The stream of a call's events; a refusal before the start is an answer like any other.
+async fn stream_of(
+    mut waiting: mpsc::Receiver<Bytes>,
+    driven: tokio::task::JoinHandle<Result<Bytes, Fault>>,
+    is_gone: DropGuard,
+) -> Result<Response, Fault> {
+    let Some(first) = waiting.recv().await else {
+        is_gone.disarm();
+        return match driven.await {
+            Ok(Err(fault)) => Err(fault),
+            // What is finished has been started.
+            Ok(Ok(json)) => Ok(fresh(json)),
+            Err(error) => Err(Fault::internal(format!("the call's task failed: {error}"))),
+        };
+    };
+    let rest = ReceiverStream::new(waiting).map(move |frame| {
+        // Held by the stream: who drops it is gone.
+        let _ = &is_gone;
+        frame
+    });
+    Ok(sse::response(stream::iter([first]).chain(rest)))
+}
+
+/// Drives a call to its end, and enters it.
+async fn drive(
+    mut call: RunningCall,
+    running: Arc<Running>,
+    shared: Arc<Shared>,
+    frames: Option<Frames>,
+) -> Result<Bytes, Fault> {
+    let mut held = None;
+    let mut is_started = false;
+    while let Some(event) = call.next_event().await {
+        match event {
+            Event::Started => {
+                is_started = true;
+                if let Some(frames) = &frames {
+                    // The first one always fits.
+                    let _ = frames.try_send(step("started", &running, None));
+                }
+            }
+            Event::Update(partial) => {
+                running.update(&partial);
+                if let Some(frames) = &frames {
+                    let frame = step("update", &running, Some(&partial));
+                    held = frames.try_send(frame).err().map(|full| full.into_inner());
+                }
+            }
+            Event::Finished | Event::Rejected { .. } => break,
+        }
+    }
+    let ended = call.outcome().await;
+    let answer = enter(ended, &running, &shared);
+    if let Some(frames) = frames.filter(|_| is_started) {
+        if let Some(held) = held {
+            let _ = frames.send(held).await;
+        }
+        let last = match &answer {
+            Ok(json) => sse::frame("result", None, &String::from_utf8_lossy(json)),
+            Err(fault) => sse::frame("error", None, &fault.json()),
+        };
+        // Nobody has to listen.
+        let _ = frames.send(last).await;
+    }
+    answer
+}
+
+/// Enters what a call came to, and gives the answer.
+fn enter(
+    ended: Result<Outcome, Error>,
+    running: &Arc<Running>,
+    shared: &Shared,
+) -> Result<Bytes, Fault> {
+    let (answer, is_error, stopped) = match ended {
+        Ok(outcome) => (
+            running.record.answer(&outcome),
+            outcome.is_error,
+            outcome.stopped,
+        ),
+        Err(error) => (Err(Fault::from(error)), true, None),
+    };
+    let kept = match &answer {
+        Ok(json) => Ended::Finished(json.clone()),
+        Err(fault) => Ended::Failed(fault.json().into()),
+    };
+    shared.ledger.leave(running, &kept, is_error, stopped);
+    answer
+}
+
+fn step(event: &str, running: &Running, partial_result: Option<&RawValue>) -> Bytes {
+    let step = Step {
+        call_id: &running.record.id,
+        tool: &running.record.tool,
+        partial_result,
+    };
+    // Texts and JSON: nothing that cannot be written.
+    let data = serde_json::to_string(&step).unwrap_or_default();
+    sse::frame(event, None, &data)
+}
+
+impl<'a> CallRequest<'a> {
+    fn read(text: &'a str) -> Result<CallRequest<'a>, Fault> {
+        if text.is_empty() {
+            return Ok(CallRequest::default());
+        }
+        let request: CallRequest<'a> = serde_json::from_str(text).map_err(|error| {
+            let text = format!("the body is no call: {error}");
+            match error.is_data() {
+                true => Fault::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+                    .hint("like {\"arguments\": {…}, \"callId\": \"…\", \"timeoutMs\": 30000}"),
+                false => Fault::bad_request(text),
+            }
+        })?;
+        if request.call_id.as_deref().is_some_and(|id| !is_id(id)) {
+            return Err(unprocessable(
+                "`callId` is of at most 128 letters, digits and `._~:-`, the first no dot",
+            ));
+        }
+        let is_time = |time: f64| time.fract() == 0.0 && (1.0..=LONGEST_TIME).contains(&time);
+        match request.timeout_ms {
+            Some(time) if !is_time(time) => Err(unprocessable(
+                "`timeoutMs` is a whole number, more than nothing and no more than a year",
+            )),
+            _ => Ok(request),
+        }
+    }
+}
+
+fn unprocessable(text: &str) -> Fault {
+    Fault::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+}
+
+fn is_id(id: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._~:-_".contains(&byte);
+    !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(fits)
+}
+
+/// Whether events are wanted rather than one answer: the media type with the higher `q`, the first of
+/// equals.
+fn wants_events(headers: &HeaderMap) -> bool {
+    let (mut best, mut is_events) = (0.0_f32, false);
+    for accepted in headers.get_all(ACCEPT) {
+        for range in accepted.to_str().unwrap_or_default().split(',') {
+            let mut parts = range.split(';').map(str::trim);
+            let is_this = match parts.next().unwrap_or_default() {
+                sse::MEDIA_TYPE => true,
+                "application/json" | "application/*" | "*/*" => false,
+                _ => continue,
+            };
+            let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
+            let weight = weight.unwrap_or(1.0);
+            if weight > best {
+                (best, is_events) = (weight, is_this);
+            }
+        }
+    }
+    is_events
+}

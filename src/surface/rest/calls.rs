@@ -1,0 +1,89 @@
+//! `/api/calls`: what runs and what ran.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::record::CallView;
+use super::state::Shared;
+use super::tools::{bytes, fresh};
+use crate::surface::http::{Fault, PathText};
+
+/// The calls that are known.
+#[derive(Serialize, ToSchema)]
+pub(super) struct CallList<'a> {
+    /// Those that run, then those that ended, the newest first; without what they came to.
+    calls: &'a [CallView<'a>],
+}
+
+/// What became of the wish to stop a call.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Cancelled<'a> {
+    /// The call's id.
+    call_id: &'a str,
+    /// True if it was running, and has been asked to stop; false if it had ended, and is forgotten.
+    cancelled: bool,
+}
+
+/// The calls that run, and the last that ended: at most 1000, for at most an hour.
+#[utoipa::path(
+    get, path = "/api/calls", operation_id = "listCalls", tag = "calls",
+    responses((status = 200, description = "The calls", body = CallList<'static>)),
+)]
+pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
+    let body = shared.ledger.show_all(|calls| bytes(&CallList { calls }));
+    Ok(fresh(body?))
+}
+
+/// One call, with what it came to.
+#[utoipa::path(
+    get, path = "/api/calls/{id}", operation_id = "getCall", tag = "calls",
+    params(("id" = String, Path, description = "The call's id")),
+    responses((status = 200, description = "The call", body = CallView<'static>)),
+)]
+pub(super) async fn one(
+    State(shared): State<Arc<Shared>>,
+    PathText(id): PathText,
+) -> Result<Response, Fault> {
+    match shared.ledger.show(&id, |call| bytes(call)) {
+        Some(body) => Ok(fresh(body?)),
+        None => Err(unknown(&id)),
+    }
+}
+
+/// Asks a call to stop that runs, and forgets one that has ended.
+#[utoipa::path(
+    delete, path = "/api/calls/{id}", operation_id = "cancelCall", tag = "calls",
+    params(("id" = String, Path, description = "The call's id")),
+    responses(
+        (status = 202, description = "It has been asked to stop", body = Cancelled<'static>),
+        (status = 200, description = "It had ended, and is forgotten", body = Cancelled<'static>),
+    ),
+)]
+pub(super) async fn cancel(
+    State(shared): State<Arc<Shared>>,
+    PathText(id): PathText,
+) -> Result<Response, Fault> {
+    let Some(cancelled) = shared.ledger.cancel(&id) else {
+        return Err(unknown(&id));
+    };
+    let status = match cancelled {
+        true => StatusCode::ACCEPTED,
+        false => StatusCode::OK,
+    };
+    let body = bytes(&Cancelled {
+        call_id: &id,
+        cancelled,
+    })?;
+    Ok((status, fresh(body)).into_response())
+}
+
+fn unknown(id: &str) -> Fault {
+    Fault::not_found(format!("there is no call `{id}`"))
+        .hint("calls are remembered for an hour, and the last 1000 of them")
+}

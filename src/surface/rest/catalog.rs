@@ -1,0 +1,22 @@
+//! `GET /api/catalog`: everything that haft knows of the tools, as `haft list --json` prints it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+
+use super::state::Shared;
+use super::tools::{bytes, fresh};
+use crate::surface::http::Fault;
+use crate::surface::wire::Listing;
+
+/// Every tool with all that is known of it, those that are hidden or not trusted among them, and what
+/// is wrong with what was found.
+#[utoipa::path(
+    get, path = "/api/catalog", operation_id = "getCatalog", tag = "tools",
+    responses((status = 200, description = "The catalog", body = Listing<'static>)),
+)]
+pub(super) async fn catalog(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
+    let catalog = shared.host.catalog().await;
+    Ok(fresh(bytes(&Listing::from(&*catalog))?))
+}

@@ -1,0 +1,27 @@
+//! `GET /api/events`: calls that start and end, tools that come and go, problems.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::Response;
+use futures::StreamExt;
+
+use super::state::Shared;
+use crate::surface::http::sse;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What happens, as server-sent events: `ready` first, then `call.started`, `call.ended`,
+/// `tools.changed` and `problems`. With `Last-Event-ID` those since then, as far as they are still
+/// known: `resumed` in `ready` says whether none is lost. A client that reads too slowly gets `missed`.
+#[utoipa::path(
+    get, path = "/api/events", operation_id = "listen", tag = "server",
+    params(("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen")),
+    responses((status = 200, description = "Events without end", body = String, content_type = "text/event-stream")),
+)]
+pub(super) async fn events(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
+    let frames = shared.feed.listen(last);
+    sse::response(frames.take_until(shared.stop.clone().cancelled_owned()))
+}

@@ -1,0 +1,146 @@
+//! What happened lately, as frames, for whoever listens at `/api/events`.
+//!
+//! One ring for everybody and a place in it for each listener: a slow one costs nothing and misses what
+//! has left the ring, which it is told. The ids begin with a word of this process, so that a listener
+//! of an earlier one is not taken for up to date.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::body::Bytes;
+use futures::{Stream, stream};
+use serde::Serialize;
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::surface::http::sse;
+
+/// So many events stay.
+const MOST: usize = 1024;
+/// So many bytes of them stay.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The events of one server.
+pub(super) struct Feed {
+    /// This process, in the ids.
+    life: String,
+    ring: Mutex<Ring>,
+    /// The number of the next event.
+    next: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Ring {
+    /// The number of the first frame.
+    first: u64,
+    frames: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+/// Where a listener is.
+struct Place {
+    feed: Arc<Feed>,
+    at: u64,
+    news: watch::Receiver<u64>,
+    greeting: Option<Bytes>,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Feed {
+            life: format!("{:x}", since.as_micros()),
+            ring: Mutex::default(),
+            next: watch::Sender::new(0),
+        }
+    }
+}
+
+impl Feed {
+    /// Tells everybody.
+    pub(super) fn publish(&self, event: &str, data: &impl Serialize) {
+        let data = match serde_json::to_string(data) {
+            Ok(data) => data,
+            Err(error) => {
+                tracing::error!(%error, "an event cannot be written as JSON");
+                return;
+            }
+        };
+        let mut ring = self.ring();
+        let number = ring.first + ring.frames.len() as u64;
+        let frame = sse::frame(event, Some(&self.id(number)), &data);
+        ring.bytes += frame.len();
+        ring.frames.push_back(frame);
+        while ring.frames.len() > MOST || (ring.bytes > MOST_BYTES && ring.frames.len() > 1) {
+            let gone = ring.frames.pop_front().map_or(0, |frame| frame.len());
+            ring.bytes -= gone;
+            ring.first += 1;
+        }
+        drop(ring);
+        self.next.send_replace(number + 1);
+    }
+
+    /// What comes from now on; after `last_id` if that is one of ours and nothing since is lost.
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        last_id: Option<&str>,
+    ) -> impl Stream<Item = Bytes> + Send + 'static {
+        let news = self.next.subscribe();
+        let ring = self.ring();
+        let end = ring.first + ring.frames.len() as u64;
+        let resumed = last_id.and_then(|id| self.number(id)).map(|last| last + 1);
+        let resumed = resumed.filter(|at| (ring.first..=end).contains(at));
+        drop(ring);
+        let at = resumed.unwrap_or(end);
+        // With an id, so that whoever hears nothing more can still come back to this place.
+        let id = at.checked_sub(1).map(|last| self.id(last));
+        let data = json!({ "resumed": resumed.is_some() }).to_string();
+        let place = Place {
+            feed: Arc::clone(self),
+            at,
+            news,
+            greeting: Some(sse::frame("ready", id.as_deref(), &data)),
+        };
+        stream::unfold(place, |mut place| async {
+            let frame = place.next().await?;
+            Some((frame, place))
+        })
+    }
+
+    fn id(&self, number: u64) -> String {
+        format!("{}-{number}", self.life)
+    }
+
+    fn number(&self, id: &str) -> Option<u64> {
+        let (life, number) = id.trim().rsplit_once('-')?;
+        let number: u64 = number.parse().ok()?;
+        (life == self.life && number < u64::MAX).then_some(number)
+    }
+
+    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(greeting) = self.greeting.take() {
+            return Some(greeting);
+        }
+        let at = self.at;
+        self.news.wait_for(|next| *next > at).await.ok()?;
+        let ring = self.feed.ring();
+        if at < ring.first {
+            self.at = ring.first;
+            let data = json!({ "missed": ring.first - at }).to_string();
+            return Some(sse::frame("missed", None, &data));
+        }
+        let place = usize::try_from(at - ring.first).ok()?;
+        self.at += 1;
+        ring.frames.get(place).cloned()
+    }
+}

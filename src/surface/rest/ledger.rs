@@ -1,0 +1,296 @@
+//! The calls of one server by their ids: those that run, and the last of those that ended.
+//!
+//! What ended is kept within bounds of number, bytes and time, the newest first; what runs is bounded by
+//! the connections that wait for it. Each start and end is told to whoever listens.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use super::feed::Feed;
+use super::record::{CallState, CallView, Ended, Record};
+use crate::surface::http::Fault;
+use crate::tool::Stopped;
+
+/// So many calls that ended are remembered.
+const MOST: usize = 1000;
+/// So many bytes of what they came to.
+const MOST_BYTES: usize = 32 << 20;
+/// What is longer than this is not kept at all; its call is.
+const LONGEST: usize = 4 << 20;
+/// And no longer than this.
+const OLDEST: Duration = Duration::from_secs(3600);
+
+/// The calls of one server.
+pub(super) struct Ledger {
+    calls: Mutex<Calls>,
+    feed: Arc<Feed>,
+}
+
+#[derive(Default)]
+struct Calls {
+    started: u64,
+    running: HashMap<String, Arc<Running>>,
+    /// The oldest first.
+    ended: VecDeque<Arc<Past>>,
+    by_id: HashMap<String, Arc<Past>>,
+    bytes: usize,
+}
+
+/// A call that runs.
+pub(super) struct Running {
+    pub(super) record: Record,
+    cancel: CancellationToken,
+    /// The newest update.
+    partial: Mutex<Option<Box<RawValue>>>,
+}
+
+/// A call that has ended.
+struct Past {
+    record: Record,
+    state: CallState,
+    duration_ms: f64,
+    /// `None` if it was too long.
+    json: Option<Box<RawValue>>,
+    at: Instant,
+}
+
+/// The events about calls.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallNews<'a> {
+    call_id: &'a str,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<CallState>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<Stopped>,
+    started_at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<f64>,
+}
+
+impl Ledger {
+    pub(super) fn new(feed: Arc<Feed>) -> Ledger {
+        Ledger {
+            calls: Mutex::default(),
+            feed,
+        }
+    }
+
+    /// Enters a call under the caller's id, or one that is free.
+    pub(super) fn enter(
+        &self,
+        id: Option<String>,
+        tool: &str,
+        start: impl FnOnce(&str) -> CancellationToken,
+    ) -> Result<Arc<Running>, Fault> {
+        let mut calls = self.calls();
+        let id = match id {
+            Some(id) if calls.running.contains_key(&id) => {
+                let text = format!("a call with the id `{id}` is running");
+                return Err(Fault::new(StatusCode::CONFLICT, text)
+                    .hint("choose another callId, or leave it out"));
+            }
+            Some(id) => id,
+            None => calls.free_id(),
+        };
+        // Its time begins before the call does.
+        let record = Record::new(id.clone(), tool.to_owned());
+        let running = Arc::new(Running {
+            record,
+            cancel: start(&id),
+            partial: Mutex::default(),
+        });
+        calls.running.insert(id, Arc::clone(&running));
+        drop(calls);
+        self.feed.publish("call.started", &news(&running.record));
+        Ok(running)
+    }
+
+    /// Moves a call to those that ended.
+    pub(super) fn leave(
+        &self,
+        running: &Arc<Running>,
+        ended: &Ended,
+        is_error: bool,
+        stopped: Option<Stopped>,
+    ) {
+        let record = &running.record;
+        let duration_ms = record.millis();
+        let json = ended.json();
+        // What we wrote ourselves is UTF-8 and JSON.
+        let kept = (json.len() <= LONGEST).then(|| std::str::from_utf8(json).ok());
+        let kept = kept.flatten().map(str::to_owned);
+        let past = Arc::new(Past {
+            record: Record {
+                id: record.id.clone(),
+                tool: record.tool.clone(),
+                started: record.started,
+                started_at: record.started_at.clone(),
+            },
+            state: ended.state(),
+            duration_ms,
+            json: kept.and_then(|text| RawValue::from_string(text).ok()),
+            at: Instant::now(),
+        });
+        let mut calls = self.calls();
+        calls.running.remove(&record.id);
+        calls.keep(past);
+        drop(calls);
+        self.feed.publish(
+            "call.ended",
+            &CallNews {
+                state: Some(ended.state()),
+                is_error: Some(is_error),
+                stopped,
+                duration_ms: Some(duration_ms),
+                ..news(record)
+            },
+        );
+    }
+
+    /// Shows a call to `tell`, if it is known.
+    pub(super) fn show<T>(&self, id: &str, tell: impl FnOnce(&CallView<'_>) -> T) -> Option<T> {
+        let mut calls = self.calls();
+        if let Some(running) = calls.running.get(id).cloned() {
+            drop(calls);
+            let partial = running.partial();
+            let record = &running.record;
+            return Some(tell(&record.view(record.millis(), partial.as_deref())));
+        }
+        calls.forget_old();
+        let past = calls.by_id.get(id).cloned();
+        drop(calls);
+        past.map(|past| tell(&past.view(true)))
+    }
+
+    /// Shows every call to `tell`, without what they came to: those that run, then the newest first.
+    pub(super) fn show_all<T>(&self, tell: impl FnOnce(&[CallView<'_>]) -> T) -> T {
+        let mut calls = self.calls();
+        calls.forget_old();
+        let mut running: Vec<_> = calls.running.values().cloned().collect();
+        let ended: Vec<_> = calls.ended.iter().rev().cloned().collect();
+        drop(calls);
+        running.sort_by_key(|running| std::cmp::Reverse(running.record.started));
+        let running = running.iter().map(|running| {
+            let record = &running.record;
+            record.view(record.millis(), None)
+        });
+        let views: Vec<_> = running
+            .chain(ended.iter().map(|past| past.view(false)))
+            .collect();
+        tell(&views)
+    }
+
+    /// Asks a call to stop, or forgets it if it has ended: whether it runs, if it is known.
+    pub(super) fn cancel(&self, id: &str) -> Option<bool> {
+        let mut calls = self.calls();
+        if let Some(running) = calls.running.get(id) {
+            running.cancel.cancel();
+            return Some(true);
+        }
+        calls.forget_old();
+        let past = calls.by_id.remove(id)?;
+        calls.take(&past);
+        Some(false)
+    }
+
+    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Calls {
+    fn free_id(&mut self) -> String {
+        loop {
+            self.started += 1;
+            let id = format!("call-{}", self.started);
+            if !self.running.contains_key(&id) && !self.by_id.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn keep(&mut self, past: Arc<Past>) {
+        self.bytes += past.size();
+        // A client may use an id again.
+        if let Some(before) = self.by_id.insert(past.record.id.clone(), Arc::clone(&past)) {
+            self.take(&before);
+        }
+        self.ended.push_back(past);
+        while self.ended.len() > MOST || self.bytes > MOST_BYTES {
+            self.forget_oldest();
+        }
+        self.forget_old();
+    }
+
+    /// Takes one out that has been taken out of `by_id`.
+    fn take(&mut self, gone: &Arc<Past>) {
+        self.ended.retain(|past| !Arc::ptr_eq(past, gone));
+        self.bytes -= gone.size();
+    }
+
+    fn forget_old(&mut self) {
+        while self
+            .ended
+            .front()
+            .is_some_and(|past| past.at.elapsed() > OLDEST)
+        {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(past) = self.ended.pop_front() {
+            self.bytes -= past.size();
+            self.by_id.remove(&past.record.id);
+        }
+    }
+}
+
+impl Running {
+    /// Keeps the newest update.
+    pub(super) fn update(&self, partial: &RawValue) {
+        let mut newest = self.partial();
+        // Whoever asks wants to see that it goes on; a picture a second is not for keeping.
+        *newest = (partial.get().len() <= LONGEST).then(|| partial.to_owned());
+    }
+
+    fn partial(&self) -> MutexGuard<'_, Option<Box<RawValue>>> {
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Past {
+    fn size(&self) -> usize {
+        self.json.as_ref().map_or(0, |json| json.get().len())
+    }
+
+    fn view(&self, is_whole: bool) -> CallView<'_> {
+        let json = self.json.as_deref().filter(|_| is_whole);
+        self.record
+            .view(self.duration_ms, None)
+            .ended(self.state, json)
+    }
+}
+
+fn news(record: &Record) -> CallNews<'_> {
+    CallNews {
+        call_id: &record.id,
+        tool: &record.tool,
+        state: None,
+        is_error: None,
+        stopped: None,
+        started_at: &record.started_at,
+        duration_ms: None,
+    }
+}

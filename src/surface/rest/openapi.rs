@@ -1,0 +1,122 @@
+//! `GET /api/openapi.json`: the description of all this (OpenAPI 3.1), made of the routes themselves.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{Content, Ref, RefOr, Required, Response as Described};
+use utoipa::{Modify, OpenApi};
+
+use super::state::Shared;
+use super::tools::fresh;
+use super::{call, calls, catalog, events, health, tools};
+use crate::surface::http::{Fault, ProblemDetails};
+
+/// The scheme of the token.
+const BEARER: &str = "bearer";
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "haft",
+        description = "The tools that haft has found, called over HTTP. Refusals are problem details (RFC 9457)."
+    ),
+    paths(
+        tools::list,
+        tools::one,
+        tools::named_reload,
+        tools::reload,
+        catalog::catalog,
+        call::call,
+        calls::list,
+        calls::one,
+        calls::cancel,
+        events::events,
+        health::health,
+        openapi,
+    ),
+    components(schemas(ProblemDetails<'static>)),
+    tags(
+        (name = "tools", description = "What there is"),
+        (name = "calls", description = "Running it"),
+        (name = "server", description = "How it goes"),
+    ),
+    modifiers(&Common),
+)]
+struct Described31;
+
+/// What holds for every operation.
+struct Common;
+
+/// This description.
+#[utoipa::path(
+    get, path = "/api/openapi.json", operation_id = "getOpenApi", tag = "server",
+    responses((status = 200, description = "The description", body = Object)),
+)]
+pub(super) async fn openapi(_: State<Arc<Shared>>) -> Result<Response, Fault> {
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    if let Some(text) = TEXT.get() {
+        return Ok(fresh(text.clone()));
+    }
+    let text = super::tools::bytes(&Described31::openapi())?;
+    Ok(fresh(TEXT.get_or_init(|| text).clone()))
+}
+
+impl Modify for Common {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let mut problem = Described::new("What is wrong");
+        let schema = Ref::from_schema_name("Problem");
+        problem.content.insert(
+            "application/problem+json".into(),
+            RefOr::T(Content::new(Some(schema))),
+        );
+        for (path, item) in &mut openapi.paths.paths {
+            let statuses = refusals(path);
+            for operation in operations(item) {
+                if let Some(RefOr::T(body)) = &mut operation.request_body {
+                    // No body is a call without arguments.
+                    body.required = Some(Required::False);
+                }
+                for status in statuses {
+                    let described = RefOr::T(problem.clone());
+                    let responses = &mut operation.responses.responses;
+                    responses.entry((*status).into()).or_insert(described);
+                }
+            }
+        }
+        let http = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        if let Some(components) = &mut openapi.components {
+            components.add_security_scheme(BEARER, SecurityScheme::Http(http));
+        }
+        // Wanted where the server has a token, which is not known here.
+        let none: [&str; 0] = [];
+        openapi.security = Some(vec![
+            SecurityRequirement::default(),
+            SecurityRequirement::new(BEARER, none),
+        ]);
+    }
+}
+
+/// The statuses of refusals that are to be expected at a path.
+fn refusals(path: &str) -> &'static [&'static str] {
+    if path.ends_with("/call") {
+        &[
+            "400", "401", "403", "404", "408", "409", "413", "415", "422", "502", "503", "504",
+            "default",
+        ]
+    } else if path.contains('{') || path.ends_with("/reload") {
+        &["400", "401", "403", "404", "default"]
+    } else {
+        &["400", "401", "403", "default"]
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem {
+        get, post, delete, ..
+    } = item;
+    [get, post, delete].into_iter().flatten()
+}

@@ -1,0 +1,210 @@
+//! A call as it is told: while it runs, and for some time afterwards.
+
+use std::time::{Instant, SystemTime};
+
+use axum::body::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+
+use crate::surface::http::{Fault, ProblemDetails};
+use crate::surface::wire::OutcomeView;
+use crate::tool::{Moment, Outcome};
+
+/// The answer to a call: what the tool said.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CallResult<'a> {
+    pub(super) call_id: &'a str,
+    pub(super) tool: &'a str,
+    #[serde(flatten)]
+    pub(super) outcome: OutcomeView<'a>,
+}
+
+/// What a call came to.
+#[derive(Clone)]
+pub(super) enum Ended {
+    /// The tool was run: the whole answer as JSON.
+    Finished(Bytes),
+    /// It could not be run, or was refused: the problem as JSON.
+    Failed(Bytes),
+}
+
+/// A call that is known.
+pub(super) struct Record {
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) started: Instant,
+    /// In the form of ISO 8601.
+    pub(super) started_at: String,
+}
+
+/// A call.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Call)]
+pub(super) struct CallView<'a> {
+    /// Its id.
+    call_id: &'a str,
+    /// The tool's name.
+    tool: &'a str,
+    state: CallState,
+    /// When it was started, UTC.
+    #[schema(format = DateTime)]
+    started_at: &'a str,
+    /// So far, or in all.
+    duration_ms: f64,
+    /// The newest update of a call that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    partial_result: Option<&'a RawValue>,
+    /// What the tool said, of a call that finished. Results that are too long are not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CallAnswer>)]
+    result: Option<&'a RawValue>,
+    /// Why it could not be run, of a call that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ProblemDetails<'static>>)]
+    error: Option<&'a RawValue>,
+}
+
+/// Where a call is: it runs, the tool has answered, or haft could not run it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CallState {
+    Running,
+    Finished,
+    Failed,
+}
+
+/// What the tool said. `isError` tells a failure that the tool reports.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(
+    dead_code,
+    reason = "the description of `CallResult`, whose parts are not ours"
+)]
+pub(super) struct CallAnswer {
+    /// The call's id.
+    call_id: String,
+    /// The tool's name.
+    tool: String,
+    /// What the model gets.
+    #[schema(schema_with = content)]
+    content: (),
+    /// Anything else that the tool says.
+    details: Value,
+    /// The tool reports a failure.
+    is_error: bool,
+    /// The tool says that a model cannot use the result.
+    #[schema(nullable = false)]
+    useless: Option<bool>,
+    /// From the start of the tool to its end.
+    duration_ms: f64,
+    /// Why the call was stopped, if it was.
+    #[schema(schema_with = stopped)]
+    stopped: Option<()>,
+}
+
+impl Record {
+    pub(super) fn new(id: String, tool: String) -> Record {
+        Record {
+            id,
+            tool,
+            started: Instant::now(),
+            started_at: Moment::of(SystemTime::now()).precise(),
+        }
+    }
+
+    /// The answer that this outcome is.
+    pub(super) fn answer(&self, outcome: &Outcome) -> Result<Bytes, Fault> {
+        super::tools::bytes(&CallResult {
+            call_id: &self.id,
+            tool: &self.tool,
+            outcome: outcome.into(),
+        })
+    }
+
+    /// As it is told; `duration_ms` is the caller's to know.
+    pub(super) fn view<'a>(
+        &'a self,
+        duration_ms: f64,
+        partial_result: Option<&'a RawValue>,
+    ) -> CallView<'a> {
+        CallView {
+            call_id: &self.id,
+            tool: &self.tool,
+            state: CallState::Running,
+            started_at: &self.started_at,
+            duration_ms,
+            partial_result,
+            result: None,
+            error: None,
+        }
+    }
+
+    /// Milliseconds since it started.
+    pub(super) fn millis(&self) -> f64 {
+        self.started.elapsed().as_micros() as f64 / 1000.0
+    }
+}
+
+impl<'a> CallView<'a> {
+    /// The same of a call that has ended like this; `None`: what it came to is not kept.
+    pub(super) fn ended(self, state: CallState, text: Option<&'a RawValue>) -> CallView<'a> {
+        let is_finished = state == CallState::Finished;
+        CallView {
+            state,
+            result: text.filter(|_| is_finished),
+            error: text.filter(|_| !is_finished),
+            ..self
+        }
+    }
+}
+
+impl Ended {
+    pub(super) fn state(&self) -> CallState {
+        match self {
+            Ended::Finished(_) => CallState::Finished,
+            Ended::Failed(_) => CallState::Failed,
+        }
+    }
+
+    pub(super) fn json(&self) -> &Bytes {
+        match self {
+            Ended::Finished(json) | Ended::Failed(json) => json,
+        }
+    }
+}
+
+fn content() -> Schema {
+    let text = |names: &[&str]| {
+        let object = ObjectBuilder::new().property(
+            "type",
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .enum_values(Some([names[0]])),
+        );
+        let mut object = object.required("type");
+        for name in &names[1..] {
+            let string = ObjectBuilder::new().schema_type(Type::String);
+            object = object.property(*name, string).required(*name);
+        }
+        object.build()
+    };
+    let block = OneOfBuilder::new()
+        .item(text(&["text", "text"]))
+        .item(text(&["image", "data", "mimeType"]));
+    ArrayBuilder::new().items(block).build().into()
+}
+
+fn stopped() -> Schema {
+    let reasons = ["deadline", "cancelled", "discarded", "host-shutdown"];
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(reasons))
+        .build()
+        .into()
+}

@@ -1,0 +1,56 @@
+//! Programs of others that judge our interfaces. `cargo xtask test` installs them.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::sandbox::Sandbox;
+use crate::served::Served;
+
+/// A tool that takes any arguments, so that every call that fits the description is one.
+const MODULE: &str = r#"
+export default (pi) => ["echo", "reload"].map((name) => ({
+  name, description: "Takes anything", parameters: pi.zod.object({}).loose(),
+  async execute(_id, params) { return { content: [{ type: "text", text: JSON.stringify(params) }] }; },
+}));
+"#;
+
+/// The names that make sense in paths.
+const SETTINGS: &str = "[parameters]\n\"path.name\" = \"echo\"\n";
+
+#[test]
+fn schemathesis_finds_nothing_that_breaks_the_description() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("module.ts", MODULE);
+    sandbox.write("schemathesis.toml", SETTINGS);
+    let mut command = sandbox.haft();
+    command.args(["--tool", "module.ts", "serve", "rest", "--listen", "0"]);
+    let served = Served::start(&mut command);
+    let url = format!("http://{}/api/openapi.json", served.address);
+    let program = judge("schemathesis");
+    // Events have no end, which it would wait for.
+    let judged = Command::new(&program)
+        .current_dir(sandbox.path())
+        .args(["run", &url, "--exclude-path", "/api/events", "--no-color"])
+        .args(["--max-examples", "20", "--seed", "1"])
+        .output();
+    let judged = judged.unwrap_or_else(|error| {
+        let program = program.display();
+        panic!("{program}: {error}; `cargo xtask test` installs it")
+    });
+    let said = String::from_utf8_lossy(&judged.stdout);
+    assert!(judged.status.success(), "{said}");
+    assert!(
+        said.contains("Operations:       11 selected / 12 total"),
+        "{said}"
+    );
+}
+
+/// Where `cargo xtask` puts the programs of `tests/judges/requirements.txt`.
+fn judge(name: &str) -> PathBuf {
+    let pinned = include_str!("../judges/requirements.txt").trim();
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let cache = cache.or(home).expect("somebody runs this");
+    let folder = cache.join("haft-judges").join(pinned.replace("==", "-"));
+    folder.join("bin").join(name)
+}

@@ -1,0 +1,800 @@
+//! `haft serve rest` as its clients meet it: real sockets, real tools, real signals.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+use crate::served::{Reply, Served};
+
+/// The seed's own plugin file, and a tool that waits until it is stopped.
+const PLUGIN: &str = r#"{"name": "my-tools", "version": "1.0.0", "tools": [
+  {"name": "say", "description": "Says it", "inputSchema": {"type": "object",
+     "properties": {"text": {"type": "string"}}, "required": ["text"]},
+   "handler": {"type": "shell", "command": "echo {{text}}"}},
+  {"name": "wait", "description": "Waits", "inputSchema": {"type": "object"},
+   "handler": {"type": "shell", "command": "sleep 600"}}]}"#;
+
+/// A module whose tools do what a surface has to carry.
+const MODULE: &str = r#"
+export default (pi) => [
+  { name: "steps", description: "Tells of steps", parameters: pi.zod.object({}),
+    async execute(_id, _params, onUpdate) {
+      for (const step of [1, 2, 3]) onUpdate?.({ content: [{ type: "text", text: `step ${step}` }] });
+      return { content: [{ type: "text", text: "done" }], details: { z: 1, a: [0.1, 1e21], "é": null } };
+    } },
+  { name: "picture", description: "Shows", parameters: pi.zod.object({}),
+    async execute() {
+      return { content: [{ type: "text", text: "a dot" }, { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] };
+    } },
+  { name: "echo", description: "Echoes", parameters: pi.zod.object({ text: pi.zod.string() }),
+    async execute(_id, { text }) { return { content: [{ type: "text", text }] }; } },
+  { name: "fails", description: "Fails", parameters: pi.zod.object({}),
+    async execute() { throw new Error("no luck"); } },
+];
+"#;
+
+/// An executable of Kodelet's that gives back its standard input.
+const ECHO: &str = "#!/bin/sh
+if [ \"$1\" = description ]; then
+  echo '{\"name\":\"raw\",\"description\":\"Gives back\",\"input_schema\":{\"type\":\"object\"}}'
+else
+  cat
+fi
+";
+
+pub fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("home/.config/aynd/tools/my.json", PLUGIN);
+    sandbox.write("tools/module.ts", MODULE);
+    let echo = sandbox.write("home/.kodelet/tools/raw", ECHO);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(echo, mode).expect("a file of ours");
+    sandbox
+}
+
+pub fn serve(sandbox: &Sandbox, arguments: &[&str]) -> Served {
+    let mut command = sandbox.haft();
+    command.args(["--tool", "tools/module.ts", "serve", "rest"]);
+    Served::start(command.args(["--listen", "127.0.0.1:0"]).args(arguments))
+}
+
+fn names(reply: &Reply) -> Vec<String> {
+    let reply = reply.json();
+    let tools = reply["tools"].as_array().expect("a list").iter();
+    tools
+        .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+        .collect()
+}
+
+// ---- aynd's three endpoints.
+
+#[test]
+fn the_list_is_aynds() {
+    // aynd 68, 20, 61
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let reply = served.get("/api/tools");
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    let list = reply.json();
+    assert_eq!(
+        list["counts"],
+        json!({"total": 11, "builtin": 4, "plugin": 7})
+    );
+    assert_eq!(
+        names(&reply)[..4],
+        [
+            "git-status",
+            "git-diff-summary",
+            "workspace-info",
+            "file-reader"
+        ]
+    );
+    let tools = list["tools"].as_array().expect("a list");
+    let say = tools.iter().find(|tool| tool["name"] == "say");
+    let schema =
+        json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    let whole = json!({"name": "say", "description": "Says it", "source": "plugin",
+        "pluginName": "my-tools", "inputSchema": schema});
+    assert_eq!(say, Some(&whole));
+    assert_eq!(tools[0]["source"], "builtin");
+    assert!(tools[0].get("pluginName").is_none());
+    // Who knows the list need not get it again.
+    let tag = reply.header("etag").expect("a tag");
+    let head = format!("GET /api/tools HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: {tag}\r\n");
+    let again = served.send(&head, "");
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+}
+
+#[test]
+fn one_tool_is_not_wrapped() {
+    // aynd 69, 72, c20
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let reply = served.get("/api/tools/git-status");
+    assert_eq!(
+        (reply.status, &reply.json()["name"]),
+        (200, &json!("git-status"))
+    );
+    assert_eq!(served.get("/api/tools/s%61y").json()["name"], "say");
+    let reply = served.get("/api/tools/x");
+    assert_eq!(reply.status, 404);
+    assert_eq!(reply.json()["error"], "Tool not found: x");
+    assert_eq!(
+        reply.header("content-type"),
+        Some("application/problem+json")
+    );
+    let long = "x".repeat(5000);
+    for name in [
+        "%2e%2e%2f",
+        "%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+        "a%2fb",
+        "reload",
+        "__proto__",
+        long.as_str(),
+    ] {
+        assert_eq!(
+            served.get(&format!("/api/tools/{name}")).status,
+            404,
+            "{name}"
+        );
+    }
+    assert_eq!(served.get("/api/tools/%ff").status, 400);
+    let reply = served.delete("/api/tools/say");
+    assert_eq!(
+        (reply.status, reply.header("allow")),
+        (405, Some("GET,HEAD"))
+    );
+    assert_eq!(reply.json()["status"], 405);
+}
+
+#[test]
+fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
+    // aynd 18, 19, 70, 71, c15, c20
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    assert_eq!(served.get("/api/tools").json()["counts"]["total"], 11);
+    let broken = sandbox.write("home/.config/aynd/tools/broken.json", "{");
+    sandbox.write(
+        "home/.config/aynd/tools/new.json",
+        &PLUGIN
+            .replace("my-tools", "new")
+            .replace("\"say\"", "\"reload\"")
+            .replace("\"wait\"", "\"bad name\""),
+    );
+    let reply = served.post("/api/tools/reload", "");
+    assert_eq!(reply.status, 200);
+    let result = reply.json();
+    assert_eq!(
+        (&result["success"], &result["toolCount"]),
+        (&json!(false), &json!(12))
+    );
+    let errors = result["errors"].as_array().expect("a list");
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert_eq!(errors[0]["source"], broken.display().to_string());
+    assert!(
+        errors[0]["message"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("Invalid JSON: "))
+    );
+    // A tool of that name is looked up; to reload is another method.
+    assert_eq!(served.get("/api/tools/reload").json()["pluginName"], "new");
+    fs::remove_file(broken).expect("a file of ours");
+    fs::remove_file(sandbox.path().join("home/.config/aynd/tools/new.json"))
+        .expect("a file of ours");
+    let result = served.post("/api/tools/reload", "").json();
+    assert_eq!(
+        result,
+        json!({"success": true, "toolCount": 11, "errors": []})
+    );
+    assert_eq!(served.get("/api/tools/reload").status, 404);
+}
+
+// ---- Calls.
+
+#[test]
+fn a_call_is_answered_with_what_the_tool_said() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let reply = served.post(
+        "/api/tools/say/call",
+        r#"{"arguments": {"text": "a b"}, "callId": "mine"}"#,
+    );
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let answer = reply.json();
+    assert_eq!(
+        (&answer["callId"], &answer["tool"]),
+        (&json!("mine"), &json!("say"))
+    );
+    assert_eq!(
+        answer["content"],
+        json!([{"type": "text", "text": "a b\n"}])
+    );
+    assert_eq!(answer["isError"], false);
+    let picture = served.post("/api/tools/picture/call", "").json();
+    let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
+    assert_eq!(picture["content"][1], image);
+    // The tool's own failure is an answer.
+    let reply = served.post("/api/tools/fails/call", "{}");
+    assert_eq!(
+        (reply.status, &reply.json()["isError"]),
+        (200, &json!(true))
+    );
+    // What was called is remembered.
+    let known = served.get("/api/calls/mine").json();
+    assert_eq!(
+        (&known["state"], &known["result"]),
+        (&json!("finished"), &answer)
+    );
+    let calls = served.get("/api/calls").json();
+    let calls = calls["calls"].as_array().expect("a list").iter();
+    let tools: Vec<_> = calls.map(|call| call["tool"].clone()).collect();
+    assert_eq!(tools, ["fails", "picture", "say"]);
+}
+
+#[test]
+fn numbers_and_the_order_of_keys_survive() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let arguments = r#"{"z": 1.0, "a": 12345678901234567890123, "é": {"y": 1e400, "b": -0.0}}"#;
+    let body = format!(r#"{{"arguments":{arguments}}}"#);
+    let reply = served.post("/api/tools/raw/call", &body);
+    assert_eq!(reply.json()["content"][0]["text"], arguments);
+    let reply = served.post("/api/tools/steps/call", "{}");
+    assert!(
+        reply.body.contains(r#""z":1,"a":[0.1,1e21],"é":null"#)
+            || reply.body.contains(r#""z":1,"a":[0.1,1e+21],"é":null"#),
+        "{}",
+        reply.body
+    );
+}
+
+#[test]
+fn what_cannot_be_called_is_a_problem_that_says_why() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let say = "/api/tools/say/call";
+    let refused = |reply: Reply, status: u16, kind: Option<&str>, word: &str| {
+        assert_eq!(reply.status, status, "{reply:?}");
+        assert_eq!(
+            reply.header("content-type"),
+            Some("application/problem+json")
+        );
+        let problem = reply.json();
+        assert_eq!(problem["status"], status);
+        assert_eq!(problem["kind"].as_str(), kind, "{problem}");
+        let detail = problem["detail"].as_str().expect("a text");
+        assert!(detail.contains(word), "{detail}");
+    };
+    refused(
+        served.post("/api/tools/sey/call", "{}"),
+        404,
+        Some("no-such-tool"),
+        "sey",
+    );
+    refused(
+        served.post(say, r#"{"arguments": {"text": 1}}"#),
+        422,
+        Some("bad-arguments"),
+        "text",
+    );
+    refused(
+        served.post(say, r#"{"arguments": []}"#),
+        422,
+        Some("bad-arguments"),
+        "object",
+    );
+    refused(
+        served.post(say, r#"{"text": "flat"}"#),
+        422,
+        None,
+        "unknown field `text`",
+    );
+    refused(served.post(say, "[]"), 422, None, "invalid type");
+    refused(
+        served.post(say, r#"{"timeoutMs": 0}"#),
+        422,
+        None,
+        "timeoutMs",
+    );
+    refused(
+        served.post(say, r#"{"timeoutMs": 1.5}"#),
+        422,
+        None,
+        "timeoutMs",
+    );
+    refused(
+        served.post(say, r#"{"callId": "../x"}"#),
+        422,
+        None,
+        "callId",
+    );
+    refused(
+        served.post(say, r#"{"callId": "a b"}"#),
+        422,
+        None,
+        "callId",
+    );
+    refused(served.post(say, r#"{"arguments": {"#), 400, None, "EOF");
+    let head = format!("POST {say} HTTP/1.1\r\nHost: localhost\r\n");
+    refused(
+        served.send(&format!("{head}Content-Type: text/plain\r\n"), "{}"),
+        415,
+        None,
+        "JSON",
+    );
+    refused(served.send(&head, "{}"), 415, None, "JSON");
+    refused(served.get(say), 405, None, "/api/tools/say/call");
+    refused(served.get("/api/nothing"), 404, None, "/api/nothing");
+    refused(served.get("/api/calls/nothing"), 404, None, "nothing");
+    refused(served.delete("/api/calls/nothing"), 404, None, "nothing");
+    let json = format!("{head}Content-Type: application/json; charset=utf-8\r\n");
+    assert_eq!(
+        served.send(&json, r#"{"arguments":{"text":"x"}}"#).status,
+        200
+    );
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused() {
+    let sandbox = sandbox();
+    sandbox.write("config.yaml", "serve:\n  body_mb: 1\n");
+    let served = serve(&sandbox, &["--config", "config.yaml"]);
+    let body = |kb: usize| format!(r#"{{"arguments":{{"text":"{}"}}}}"#, "x".repeat(kb << 10));
+    let reply = served.post("/api/tools/raw/call", &body(1024));
+    assert_eq!(reply.status, 413);
+    assert_eq!(
+        reply.header("content-type"),
+        Some("application/problem+json")
+    );
+    assert_eq!(served.post("/api/tools/raw/call", &body(1000)).status, 200);
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_answer_is_the_documented_refusal() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &["--approval-mode", "always-ask"]);
+    let reply = served.post("/api/tools/raw/call", "{}");
+    assert_eq!(reply.status, 403);
+    let problem = reply.json();
+    assert_eq!(problem["kind"], "denied");
+    let detail = problem["detail"].as_str().expect("a text");
+    assert!(
+        detail.contains("requires approval but no interactive UI available"),
+        "{detail}"
+    );
+    // What only looks runs without a question.
+    assert_eq!(
+        served.post("/api/tools/workspace-info/call", "{}").status,
+        200
+    );
+    drop(served);
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "approval:\n  mode: always-ask\n",
+    );
+    let served = serve(&sandbox, &["--auto-approve"]);
+    assert_eq!(served.post("/api/tools/raw/call", "{}").status, 200);
+}
+
+// ---- Events of one call.
+
+#[test]
+fn a_call_can_be_followed() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let head = "POST /api/tools/steps/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let mut events = served.events(
+        &format!("{head}Accept: text/event-stream\r\n"),
+        r#"{"callId":"s"}"#,
+    );
+    let mut seen = Vec::new();
+    while let Some(event) = events.next() {
+        let text = &event.data["partialResult"]["content"][0]["text"];
+        seen.push(format!("{} {} {}", event.name, event.data["callId"], text));
+        if event.name == "result" {
+            assert_eq!(event.data["content"][0]["text"], "done");
+        }
+    }
+    let expected = [
+        r#"started "s" null"#,
+        r#"update "s" "step 1""#,
+        r#"update "s" "step 2""#,
+        r#"update "s" "step 3""#,
+        r#"result "s" null"#,
+    ];
+    assert_eq!(seen, expected);
+    // Refused before the start: an answer like any other.
+    let accept = "Accept: text/event-stream\r\n";
+    let refused = served.send(
+        &format!("{}{accept}", head.replace("steps", "nothing")),
+        "{}",
+    );
+    assert_eq!(refused.status, 404);
+    // Whoever takes both gets what is named first.
+    let both = "Accept: application/json, text/event-stream\r\n";
+    let reply = served.send(&format!("{head}{both}"), "{}");
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+}
+
+// ---- The end of a call.
+
+const WAIT: &str =
+    "POST /api/tools/wait/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+
+#[test]
+fn a_client_that_goes_away_cancels_its_call() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let mut events = served.listen(None);
+    for accept in ["", "Accept: text/event-stream\r\n"] {
+        let client = served.begin(&format!("{WAIT}{accept}"), r#"{"callId":"gone"}"#);
+        assert_eq!(events.wait_for("call.started").data["callId"], "gone");
+        drop(client);
+        let ended = events.wait_for("call.ended").data;
+        assert_eq!(
+            (&ended["callId"], &ended["stopped"]),
+            (&json!("gone"), &json!("cancelled"))
+        );
+    }
+}
+
+#[test]
+fn a_call_can_be_stopped_from_elsewhere() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let mut events = served.listen(None);
+    let waiting = served.begin(WAIT, r#"{"callId":"w"}"#);
+    events.wait_for("call.started");
+    assert_eq!(served.get("/api/calls/w").json()["state"], "running");
+    // The id is taken as long as it runs.
+    assert_eq!(
+        served
+            .post("/api/tools/say/call", r#"{"callId":"w"}"#)
+            .status,
+        409
+    );
+    let reply = served.delete("/api/calls/w");
+    assert_eq!(
+        (reply.status, reply.json()),
+        (202, json!({"callId": "w", "cancelled": true}))
+    );
+    let answer = Reply::read(waiting);
+    assert_eq!(
+        (answer.status, &answer.json()["stopped"]),
+        (200, &json!("cancelled"))
+    );
+    let known = served.get("/api/calls/w").json();
+    assert_eq!(known["result"]["stopped"], "cancelled");
+    // What has ended is forgotten.
+    let reply = served.delete("/api/calls/w");
+    assert_eq!(
+        (reply.status, reply.json()),
+        (200, json!({"callId": "w", "cancelled": false}))
+    );
+    assert_eq!(served.get("/api/calls/w").status, 404);
+    // Its own time ends a call, too.
+    let late = served.post("/api/tools/wait/call", r#"{"timeoutMs": 50}"#);
+    assert_eq!(
+        (late.status, &late.json()["stopped"]),
+        (200, &json!("deadline"))
+    );
+}
+
+#[test]
+fn a_signal_ends_the_server_and_what_runs() {
+    for signal in ["TERM", "INT"] {
+        let sandbox = sandbox();
+        let mut served = serve(&sandbox, &[]);
+        let mut events = served.listen(None);
+        let waiting = served.begin(WAIT, "{}");
+        events.wait_for("call.started");
+        served.signal(signal);
+        let answer = Reply::read(waiting);
+        assert_eq!(
+            (answer.status, &answer.json()["stopped"]),
+            (200, &json!("host-shutdown"))
+        );
+        assert_eq!(served.wait(), Some(0));
+        // What streams without end ends as well.
+        while events.next().is_some() {}
+    }
+}
+
+// ---- What happens.
+
+#[test]
+fn whoever_listens_hears_of_tools_and_problems() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    served.get("/api/tools");
+    let mut events = served.listen(None);
+    let ready = events.next().expect("a greeting");
+    assert_eq!(
+        (ready.name.as_str(), &ready.data),
+        ("ready", &json!({"resumed": false}))
+    );
+    sandbox.write(
+        "home/.config/aynd/tools/new.json",
+        &PLUGIN
+            .replace("my-tools", "new")
+            .replace("\"say\"", "\"more\""),
+    );
+    served.post("/api/tools/reload", "");
+    let changed = events.wait_for("tools.changed");
+    assert_eq!(changed.data["added"], json!(["more"]));
+    let last = changed.id.expect("an id");
+    let problems = events.wait_for("problems").data;
+    let text = problems["problems"][0]["message"]
+        .as_str()
+        .expect("a text")
+        .to_owned();
+    assert!(text.contains("wait"), "{text}");
+    // Who comes back with the last id misses nothing.
+    drop(events);
+    served.post(
+        "/api/tools/say/call",
+        r#"{"arguments":{"text":"x"},"callId":"later"}"#,
+    );
+    let mut events = served.listen(Some(&last));
+    assert_eq!(
+        events.next().map(|event| event.data),
+        Some(json!({"resumed": true}))
+    );
+    let started = events.wait_for("call.started").data;
+    assert_eq!(started["callId"], "later");
+    let ended = events.wait_for("call.ended").data;
+    assert_eq!(
+        (&ended["state"], &ended["isError"]),
+        (&json!("finished"), &json!(false))
+    );
+    // An id of another life is none.
+    let mut events = served.listen(Some("0-3"));
+    assert_eq!(
+        events.next().map(|event| event.data),
+        Some(json!({"resumed": false}))
+    );
+}
+
+#[test]
+fn the_server_says_how_it_is() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    served.get("/api/tools");
+    let health = served.get("/api/health");
+    assert_eq!(health.status, 200);
+    assert_eq!(
+        health.json(),
+        json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "tools": "COMPLETE"})
+    );
+    let catalog = served.get("/api/catalog").json();
+    let tools = catalog["tools"].as_array().expect("a list");
+    let raw = tools
+        .iter()
+        .find(|tool| tool["family"] == "kodelet")
+        .expect("it is there");
+    assert_eq!(
+        (&raw["trusted"], &raw["approval"]),
+        (&json!(true), &json!("exec"))
+    );
+    assert!(catalog["problems"].is_array());
+}
+
+#[test]
+fn the_description_names_every_route() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let description = served.get("/api/openapi.json").json();
+    assert_eq!(description["openapi"], "3.1.0");
+    let paths = description["paths"].as_object().expect("paths");
+    let routes: Vec<String> = paths
+        .iter()
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().expect("methods").keys();
+            methods.map(move |method| format!("{method} {path}"))
+        })
+        .collect();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/surface/rest/mod.rs");
+    let source = fs::read_to_string(source).expect("a file of the checkout");
+    for path in source
+        .split("\"/api/")
+        .skip(1)
+        .map(|rest| rest.split('"').next().expect("a path"))
+    {
+        assert!(
+            paths.contains_key(&format!("/api/{path}")),
+            "{path}: {routes:?}"
+        );
+    }
+    assert_eq!(routes.len(), 12, "{routes:?}");
+    let problem = &description["components"]["schemas"]["Problem"]["properties"];
+    assert!(problem["detail"].is_object(), "{problem}");
+}
+
+// ---- Who may.
+
+#[test]
+fn names_and_pages_of_others_are_refused() {
+    // aynd c20
+    let sandbox = sandbox();
+    let served = serve(
+        &sandbox,
+        &[
+            "--allow-host",
+            "Haft.example",
+            "--allow-origin",
+            "https://app.example",
+        ],
+    );
+    let port = served.address.port();
+    let asks = |head: &str| served.send(&format!("GET /api/health HTTP/1.1\r\n{head}"), "");
+    for host in [
+        "localhost",
+        "LOCALHOST:1",
+        "127.0.0.1",
+        "127.9.9.9:80",
+        "[::1]:4238",
+        "haft.example",
+        "haft.example:443",
+    ] {
+        assert_eq!(asks(&format!("Host: {host}\r\n")).status, 200, "{host}");
+    }
+    for host in [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "localhost@evil.example",
+        "evil.example#localhost",
+        "",
+    ] {
+        let status = asks(&format!("Host: {host}\r\n")).status;
+        assert!(status == 403 || status == 400, "{host}: {status}");
+    }
+    assert_eq!(asks("").status, 400);
+    assert_eq!(asks("Host: localhost\r\nHost: localhost\r\n").status, 400);
+    let absolute = "GET http://evil.example/api/health HTTP/1.1\r\nHost: localhost\r\n";
+    assert_eq!(served.send(absolute, "").status, 403);
+
+    let host = format!("Host: localhost:{port}\r\n");
+    let reloads = |origin: &str| {
+        let head = format!("POST /api/tools/reload HTTP/1.1\r\n{host}Origin: {origin}\r\n");
+        served.send(&head, "")
+    };
+    assert_eq!(reloads(&format!("http://localhost:{port}")).status, 200);
+    for origin in [
+        "https://evil.example",
+        "null",
+        "http://localhost",
+        "http://localhost:1",
+        "file://",
+        &format!("http://127.0.0.1:{port}"),
+    ] {
+        assert_eq!(reloads(origin).status, 403, "{origin}");
+    }
+    let guest = reloads("https://app.example");
+    assert_eq!(guest.status, 200);
+    assert_eq!(
+        guest.header("access-control-allow-origin"),
+        Some("https://app.example")
+    );
+    let asks = "Access-Control-Request-Method: POST\r\n";
+    let preflight = |origin: &str| {
+        let head =
+            format!("OPTIONS /api/tools/say/call HTTP/1.1\r\n{host}Origin: {origin}\r\n{asks}");
+        served.send(&head, "")
+    };
+    let allowed = preflight("https://app.example");
+    assert_eq!(allowed.status, 204);
+    assert!(
+        allowed
+            .header("access-control-allow-headers")
+            .is_some_and(|names| names.contains("authorization"))
+    );
+    let refused = preflight("https://evil.example");
+    assert_eq!(
+        (
+            refused.status,
+            refused.header("access-control-allow-origin")
+        ),
+        (403, None)
+    );
+}
+
+#[test]
+fn where_others_can_reach_it_a_token_is_needed() {
+    let sandbox = sandbox();
+    let ran = sandbox.sh("haft serve rest --listen 0.0.0.0:0 2>&1 | sed 's/:[0-9]* can/:PORT can/'; haft serve --listen :80");
+    insta::assert_snapshot!(ran.output, @r"
+    error: 0.0.0.0:PORT can be reached by others, and there is no token
+    hint: put one into a file and name it with --token-file, or set HAFT_SERVE_TOKEN; or listen on 127.0.0.1
+    error: invalid value ':80' for '--listen <ADDR>': `:80` does not say for whom: 127.0.0.1:80 is for this machine only, 0.0.0.0:80 for everybody who can reach it
+    hint: `haft --help` shows every command and flag
+    ");
+    assert_eq!(ran.code, 2);
+    sandbox.write("token", "open-sesame\n");
+    let mut command = sandbox.haft();
+    let mut served =
+        Served::start(command.args(["serve", "--listen", "0.0.0.0:0", "--token-file", "token"]));
+    served.address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    let asks = |header: &str| {
+        let head = format!("GET /api/health HTTP/1.1\r\nHost: some.name\r\n{header}");
+        served.send(&head, "")
+    };
+    let refused = asks("");
+    assert_eq!(
+        (refused.status, refused.header("www-authenticate")),
+        (401, Some("Bearer realm=\"haft\""))
+    );
+    for wrong in [
+        "Bearer open-sesam",
+        "Bearer",
+        "Bearer ",
+        "Basic open-sesame",
+        "open-sesame",
+        "Bearer open-sesame open-sesame",
+    ] {
+        assert_eq!(
+            asks(&format!("Authorization: {wrong}\r\n")).status,
+            401,
+            "{wrong}"
+        );
+    }
+    for right in ["Bearer open-sesame", "bearer open-sesame"] {
+        assert_eq!(
+            asks(&format!("Authorization: {right}\r\n")).status,
+            200,
+            "{right}"
+        );
+    }
+    // On the loopback address, too, where there is a token.
+    drop(served);
+    let mut command = sandbox.haft();
+    command.env("HAFT_SERVE_TOKEN", "sesame");
+    let served = Served::start(command.args(["serve", "rest", "--listen", "0"]));
+    assert_eq!(served.get("/api/tools").status, 401);
+}
+
+// ---- Many.
+
+#[test]
+fn sixty_four_clients_lose_nothing_and_memory_stays_flat() {
+    let sandbox = sandbox();
+    let served = serve(&sandbox, &[]);
+    let rounds = |calls: usize| {
+        thread::scope(|scope| {
+            for client in 0..64 {
+                let served = &served;
+                scope.spawn(move || {
+                    let mut kept = served.begin_keeping();
+                    for number in 0..calls {
+                        let text = format!("{client}-{number}");
+                        let reply = kept.post(
+                            "/api/tools/echo/call",
+                            &json!({"arguments": {"text": text}}),
+                        );
+                        assert_eq!(reply["content"][0]["text"], text.as_str());
+                    }
+                });
+            }
+        });
+    };
+    rounds(60);
+    let before = resident_kb(served.pid());
+    rounds(60);
+    rounds(60);
+    let after = resident_kb(served.pid());
+    assert!(after < before + before / 3, "{before} KB, then {after} KB");
+    let calls = served.get("/api/calls").json();
+    assert_eq!(calls["calls"].as_array().map(Vec::len), Some(1000));
+}
+
+fn resident_kb(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    number.expect("a number")
+}

@@ -1,0 +1,62 @@
+//! The Python programs that judge our interfaces in the tests, in an environment of their own.
+//!
+//! In the user's cache, so that every checkout of this machine has them; the folder is called after what
+//! is pinned, so that another version is another folder.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::packages;
+use crate::command;
+use crate::error::{During, Error, Result};
+use crate::machine::Machine;
+
+/// What is pinned, as pip reads it.
+const PINNED: &str = "tests/judges/requirements.txt";
+
+pub fn ensure(root: &Path) -> Result<()> {
+    let list = root.join(PINNED);
+    let pinned = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
+    let folder = cache()?
+        .join("haft-judges")
+        .join(pinned.trim().replace("==", "-"));
+    // Written last, so that half an environment is none.
+    let done = folder.join("haft-done");
+    if done.is_file() {
+        return Ok(());
+    }
+    python(&Machine::look())?;
+    command::run(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&folder),
+    )?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "-r"]);
+    command::run(pip.arg(&list))?;
+    fs::write(&done, "").during(|| format!("write `{}`", done.display()))
+}
+
+/// Python with what makes environments, which Debian packs apart.
+fn python(machine: &Machine) -> Result<()> {
+    let has = command::output(Command::new("python3").args(["-c", "import venv, ensurepip"]));
+    if has.is_ok() {
+        return Ok(());
+    }
+    let names = ["python3".into(), "python3-venv".into()];
+    packages::ensure(
+        "for the programs that judge our interfaces",
+        &names,
+        machine,
+    )
+}
+
+fn cache() -> Result<PathBuf> {
+    let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    given
+        .or(home)
+        .ok_or_else(|| Error::unexpected("there is no home directory"))
+}
