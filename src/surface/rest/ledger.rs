@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -56,7 +57,7 @@ struct Past {
     state: CallState,
     duration_ms: f64,
     /// `None` if it was too long.
-    json: Option<Box<RawValue>>,
+    json: Option<Bytes>,
     at: Instant,
 }
 
@@ -126,9 +127,6 @@ impl Ledger {
         let record = &running.record;
         let duration_ms = record.millis();
         let json = ended.json();
-        // What we wrote ourselves is UTF-8 and JSON.
-        let kept = (json.len() <= LONGEST).then(|| std::str::from_utf8(json).ok());
-        let kept = kept.flatten().map(str::to_owned);
         let past = Arc::new(Past {
             record: Record {
                 id: record.id.clone(),
@@ -138,7 +136,7 @@ impl Ledger {
             },
             state: ended.state(),
             duration_ms,
-            json: kept.and_then(|text| RawValue::from_string(text).ok()),
+            json: (json.len() <= LONGEST).then(|| json.clone()),
             at: Instant::now(),
         });
         let mut calls = self.calls();
@@ -272,11 +270,13 @@ impl Running {
 
 impl Past {
     fn size(&self) -> usize {
-        self.json.as_ref().map_or(0, |json| json.get().len())
+        self.json.as_ref().map_or(0, Bytes::len)
     }
 
     fn view(&self, is_whole: bool) -> CallView<'_> {
-        let json = self.json.as_deref().filter(|_| is_whole);
+        let json = self.json.as_ref().filter(|_| is_whole);
+        // What we wrote ourselves is JSON.
+        let json = json.and_then(|json| serde_json::from_slice(json).ok());
         self.record
             .view(self.duration_ms, None)
             .ended(self.state, json)
