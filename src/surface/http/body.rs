@@ -2,39 +2,40 @@
 
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
+use futures::StreamExt;
 use tokio::time::timeout;
 
 use super::fault::Fault;
 
 /// Whoever needs longer for it holds a connection and says nothing.
 const LONGEST: Duration = Duration::from_secs(60);
+/// So much of a body that is too large is read and thrown away: a client that still writes would not
+/// see why it is refused.
+const DRAINED: usize = 64 << 20;
 
 /// The text of a body that is said to be JSON. Empty where there is no body.
 pub(crate) struct JsonText(pub(crate) String);
 
+/// The most bytes that a body may have.
+#[derive(Clone, Copy)]
+pub(super) struct BodyLimit(pub(super) usize);
+
 impl<S: Send + Sync> FromRequest<S> for JsonText {
     type Rejection = Fault;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
         let says_json = says_json(request.headers());
-        let read = timeout(LONGEST, Bytes::from_request(request, state)).await;
-        let bytes = match read {
-            Ok(Ok(bytes)) => bytes,
-            Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                let text = "the body is larger than this server takes";
-                return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, text)
-                    .hint("serve.body_mb of the configuration says how much"));
-            }
-            Ok(Err(rejection)) => return Err(Fault::bad_request(rejection.body_text())),
-            Err(_) => {
-                let text = "the body did not come in time";
-                return Err(Fault::new(StatusCode::REQUEST_TIMEOUT, text));
-            }
-        };
+        let limit = request.extensions().get::<BodyLimit>().copied();
+        let limit = limit.map_or(usize::MAX, |BodyLimit(bytes)| bytes);
+        let read = timeout(LONGEST, read(request.into_body(), limit)).await;
+        let bytes = read.unwrap_or_else(|_| {
+            let text = "the body did not come in time";
+            Err(Fault::new(StatusCode::REQUEST_TIMEOUT, text))
+        })?;
         if bytes.is_empty() {
             return Ok(JsonText(String::new()));
         }
@@ -43,9 +44,37 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
             return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
                 .hint("send it with `Content-Type: application/json`"));
         }
-        match String::from_utf8(bytes.into()) {
+        match String::from_utf8(bytes) {
             Ok(text) => Ok(JsonText(text)),
             Err(_) => Err(Fault::bad_request("the body is not UTF-8")),
+        }
+    }
+}
+
+async fn read(body: Body, limit: usize) -> Result<Vec<u8>, Fault> {
+    let mut chunks = body.into_data_stream();
+    let (mut bytes, mut seen) = (Vec::new(), 0_usize);
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| {
+            let text = format!("the body cannot be read: {error}");
+            Fault::bad_request(text)
+        })?;
+        seen = seen.saturating_add(chunk.len());
+        if seen <= limit {
+            bytes.extend_from_slice(&chunk);
+        } else {
+            bytes = Vec::new();
+        }
+        if seen > limit.saturating_add(DRAINED) {
+            break;
+        }
+    }
+    match seen <= limit {
+        true => Ok(bytes),
+        false => {
+            let text = format!("the body is larger than {} MiB", limit >> 20);
+            Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+                .hint("serve.body_mb of the configuration says how much this server takes"))
         }
     }
 }

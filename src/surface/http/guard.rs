@@ -6,7 +6,6 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -16,9 +15,11 @@ use axum::http::header::{
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use futures::FutureExt;
 
 use super::access::{Access, Guest};
+use super::body::BodyLimit;
 use super::fault::Fault;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -29,9 +30,11 @@ const READ: &str = "mcp-session-id, location, etag, www-authenticate";
 
 /// The whole server: `router` behind the guard, and an answer where it has no route.
 pub(crate) fn guarded(router: Router, access: Arc<Access>, body_mb: u32) -> Router {
+    let most = (body_mb as usize) << 20;
     router
         .fallback(no_route)
-        .layer(DefaultBodyLimit::max((body_mb as usize) << 20))
+        .layer(DefaultBodyLimit::max(most))
+        .layer(Extension(BodyLimit(most)))
         .layer(from_fn(without_panics))
         .layer(from_fn_with_state(access, guard))
 }
