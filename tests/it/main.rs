@@ -71,5 +71,7 @@ mod terminal;
 mod shell_quote;
 // YAML shell tools that run: texts, steps, outputs, rights.
 mod shell_run;
+// Which requirement has which test.
+mod requirements;
 // Rules about the sources themselves: who may use whom, what lies in the root.
 mod architecture;

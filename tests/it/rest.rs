@@ -14,6 +14,8 @@ const PLUGIN: &str = r#"{"name": "my-tools", "version": "1.0.0", "tools": [
   {"name": "say", "description": "Says it", "inputSchema": {"type": "object",
      "properties": {"text": {"type": "string"}}, "required": ["text"]},
    "handler": {"type": "shell", "command": "echo {{text}}"}},
+  {"name": "grumble", "description": "Fails", "inputSchema": {"type": "object"},
+   "handler": {"type": "shell", "command": "false"}},
   {"name": "wait", "description": "Waits", "inputSchema": {"type": "object"},
    "handler": {"type": "shell", "command": "sleep 600"}}]}"#;
 
@@ -82,7 +84,7 @@ fn the_list_is_aynds() {
     let list = reply.json();
     assert_eq!(
         list["counts"],
-        json!({"total": 11, "builtin": 4, "plugin": 7})
+        json!({"total": 12, "builtin": 4, "plugin": 8})
     );
     assert_eq!(
         names(&reply)[..4],
@@ -156,7 +158,7 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
     // aynd 18, 19, 70, 71, c15, c20
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
-    assert_eq!(served.get("/api/tools").json()["counts"]["total"], 11);
+    assert_eq!(served.get("/api/tools").json()["counts"]["total"], 12);
     let broken = sandbox.write("home/.config/aynd/tools/broken.json", "{");
     sandbox.write(
         "home/.config/aynd/tools/new.json",
@@ -170,10 +172,10 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
     let result = reply.json();
     assert_eq!(
         (&result["success"], &result["toolCount"]),
-        (&json!(false), &json!(12))
+        (&json!(false), &json!(13))
     );
     let errors = result["errors"].as_array().expect("a list");
-    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert_eq!(errors.len(), 3, "{errors:?}");
     assert_eq!(errors[0]["source"], broken.display().to_string());
     assert!(
         errors[0]["message"]
@@ -188,7 +190,7 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
     let result = served.post("/api/tools/reload", "").json();
     assert_eq!(
         result,
-        json!({"success": true, "toolCount": 11, "errors": []})
+        json!({"success": true, "toolCount": 12, "errors": []})
     );
     assert_eq!(served.get("/api/tools/reload").status, 404);
 }
@@ -197,6 +199,7 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
 
 #[test]
 fn a_call_is_answered_with_what_the_tool_said() {
+    // aynd 25, 26, 73: whatever a handler comes to is a result, and this is where it can be called.
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
     let reply = served.post(
@@ -223,6 +226,13 @@ fn a_call_is_answered_with_what_the_tool_said() {
         (reply.status, &reply.json()["isError"]),
         (200, &json!(true))
     );
+    let reply = served.post("/api/tools/grumble/call", "{}");
+    assert_eq!(
+        (reply.status, &reply.json()["isError"]),
+        (200, &json!(true))
+    );
+    let text = reply.json()["content"][0]["text"].to_string();
+    assert!(text.contains("Command failed with exit code 1"), "{text}");
     // What was called is remembered.
     let known = served.get("/api/calls/mine").json();
     assert_eq!(
@@ -232,7 +242,7 @@ fn a_call_is_answered_with_what_the_tool_said() {
     let calls = served.get("/api/calls").json();
     let calls = calls["calls"].as_array().expect("a list").iter();
     let tools: Vec<_> = calls.map(|call| call["tool"].clone()).collect();
-    assert_eq!(tools, ["fails", "picture", "say"]);
+    assert_eq!(tools, ["grumble", "fails", "picture", "say"]);
 }
 
 #[test]
@@ -532,7 +542,7 @@ fn whoever_listens_hears_of_tools_and_problems() {
         .as_str()
         .expect("a text")
         .to_owned();
-    assert!(text.contains("wait"), "{text}");
+    assert!(text.contains("grumble"), "{text}");
     // Who comes back with the last id misses nothing.
     drop(events);
     served.post(

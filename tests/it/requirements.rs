@@ -1,0 +1,60 @@
+//! Which requirement has which test: the table is in the tests themselves, as `aynd 43, c6` beside what
+//! proves it, and this says what nobody proves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_requirement_of_aynd_has_a_test_that_names_it() {
+    let named: BTreeSet<String> = texts().iter().flat_map(|text| named(text)).collect();
+    let lines = (1..=73).map(|number| number.to_string());
+    let cases = (1..=23).map(|number| format!("c{number}"));
+    let missing: Vec<String> = lines
+        .chain(cases)
+        .filter(|one| !named.contains(one))
+        .collect();
+    assert!(missing.is_empty(), "no test names aynd {missing:?}");
+}
+
+/// The numbers after each `aynd`, ranges resolved.
+fn named(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for rest in text.split("aynd ").skip(1) {
+        let is_list = |c: char| c.is_ascii_digit() || "c,-– ".contains(c);
+        let list: String = rest.chars().take_while(|c| is_list(*c)).collect();
+        for part in list.split([',', ' ']).filter(|part| !part.is_empty()) {
+            let (kind, numbers) = match part.strip_prefix('c') {
+                Some(numbers) => ("c", numbers),
+                None => ("", part),
+            };
+            let (first, last) = numbers.split_once(['-', '–']).unwrap_or((numbers, numbers));
+            let last = last.trim_start_matches('c');
+            if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) {
+                found.extend((first..=last).map(|number| format!("{kind}{number}")));
+            }
+        }
+    }
+    found
+}
+
+/// The tests: those in Rust, and the cases that are folders.
+fn texts() -> Vec<String> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut paths = entries(&tests.join("it"));
+    paths.retain(|path| path.file_stem().is_some_and(|stem| stem != "requirements"));
+    let families = entries(&tests.join("specs")).into_iter();
+    let cases = families
+        .filter(|path| path.is_dir())
+        .flat_map(|it| entries(&it));
+    paths.extend(cases.map(|case| case.join("session.txt")));
+    paths
+        .iter()
+        .filter_map(|path| Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned()))
+        .collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of the checkout");
+    entries.flatten().map(|entry| entry.path()).collect()
+}
