@@ -184,6 +184,9 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
     );
     // A tool of that name is looked up; to reload is another method.
     assert_eq!(served.get("/api/tools/reload").json()["pluginName"], "new");
+    let hello = r#"{"arguments": {"text": "hello"}}"#;
+    let called = served.post("/api/tools/reload/call", hello);
+    assert_eq!(called.json()["content"][0]["text"], "hello\n");
     fs::remove_file(broken).expect("a file of ours");
     fs::remove_file(sandbox.path().join("home/.config/aynd/tools/new.json"))
         .expect("a file of ours");
@@ -792,10 +795,10 @@ fn sixty_four_clients_lose_nothing_and_memory_stays_flat() {
             }
         });
     };
-    rounds(60);
+    rounds(30);
     let before = resident_kb(served.pid());
-    rounds(60);
-    rounds(60);
+    rounds(30);
+    rounds(30);
     let after = resident_kb(served.pid());
     assert!(after < before + before / 3, "{before} KB, then {after} KB");
     let calls = served.get("/api/calls").json();
