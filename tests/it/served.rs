@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -31,7 +31,11 @@ pub struct Reply {
 pub struct Kept(BufReader<TcpStream>);
 
 /// A stream of events.
-pub struct Events(BufReader<TcpStream>);
+pub struct Events {
+    stream: BufReader<TcpStream>,
+    /// Comments keep a silent stream alive, so that reading never times out.
+    until: Instant,
+}
 
 /// One event.
 #[derive(Debug)]
@@ -129,7 +133,10 @@ impl Served {
             line.clear();
             reader.read_line(&mut line).expect("a head");
         }
-        Events(reader)
+        Events {
+            stream: reader,
+            until: Instant::now() + LIMIT,
+        }
     }
 
     /// What happens on the server; the first event says that the client hears.
@@ -231,9 +238,10 @@ impl Events {
         let (mut name, mut id, mut data) = (String::new(), None, String::new());
         loop {
             let mut line = String::new();
-            if self.0.read_line(&mut line).ok()? == 0 {
+            if self.stream.read_line(&mut line).ok()? == 0 {
                 return None;
             }
+            assert!(Instant::now() < self.until, "nothing happens");
             match line.trim_end().split_once(": ") {
                 Some(("event", text)) => name = text.to_owned(),
                 Some(("id", text)) => id = Some(text.to_owned()),

@@ -23,7 +23,7 @@ use super::ledger::Running;
 use super::record::{CallAnswer, Ended};
 use super::state::Shared;
 use super::tools::fresh;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::surface::http::{Fault, JsonText, PathText, sse};
 use crate::tool::{Call, Event, Outcome};
@@ -41,13 +41,13 @@ const LONGEST_TIME: f64 = 365.0 * 24.0 * 3600.0 * 1000.0;
 pub(super) struct CallRequest<'a> {
     /// The arguments as the tool's `inputSchema` wants them.
     #[serde(borrow)]
-    #[schema(value_type = Option<Object>, nullable = false)]
+    #[schema(value_type = Option<Object>)]
     arguments: Option<&'a RawValue>,
     /// An id for `/api/calls`, not that of a call that runs.
-    #[schema(pattern = "^[A-Za-z0-9_~:-][A-Za-z0-9._~:-]{0,127}$", nullable = false)]
+    #[schema(pattern = "^[A-Za-z0-9_~:-][A-Za-z0-9._~:-]{0,127}$")]
     call_id: Option<String>,
     /// The longest that the call may take, in milliseconds.
-    #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000_000_u64, nullable = false)]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000_000_u64)]
     timeout_ms: Option<f64>,
 }
 
@@ -205,7 +205,13 @@ fn enter(
             outcome.is_error,
             outcome.stopped,
         ),
-        Err(error) => (Err(Fault::from(error)), true, None),
+        Err(error) => {
+            let stopped = match error.kind() {
+                ErrorKind::Stopped(why) => Some(why),
+                _ => None,
+            };
+            (Err(Fault::from(error)), true, stopped)
+        }
     };
     let kept = match &answer {
         Ok(json) => Ended::Finished(json.clone()),
@@ -230,6 +236,10 @@ impl<'a> CallRequest<'a> {
     fn read(text: &'a str) -> Result<CallRequest<'a>, Fault> {
         if text.is_empty() {
             return Ok(CallRequest::default());
+        }
+        // A list of values would be taken for the fields in their order.
+        if text.trim_start().starts_with('[') {
+            return Err(unprocessable("a call is an object"));
         }
         let request: CallRequest<'a> = serde_json::from_str(text).map_err(|error| {
             let text = format!("the body is no call: {error}");
