@@ -6,6 +6,7 @@
 mod calls;
 mod children;
 mod render;
+mod shell;
 mod tools;
 
 use std::process::ExitCode;
@@ -18,10 +19,11 @@ async fn main() -> ExitCode {
         ["calls", rest @ ..] => calls::run(rest).await,
         ["children", rest @ ..] => children::run(rest).await,
         ["render", rest @ ..] => render::run(rest).await,
+        ["shell", rest @ ..] => shell::run(rest).await,
         ["tools", rest @ ..] => tools::run(rest).await,
         // Cargo itself says `--bench`.
         _ => {
-            eprintln!("usage: host calls|children|render|tools … (see `cargo xtask bench`)");
+            eprintln!("usage: host calls|children|render|shell|tools … (see `cargo xtask bench`)");
             ExitCode::from(2)
         }
     }

@@ -11,7 +11,7 @@ mod shelf;
 mod template;
 mod tool_file;
 
-pub(crate) use crate::family::shell::author::{Opened, open, pretty, renamed, yaml};
+pub(crate) use crate::family::shell::author::{Opened, advice, open, pretty, renamed, yaml};
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
 pub(crate) use crate::files::{Replacing, put};
 pub(crate) use draft::{Draft, push, set};

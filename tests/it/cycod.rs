@@ -1052,6 +1052,47 @@ fn the_schema_for_editors_and_the_reference_are_the_parsers() {
     assert_eq!(text, documented);
 }
 
+/// 181–280: no key is without the case that shows it at work.
+#[test]
+fn every_key_is_in_the_case_of_all_keys() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/shell-cli/every-key");
+    let mut found = std::collections::BTreeSet::new();
+    for file in fs::read_dir(folder.join(".cycod/tools")).expect("a folder of the checkout") {
+        let path = file.expect("a file of the checkout").path();
+        let text = fs::read_to_string(path).expect("a fixture");
+        let tree: Value = serde_saphyr::from_str(&text).expect("it is YAML");
+        keys(&tree, "", &mut found);
+    }
+    let reference = haft::formats::shell_tool_reference();
+    let missing: Vec<&str> = reference
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .filter(|key| !found.contains(*key))
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+/// The keys as the reference writes them.
+fn keys(tree: &Value, prefix: &str, found: &mut std::collections::BTreeSet<String>) {
+    match tree {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                let name = match prefix {
+                    "parameters." => "parameters.NAME".to_owned(),
+                    prefix => format!("{prefix}{key}"),
+                };
+                keys(value, &format!("{name}."), found);
+                found.insert(name);
+            }
+        }
+        Value::Array(items) => {
+            let prefix = format!("{}[].", prefix.trim_end_matches('.'));
+            items.iter().for_each(|item| keys(item, &prefix, found));
+        }
+        _ => {}
+    }
+}
+
 /// The 58 blocks of the specification: each loads, or its problem is exactly this one. Those at
 /// 1188 and 1906 are no valid YAML (11).
 #[tokio::test]

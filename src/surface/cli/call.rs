@@ -26,7 +26,7 @@ use crate::surface::wire::OutcomeView;
 use crate::tool::{Call, Event, Outcome, Stopped};
 
 /// There is one call in the life of the program.
-const CALL_ID: &str = "call-1";
+pub(super) const CALL_ID: &str = "call-1";
 
 /// Call a tool
 #[derive(clap::Args)]

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind};
 const WINDOW: usize = 50;
 
 /// Arguments as given.
+#[derive(Clone)]
 pub(super) enum Input {
     /// A JSON object, complete.
     Json(Box<RawValue>),

@@ -14,11 +14,13 @@ use crate::error::{Error, ErrorKind};
 const SIMILAR: f64 = 0.7;
 
 /// One `key=value` or `key:=json` as typed.
+#[derive(Clone)]
 pub(super) struct Pair {
     key: String,
     value: Text,
 }
 
+#[derive(Clone)]
 enum Text {
     Typed(String),
     Json(Box<RawValue>),

@@ -45,6 +45,8 @@ pub(crate) struct Ground {
     /// Between TERM and KILL.
     pub(crate) grace: Duration,
     pub(crate) permissions: PermissionProfile,
+    /// What containers are made of.
+    pub(crate) container_image: String,
     pub(crate) engine: Engine,
 }
 
@@ -57,6 +59,14 @@ pub(crate) struct Around {
     pub(crate) updates: Option<Updates>,
     /// What the tools around this one must not show.
     pub(crate) mask: Mask,
+}
+
+/// What becomes of the folders that a tool asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Folders {
+    Made,
+    /// Nothing is going to run.
+    Imagined,
 }
 
 pub(crate) struct Session<'a> {
@@ -109,7 +119,9 @@ pub(crate) async fn perform(
     ground: &Ground,
     around: Around,
 ) -> Result<Report, Refusal> {
-    let session = Session::open(&tool.definition, arguments, shelf, ground, around).await?;
+    let definition = &tool.definition;
+    let session =
+        Session::open(definition, arguments, shelf, ground, around, Folders::Made).await?;
     let ran = session.run().await?;
     Ok(session.report(ran))
 }
@@ -130,9 +142,12 @@ impl<'a> Session<'a> {
         shelf: &'a Shelf,
         ground: &'a Ground,
         around: Around,
+        folders: Folders,
     ) -> Result<Session<'a>, Refusal> {
-        let scratch = match definition.file_paths.temp_directory {
-            None if mentions_temp_dir(definition) => {
+        let wants_scratch =
+            definition.file_paths.temp_directory.is_none() && mentions_temp_dir(definition);
+        let scratch = match folders {
+            Folders::Made if wants_scratch => {
                 let made = Scratch::new(&ground.temp);
                 Some(made.map_err(|error| {
                     Refusal::Impossible(format!("no temporary directory can be made: {error}"))
@@ -143,6 +158,9 @@ impl<'a> Session<'a> {
         let mut known = predefined(definition, ground);
         if let Some(scratch) = &scratch {
             known.push(("TEMP_DIR", scratch.path().display().to_string()));
+        } else if wants_scratch {
+            let path = ground.temp.join("haft-shell");
+            known.push(("TEMP_DIR", path.display().to_string()));
         }
         let resolve = |known| Values::resolve(definition, arguments, known, &ground.engine);
         let refused = |problems: Vec<String>| Refusal::Arguments(problems.join("\n"));
@@ -168,6 +186,9 @@ impl<'a> Session<'a> {
                 "Permission not granted: {denied}"
             )));
         }
+        if folders == Folders::Imagined {
+            values = values.imagined();
+        }
         let mut session = Session {
             mask: around.mask.and(&secrets(definition, &values).await),
             definition,
@@ -186,8 +207,8 @@ impl<'a> Session<'a> {
         if let Some(text) = own.or(definition.file_paths.working_directory.as_ref()) {
             session.cwd = session.folder(text).await.map_err(Refusal::Impossible)?;
         }
-        if let Some(path) = &temp {
-            session.temp = Some(Temporary::make(path).map_err(Refusal::Impossible)?);
+        if let Some(path) = temp.filter(|_| folders == Folders::Made) {
+            session.temp = Some(Temporary::make(&path).map_err(Refusal::Impossible)?);
         }
         for warning in &arguments.warnings {
             session.note(warning.clone());

@@ -11,7 +11,7 @@ use super::super::arguments::Arguments;
 use super::super::definition::{Expected, Platform, TestCase};
 use super::super::shelf::{Shelf, Shelved};
 use super::mask::Mask;
-use super::session::{Around, Ground, Session};
+use super::session::{Around, Folders, Ground, Session};
 use crate::family::shell::definition::Pattern;
 
 /// What came of one test.
@@ -75,7 +75,8 @@ async fn attempt(
         updates: None,
         mask: Mask::default(),
     };
-    let session = match Session::open(definition, &arguments, shelf, ground, around).await {
+    let opened = Session::open(definition, &arguments, shelf, ground, around, Folders::Made).await;
+    let session = match opened {
         Ok(session) => session,
         Err(refusal) => return vec![refusal.text().to_owned()],
     };

@@ -19,6 +19,8 @@ use crate::process::inherited;
 pub(crate) struct Values {
     slots: HashMap<String, Slot>,
     steps: Mutex<HashMap<String, Option<StepFacts>>>,
+    /// No step ever runs: references to them stay as they are.
+    is_imagined: bool,
     engine: Engine,
 }
 
@@ -70,6 +72,7 @@ impl Values {
         let mut values = Values {
             slots: HashMap::new(),
             steps: Mutex::new(steps.map(|step| (step.name.clone(), None)).collect()),
+            is_imagined: false,
             engine: engine.clone(),
         };
         for (name, text) in known {
@@ -122,6 +125,14 @@ impl Values {
             delimiter: parameter.delimiter.clone(),
             is_guarded: parameter.escape_shell,
         })
+    }
+
+    /// The same for a call in which nothing is started.
+    pub(crate) fn imagined(self) -> Values {
+        Values {
+            is_imagined: true,
+            ..self
+        }
     }
 
     /// Remembers how a step ended.
@@ -248,6 +259,11 @@ impl Values {
     }
 
     async fn reference(&self, reference: &Reference) -> Result<Vec<Piece>, FillError> {
+        if self.is_imagined
+            && let Head::Step { step, property } = &reference.head
+        {
+            return Ok(vec![Piece::raw(format!("{{{step}.{property}}}"))]);
+        }
         let (name, slot) = self.slot(&reference.head);
         self.of_slot(&slot, reference, &name).await
     }
@@ -461,14 +477,6 @@ fn in_order(parameters: &[Parameter]) -> Vec<&Parameter> {
             false
         }
     }
-    fn texts<'a>(value: &'a Datum, found: &mut Vec<&'a str>) {
-        match value {
-            Datum::Text(text) => found.push(text),
-            Datum::List(items) => items.iter().for_each(|item| texts(item, found)),
-            Datum::Object(entries) => entries.iter().for_each(|(_, item)| texts(item, found)),
-            Datum::Null | Datum::Bool(_) | Datum::Number(_) => {}
-        }
-    }
     let wants = |parameter: &Parameter| {
         let mut found = Vec::new();
         if let Some(default) = parameter
@@ -476,7 +484,7 @@ fn in_order(parameters: &[Parameter]) -> Vec<&Parameter> {
             .as_ref()
             .filter(|_| parameter.is_default_computed)
         {
-            texts(default, &mut found);
+            default.texts(&mut found);
         }
         let templates = found
             .into_iter()

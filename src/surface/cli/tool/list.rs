@@ -88,6 +88,9 @@ struct Row<'a> {
     category: Option<&'a str>,
     platforms: Vec<&'static str>,
     tests: usize,
+    /// What to use instead; may be empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deprecated: Option<&'a str>,
     /// Another tool of this name comes before it.
     shadowed: bool,
     path: String,
@@ -145,6 +148,7 @@ impl Args {
             category: summary.category,
             platforms: summary.platforms,
             tests: summary.tests,
+            deprecated: summary.deprecated,
             tags: summary.tags,
             shadowed: file.is_shadowed,
             path: text::path(&file.path, &bench.config.home),
@@ -168,6 +172,13 @@ impl Args {
 impl Row<'_> {
     fn cells(&self, is_bounded: bool) -> Vec<String> {
         let mut description = text::first_line(self.description);
+        if let Some(instead) = self.deprecated {
+            let mark = match instead {
+                "" => "[deprecated]".to_owned(),
+                instead => format!("[deprecated: {}]", text::first_line(instead)),
+            };
+            description = format!("{mark} {description}");
+        }
         if is_bounded {
             description = text::keep_start(&description, DESCRIPTION);
         }
