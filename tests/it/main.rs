@@ -49,6 +49,10 @@ mod loopback;
 mod plugin;
 // YAML shell tools as files: what is read, refused, offered. Nothing is run.
 mod cycod;
+// Their parameters and arguments, and what YAML can be.
+mod cycod_arguments;
+// Their steps, aliases, risk and schemas.
+mod cycod_relations;
 // What modules say is remembered, by several processes at once.
 mod cache;
 // What changes on disk while a host runs.

@@ -1,9 +1,13 @@
 //! YAML shell tools: time, memory, the end, tools in tools, rights. Numbers are those of spec cycod.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use haft::{ErrorKind, Event, Stopped};
+use async_trait::async_trait;
+use haft::{Answer, Asked, ErrorKind, Event, Question, Stopped, UserInterface};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::shell_project::{PLAIN_X, Project, failure, output};
 
@@ -108,6 +112,80 @@ async fn memory_has_a_limit_and_questions_have_an_answer() {
     let asks = "bash: read -r answer; echo \"got $answer\"\ninteractive: true\n\
                 interactive-options: {default-response: y}";
     assert_eq!(output(asks, json!({})).await, "got y\n");
+}
+
+/// Answers in turn, each after a while; `None` never answers.
+struct Person {
+    answers: Mutex<VecDeque<Option<(u64, &'static str)>>>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+#[async_trait]
+impl UserInterface for Person {
+    async fn ask(&self, question: Question) -> Answer {
+        self.asked
+            .lock()
+            .expect("no test panics here")
+            .push(question.what);
+        let answer = self
+            .answers
+            .lock()
+            .expect("no test panics here")
+            .pop_front();
+        match answer.flatten() {
+            Some((millis, answer)) => {
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+                Answer::Text(answer.to_owned())
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Person {
+    /// What a tool `t` gives whose user answers like this, and what the user was asked.
+    async fn answers(yaml: &str, answers: &[Option<(u64, &'static str)>]) -> (String, Vec<Asked>) {
+        let project = Project::new(&[("t", yaml)]);
+        let person = Arc::new(Person {
+            answers: Mutex::new(answers.iter().copied().collect()),
+            asked: Mutex::default(),
+        });
+        let host = project.host.with_ui(person.clone());
+        let call = haft::Call {
+            id: "c".into(),
+            tool: "t".into(),
+            arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
+        };
+        let outcome = host.call(call, None).outcome().await.expect("it runs");
+        let asked = person.asked.lock().expect("no test panics here").clone();
+        (outcome.text(), asked)
+    }
+}
+
+#[tokio::test]
+async fn an_interactive_program_is_answered_by_its_user() {
+    // 117: asked in the program's own words, masked; who does not answer in time gave the default.
+    let yaml = "bash: |\n  printf 'Name of {K}? '; read -r name; echo \"hi $name\"\n  \
+                printf 'Sure? '; read -r sure; echo \"$sure\"; read -r last; echo \"[$last]\"\n\
+                interactive: true\ninteractive-options: {timeout: 900, default-response: y}\n\
+                timeout: 30000\nenvironment: {secrets: [K]}\n\
+                parameters: {K: {description: d, default: sekret}}";
+    let (text, asked) = Person::answers(yaml, &[Some((0, "Ada")), None]).await;
+    // The last question has no words, so nobody is asked: the default comes when the time is up.
+    assert_eq!(text, "Name of ***? hi Ada\nSure? y\n[y]\n");
+    let title = |title: &str| Asked::Input {
+        title: title.to_owned(),
+        placeholder: Some("y".to_owned()),
+    };
+    assert_eq!(asked, [title("Name of ***?"), title("hi Ada\nSure?")]);
+    // 112: the time that somebody thinks is not the tool's.
+    let slow = "bash: read -r a; echo \"$a\"\ninteractive: true\ntimeout: 2000\n\
+                interactive-options: {timeout: 60000}";
+    let (text, asked) = Person::answers(slow, &[Some((3000, "late"))]).await;
+    assert_eq!(text, "late\n");
+    let title = "`t` waits for an answer".to_owned();
+    let placeholder = None;
+    assert_eq!(asked, [Asked::Input { title, placeholder }]);
 }
 
 // ---- tools in tools (cycod 126–136) ----

@@ -4,21 +4,28 @@
 //! the steps, `step`, `launch`, `start` and `output` run one, `preview` only says what would run, `report` says what came of it. No value ever
 //! becomes part of a program's source unless its author left it unguarded on purpose.
 
+mod change;
 mod condition;
+mod converse;
+mod ending;
+mod ground;
 mod jail;
 mod launch;
 mod mask;
+mod order;
 mod output;
 mod plan;
 mod preview;
 pub(crate) mod quote;
 mod report;
 mod session;
+mod slot;
 mod start;
 mod step;
 mod temp;
 mod template;
 mod tests;
+mod thinking;
 mod transform;
 mod trial;
 mod values;
@@ -38,8 +45,9 @@ use crate::family::Means;
 use crate::tool::{
     Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped, Test,
 };
+use ground::Ground;
 use mask::Mask;
-use session::{Around, Ground, Refusal, perform};
+use session::{Around, Refusal, perform};
 
 /// What runs `tool`; what its steps use is on the `shelf`.
 pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -> Arc<dyn Runner> {
@@ -132,6 +140,7 @@ impl Runner for ShellRunner {
         let around = Around {
             stop: ctx.cancel.clone(),
             updates: Some(ctx.updates.clone()),
+            user: ctx.user.clone(),
             mask: Mask::default(),
         };
         let performed = perform(&self.tool, &arguments, &self.shelf, &self.ground, around).await;

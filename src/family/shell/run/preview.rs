@@ -10,9 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::super::arguments::Arguments;
 use super::super::definition::{Command, Platform, Step, StepWork, Work};
 use super::super::shelf::{Shelf, Shelved};
+use super::ground::Ground;
 use super::mask::Mask;
 use super::quote::{self, Dialect, Piece, variable};
-use super::session::{Around, Folders, Ground, Refusal, Session};
+use super::session::{Around, Folders, Refusal, Session};
 use super::transform::shell_word;
 use super::walk;
 use super::words::words;
@@ -30,6 +31,7 @@ pub(crate) async fn preview(
     let around = Around {
         stop: CancellationToken::new(),
         updates: None,
+        user: None,
         mask: Mask::default(),
     };
     let definition = &tool.definition;

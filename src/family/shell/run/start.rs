@@ -12,6 +12,7 @@ use super::report::Ended;
 use super::session::Session;
 use super::step::Unit;
 use crate::process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
+use crate::tool::User;
 
 /// After a deadline: the time between TERM and KILL.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(500);
@@ -70,24 +71,25 @@ impl Session<'_> {
             None => self.cwd.clone(),
         };
         let input = unit.input.or(self.definition.input.as_deref());
+        let has_user = self.user.as_ref().is_some_and(User::is_there);
         let stdin = match (input, &self.definition.interaction) {
-            (Some(text), _) => self
-                .values
-                .text(text)
-                .await
-                .map_err(|error| error.to_string())?,
+            (Some(text), _) => {
+                let text = self.values.text(text).await;
+                Stdin::Bytes(text.map_err(|error| error.to_string())?.into_bytes())
+            }
+            (None, Some(_)) if has_user => Stdin::Open,
             // Nobody is there to answer, and that is known at once.
             (None, Some(interaction)) => match &interaction.default_response {
-                Some(response) => format!("{response}\n"),
-                None => String::new(),
+                Some(response) => Stdin::Bytes(format!("{response}\n").into_bytes()),
+                None => Stdin::Empty,
             },
-            (None, None) => String::new(),
+            (None, None) => Stdin::Empty,
         };
         let resources = &self.definition.resources;
         let spawn = Spawn {
             cwd: Some(cwd.clone()),
             env,
-            stdin: Stdin::Bytes(stdin.into_bytes()),
+            stdin,
             deadline: unit.timeout,
             grace: self.ground.grace / 2,
             timeout_grace: TIMEOUT_GRACE,

@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::super::arguments::Arguments;
 use super::super::definition::{Expected, Platform, TestCase};
 use super::super::shelf::{Shelf, Shelved};
+use super::ground::Ground;
 use super::mask::Mask;
-use super::session::{Around, Folders, Ground, Session};
+use super::session::{Around, Folders, Session};
 use crate::family::shell::definition::Pattern;
 
 /// What came of one test.
@@ -73,6 +74,7 @@ async fn attempt(
     let around = Around {
         stop: stop.clone(),
         updates: None,
+        user: None,
         mask: Mask::default(),
     };
     let opened = Session::open(definition, &arguments, shelf, ground, around, Folders::Made).await;

@@ -8,7 +8,10 @@
 use super::{Item, Piece, QuoteError, items};
 
 /// Puts the guarded pieces in their places.
-pub(crate) fn cmd(pieces: &[Piece]) -> Result<String, QuoteError> {
+///
+/// # Errors
+/// Where a place cannot be made safe for its value.
+pub fn cmd(pieces: &[Piece]) -> Result<String, QuoteError> {
     let items = items(pieces);
     let (mut text, mut in_quotes, mut after_caret) = (String::new(), false, false);
     for (at, item) in items.iter().enumerate() {
