@@ -35,6 +35,9 @@ struct Place {
 /// within milliseconds, and what a program left in the background is not.
 const REMOVALS: u32 = 20;
 
+/// How often at once, a millisecond apart.
+const AT_ONCE: u32 = 10;
+
 impl Cell {
     /// A new group with this limit; `None` where the system lets us make none.
     pub(super) fn with_limit(bytes: u64) -> Option<Cell> {
@@ -101,8 +104,12 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        if fs::remove_dir(&self.path).is_ok() {
-            return;
+        // What has just ended is still counted for a moment.
+        for _ in 0..AT_ONCE {
+            if fs::remove_dir(&self.path).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
         let path = std::mem::take(&mut self.path);
         let remover = std::thread::Builder::new().name("haft-cell".to_owned());

@@ -53,7 +53,7 @@ impl ToolFile {
 }
 
 impl<'a> Summary<'a> {
-    fn of(definition: &'a Definition) -> Summary<'a> {
+    pub(super) fn of(definition: &'a Definition) -> Summary<'a> {
         let metadata = &definition.metadata;
         let mut tags: Vec<&str> = definition.tags.iter().map(String::as_str).collect();
         for tag in &metadata.tags {
