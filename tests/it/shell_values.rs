@@ -143,7 +143,7 @@ async fn defaults_may_refer_to_others() {
 
 #[tokio::test]
 async fn predefined_variables_are_the_hosts_own() {
-    // 33, 51
+    // 33, 51, c22: one reading of the clock
     let yaml = "bash: echo {TOOL_NAME} {OS} {HOME} {WORKSPACE}; echo {DATE}T{TIME}Z {TIMESTAMP}";
     let text = Project::new(&[("t", yaml)]).text("t", json!({})).await;
     let (first, second) = text.split_once('\n').expect("two lines");
