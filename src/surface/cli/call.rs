@@ -145,7 +145,7 @@ impl Args {
     pub(super) async fn run(&self, input: Input, session: &mut Session<'_>) -> Result<u8, Failure> {
         // Loaded before the clock and the spinner of the call start.
         let entry = session.tool_to_call(&self.name).await?;
-        let arguments = input.typed_by(&entry.tool.input_schema)?;
+        let arguments = input.typed_by(&entry.tool)?;
         let call = Call {
             id: CALL_ID.into(),
             tool: self.name.clone(),

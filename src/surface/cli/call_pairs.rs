@@ -38,6 +38,33 @@ pub(super) fn parse(pairs: &[String]) -> Result<Vec<Pair>, Error> {
     pairs.iter().map(|pair| parse_one(pair)).collect()
 }
 
+/// The same with `list=a,b` as `list=a list=b`.
+pub(super) fn divided(pairs: Vec<Pair>, schema: &Value) -> Vec<Pair> {
+    let is_list = |key: &str| {
+        let declared = property(schema, key, schema);
+        declared.is_some_and(|declared| Kind::of(declared, schema).array)
+    };
+    let mut divided = Vec::new();
+    for pair in pairs {
+        let parts: Vec<String> = match &pair.value {
+            Text::Typed(text) if is_list(&pair.key) && !is_json(text, '[') => {
+                text.split(',').map(|part| part.trim().to_owned()).collect()
+            }
+            _ => {
+                divided.push(pair);
+                continue;
+            }
+        };
+        for part in parts {
+            divided.push(Pair {
+                key: pair.key.clone(),
+                value: Text::Typed(part),
+            });
+        }
+    }
+    divided
+}
+
 /// The JSON object that the pairs stand for.
 pub(super) fn build(pairs: &[Pair], schema: &Value) -> Result<Box<RawValue>, Error> {
     let mut root = Vec::new();

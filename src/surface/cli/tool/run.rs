@@ -66,7 +66,7 @@ impl Args {
         let call = Call {
             id: call::CALL_ID.to_owned(),
             tool: self.call.name().to_owned(),
-            arguments: input.typed_by(&entry.tool.input_schema)?,
+            arguments: input.typed_by(&entry.tool)?,
         };
         let shown = entry.preview(&call).await?;
         Ok(shown.unwrap_or_default())
