@@ -231,7 +231,7 @@ async fn every_place_is_filled() {
          - {name: c, script: 'print(\"script-{X}\")', shell: python3}\n  \
          - {name: d, run: 'echo run-{X}', working-directory: \"{X}\"}\n  \
          - {name: e, commands: {default: 'echo commands-{X}'}}\n  \
-         - {name: f, bash: echo secret-{X}, output: {masked-values: [\"secret-{X}\"]}}\n  \
+         - {name: f, bash: 'echo secret-{X}', output: {masked-values: [\"secret-{X}\"]}}\n  \
          - {name: g, use-tool: inner, with: {Y: \"with-{X}\"}}\n  \
          - {name: h, bash: echo no, run-condition: \"'{X}' == 'y'\"}\n";
     let alias = "type: alias\nbase-tool: inner\ndefault-parameters: {Y: \"{Z}-default\"}";

@@ -66,7 +66,7 @@ struct Open {
     has_value: bool,
 }
 
-fn is_pattern(arg: &OsString) -> bool {
+fn is_pattern(arg: &OsStr) -> bool {
     let text = arg.to_string_lossy();
     text.starts_with("tool:") || text == "*" || text == "all"
 }
