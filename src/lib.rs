@@ -24,7 +24,9 @@ mod family;
 /// How values are put into the text of a shell. For tests.
 #[doc(hidden)]
 pub mod shell_quote {
-    pub use crate::family::shell::run::quote::{Dialect, Piece, QuoteError, Quoted, bash};
+    pub use crate::family::shell::run::quote::{
+        Dialect, Piece, QuoteError, Quoted, bash, cmd, pwsh,
+    };
 }
 mod trust;
 

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::discover::{Candidate, LookedAt};
+use crate::error::Error;
 use crate::family::Loaded;
-use crate::tool::{ApprovalPolicy, Family, Problem, Runner, Subject, Test, Tool};
+use crate::tool::{ApprovalPolicy, Call, Family, Problem, Runner, Subject, Test, Tool};
 
 /// Every tool, every problem, and everything that was looked at.
 #[derive(Clone, Default)]
@@ -37,6 +38,15 @@ impl Entry {
     /// The tests that the tool brings, for [`Host::test`](crate::Host::test).
     pub fn tests(&self) -> Vec<Test> {
         self.runner.tests()
+    }
+
+    /// What a call would run, for people, with secrets masked; nothing is started. `None`: tools of
+    /// this kind cannot say that.
+    ///
+    /// # Errors
+    /// Those with which the call would not start.
+    pub async fn preview(&self, call: &Call) -> Result<Option<String>, Error> {
+        self.runner.preview(call).await
     }
 }
 

@@ -6,6 +6,7 @@
 mod calls;
 mod children;
 mod render;
+mod shell;
 mod tools;
 mod web;
 
@@ -19,11 +20,12 @@ async fn main() -> ExitCode {
         ["calls", rest @ ..] => calls::run(rest).await,
         ["children", rest @ ..] => children::run(rest).await,
         ["render", rest @ ..] => render::run(rest).await,
+        ["shell", rest @ ..] => shell::run(rest).await,
         ["tools", rest @ ..] => tools::run(rest).await,
         ["web", rest @ ..] => web::run(rest).await,
         // Cargo itself says `--bench`.
         _ => {
-            eprintln!("usage: host calls|children|render|tools|web … (see `cargo xtask bench`)");
+            eprintln!("usage: host calls|children|render|shell|tools|web … (see `cargo xtask bench`)");
             ExitCode::from(2)
         }
     }

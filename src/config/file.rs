@@ -18,11 +18,9 @@ use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
-use super::{
-    ListenAddress, Permission, ServeFlags, Token, nearest, parse_duration, paths, serve, yaml,
-};
+use super::{ListenAddress, Permission, ServeFlags, Token, parse_duration, paths, serve, yaml};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Rule, ToolPattern};
+use crate::tool::{ApprovalMode, Rule, ToolPattern, nearest};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -34,6 +32,7 @@ struct File {
     disabled_extensions: Option<Vec<String>>,
     disabled_providers: Option<Vec<String>>,
     cycod_global_dir: Option<String>,
+    container_image: Option<String>,
     approval: Option<FileApproval>,
     limits: Option<FileLimits>,
     permissions: Option<FilePermissions>,
@@ -160,6 +159,11 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
         ("ikigai", file.ikigai.is_some(), "HAFT_IKIGAI_PROJECT"),
         // It decides who can run tools on this machine.
         ("serve", file.serve.is_some(), "the flags of `haft serve`"),
+        (
+            "container_image",
+            file.container_image.is_some(),
+            "HAFT_CONTAINER_IMAGE",
+        ),
         // The files there are taken for the user's own, who trusts them.
         ("aynd.tools_dir", has_tools_dir, "--aynd-tools"),
         // What lies in it is trusted as the user's own.
@@ -237,6 +241,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         cycod_global_dir: file
             .cycod_global_dir
             .map(|given| PathBuf::from(anchored(given, base, home))),
+        container_image: file.container_image,
         approval_mode: approval.mode,
         approval_rules: approval
             .tools
@@ -318,7 +323,7 @@ fn parse(path: &Path, text: &str) -> Result<File, Error> {
         serde_saphyr::Error::SerdeUnknownField {
             field, expected, ..
         } => {
-            let hint = match nearest(field, expected) {
+            let hint = match nearest(field, expected.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", expected.join(", ")),
             };

@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::layers::yes_or_no;
-use super::{nearest, parse_duration, paths};
-use crate::tool::Problem;
+use super::{parse_duration, paths};
+use crate::tool::{Problem, nearest};
 
 const KEYS: &[&str] = &[
     "enabled",
@@ -161,7 +161,7 @@ impl Reader<'_> {
     fn check_keys(&mut self, block: &Map<String, Value>) {
         for key in block.keys().filter(|key| !KEYS.contains(&key.as_str())) {
             let message = format!("`custom_tools.{key}` means nothing to haft");
-            let hint = match nearest(key, KEYS) {
+            let hint = match nearest(key, KEYS.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", KEYS.join(", ")),
             };

@@ -32,6 +32,7 @@ pub(super) struct Written {
     pub cache_dir: Option<PathBuf>,
     pub cycod_global_dir: Option<PathBuf>,
     pub no_cache: Option<bool>,
+    pub container_image: Option<String>,
     pub approval_mode: Option<ApprovalMode>,
     pub approval_rules: BTreeMap<String, Rule>,
     pub auto_approve: Vec<ToolPattern>,
@@ -129,6 +130,7 @@ impl Written {
                 parsed("BUILTIN_TOOLS", text("BUILTIN_TOOLS"), yes_or_no)?,
             ),
             cycod_global_dir: absolute("CYCOD_GLOBAL_DIR"),
+            container_image: text("CONTAINER_IMAGE").map(str::to_owned),
             no_cache: parsed("NO_CACHE", text("NO_CACHE"), yes_or_no)?,
             approval_mode: parsed("APPROVAL_MODE", text("APPROVAL_MODE"), approval_mode)?,
             auto_approve: patterns("AUTO_APPROVE", list("AUTO_APPROVE", ','))?,
@@ -172,6 +174,7 @@ impl Written {
         self.cache_dir = self.cache_dir.take().or(lower.cache_dir);
         self.aynd.fill_from(lower.aynd);
         self.no_cache = self.no_cache.or(lower.no_cache);
+        self.container_image = self.container_image.take().or(lower.container_image);
 
         self.approval_mode = self.approval_mode.or(lower.approval_mode);
         for (tool, rule) in lower.approval_rules {

@@ -57,6 +57,9 @@ const MOST_ISOLATES: usize = 8;
 /// The least heap that boots the runtime and one zod module.
 const LEAST_HEAP_MB: u32 = 32;
 
+/// What containers of tools are made of where nothing else is said.
+const CONTAINER_IMAGE: &str = "docker.io/library/debian:stable-slim";
+
 /// Text of a result beyond this goes to a file, in KiB: about 12,000 tokens, which no model wants
 /// without having asked.
 const SPILL_KB: u32 = 50;
@@ -172,6 +175,8 @@ pub struct Config {
     pub limits: Limits,
     /// What tools may touch.
     pub permissions: PermissionProfile,
+    /// The image for tools that want to run in a container.
+    pub container_image: String,
     /// Kodelet's tools.
     pub custom_tools: CustomTools,
     /// ikigai's tools.
@@ -334,6 +339,9 @@ impl Config {
             },
             limits: written.limits.resolve()?,
             permissions: written.permissions.resolve(),
+            container_image: written
+                .container_image
+                .unwrap_or_else(|| CONTAINER_IMAGE.to_owned()),
             custom_tools: written.custom_tools.resolve(&home, &cwd),
             ikigai: written
                 .ikigai
@@ -351,15 +359,6 @@ impl Config {
             home,
         })
     }
-}
-
-/// The most similar of `known`, if one is similar enough to be meant.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let scored = known
-        .iter()
-        .map(|known| (strsim::jaro_winkler(word, known), *known));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.8).then_some(best.1)
 }
 
 /// The directory that relative paths of flags mean.

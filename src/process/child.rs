@@ -3,6 +3,10 @@
 //! The work is done by the task behind it. A reader that is slow makes the program wait, as a pipe
 //! does; the deadline and the cancel token do not wait for the reader.
 
+use std::io;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe::Sender;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +19,7 @@ pub struct Child {
     chunks: mpsc::Receiver<Chunk>,
     stop: CancellationToken,
     task: JoinHandle<Finished>,
+    input: Option<Sender>,
 }
 
 /// Some bytes of output, as they arrived. Chunks go on beyond what is kept for [`Finished`].
@@ -40,13 +45,36 @@ impl Child {
         chunks: mpsc::Receiver<Chunk>,
         stop: CancellationToken,
         task: JoinHandle<Finished>,
+        input: Option<Sender>,
     ) -> Self {
-        Self { chunks, stop, task }
+        Self {
+            chunks,
+            stop,
+            task,
+            input,
+        }
     }
 
     /// The next chunk; `None` after the last one.
     pub async fn next(&mut self) -> Option<Chunk> {
         self.chunks.recv().await
+    }
+
+    /// Gives the program something to read, where its input is [`Stdin::Open`](super::Stdin::Open).
+    /// Waits while it does not read what it was given before.
+    ///
+    /// # Errors
+    /// When it reads no more.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.input {
+            Some(input) => input.write_all(bytes).await,
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Ends the program's input.
+    pub fn close_input(&mut self) {
+        self.input = None;
     }
 
     /// Stops the program as its cancel token would. It has ended when [`Child::wait`] returns.
@@ -58,6 +86,7 @@ impl Child {
     /// result.
     pub async fn wait(mut self) -> Finished {
         self.chunks.close();
+        self.input = None;
         match (&mut self.task).await {
             Ok(finished) => finished,
             Err(error) => match error.try_into_panic() {

@@ -19,6 +19,8 @@ pub struct Finished {
     pub pipe_held: bool,
     /// From the start to the end, the stop ladder included.
     pub duration: Duration,
+    /// Something of its tree was killed because the tree had used up its `Limits::memory`.
+    pub ran_out_of_memory: bool,
 }
 
 /// How a call ended. A stop carries what the program itself ended with.
@@ -69,6 +71,7 @@ impl Finished {
             end: End::Cancelled(None),
             pipe_held: false,
             duration: Duration::ZERO,
+            ran_out_of_memory: false,
         }
     }
 }

@@ -135,7 +135,7 @@ fn through_shell(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     let mut arguments = vec![
         c"sh".into(),
         c"-c".into(),
-        c_string(shell_script(order.limits).as_bytes()),
+        c_string(shell_script(order).as_bytes()),
         c_string(folder),
         order.file.clone(),
     ];
@@ -143,10 +143,14 @@ fn through_shell(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     posix(order, c"/bin/sh", &arguments, ends)
 }
 
-/// Sets the limits, enters the folder `$0`, becomes the rest. A limit that cannot be set is one
+/// Enters its control group, sets the limits, enters the folder `$0`, becomes the rest. A limit that cannot be set is one
 /// that is lower already.
-fn shell_script(limits: Limits) -> String {
-    let mut script = String::new();
+fn shell_script(order: &Order) -> String {
+    let (mut script, limits) = (String::new(), order.limits);
+    if let Some(entrance) = &order.entrance {
+        let path = entrance.display().to_string().replace('\'', r"'\''");
+        script += &format!("echo 0 >'{path}' || exit 126; ");
+    }
     if let Some(bytes) = limits.address_space {
         script += &format!("ulimit -v {} 2>&-; ", (bytes / 1024).max(1));
     }

@@ -15,7 +15,7 @@
 //! The whole tree is the program's group, the other groups of its session, what is below any of
 //! them in sessions of its own, and whoever holds its outputs. What escapes a stop is a complete
 //! daemon: a session of its own, no parent left, none of our pipes. Only a control group could hold
-//! it, and making one is rarely ours to do. To adopt orphans (PR_SET_CHILD_SUBREAPER) would tell that
+//! it, and making one is rarely ours to do (`memory` makes one where it can). To adopt orphans (PR_SET_CHILD_SUBREAPER) would tell that
 //! there is one but not whose, and an embedding program would have to reap what it never started.
 //!
 //! Why not `tokio::process`: the standard library can make a session only by `fork`, which copies
@@ -35,6 +35,7 @@ mod holders;
 mod launch;
 mod leader;
 mod lookup;
+mod memory;
 mod order;
 mod output;
 mod pipeline;
@@ -50,6 +51,7 @@ pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};
 pub(crate) use foreground::in_foreground;
 pub use lookup::{find_installed, is_installed};
+pub use memory::can_limit_trees;
 pub use pipeline::run_pipeline;
 pub use spawn::{Leftovers, Limits, Spawn, Stdin};
 pub use threads::kill_children_of_thread;

@@ -12,6 +12,7 @@ use nix::errno::Errno;
 use crate::process::environment::Resolved;
 use crate::process::error::{NulPlace, SpawnError};
 use crate::process::lookup::{self, Miss};
+use crate::process::memory::Cell;
 use crate::process::{Leftovers, Limits, Spawn};
 
 /// Everything that the system needs.
@@ -25,6 +26,8 @@ pub(super) struct Order {
     /// Absolute, and only if it is not ours.
     pub(super) cwd: Option<PathBuf>,
     pub(super) limits: Limits,
+    /// The file by which it enters its control group.
+    pub(super) entrance: Option<PathBuf>,
     pub(super) leftovers: Leftovers,
 }
 
@@ -35,7 +38,8 @@ pub(super) enum Refusal {
 }
 
 impl Order {
-    pub(super) fn new(spawn: &Spawn) -> Result<Self, SpawnError> {
+    /// `cell`: the control group with the limit of memory, where there can be one.
+    pub(super) fn new(spawn: &Spawn, cell: Option<&Cell>) -> Result<Self, SpawnError> {
         let program = spawn.program.to_string_lossy().into_owned();
         let mut arguments = vec![c_string(spawn.program.clone(), || NulPlace::Program)?];
         for (index, argument) in spawn.args.iter().enumerate() {
@@ -49,6 +53,13 @@ impl Order {
             c_string(cwd.clone().into_os_string(), || NulPlace::Cwd)?;
         }
 
+        let mut limits = spawn.limits;
+        if cell.is_none() {
+            limits.address_space = [limits.address_space, limits.memory]
+                .into_iter()
+                .flatten()
+                .min();
+        }
         let variables = spawn.env.resolve();
         let file = find(&program, spawn, &variables, cwd.as_deref().unwrap_or(&ours))?;
         Ok(Self {
@@ -57,7 +68,8 @@ impl Order {
             arguments,
             environment: environment(variables)?,
             cwd,
-            limits: spawn.limits,
+            limits,
+            entrance: cell.map(Cell::entrance),
             leftovers: spawn.leftovers,
         })
     }

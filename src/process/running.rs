@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Sender;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,7 @@ use crate::process::error::SpawnError;
 use crate::process::finished::{End, Exit, Finished};
 use crate::process::launch::{Ends, launch};
 use crate::process::leader::Leader;
+use crate::process::memory::Cell;
 use crate::process::order::Order;
 use crate::process::output::{Feed, Output};
 use crate::process::{Leftovers, Spawn, Stdin, ground, stop};
@@ -37,12 +39,16 @@ pub(super) struct Running {
     ended: AsyncFd<OwnedFd>,
     has_ended: bool,
     feed: Option<Feed>,
+    /// Our end of an input that stays open, until somebody takes it.
+    pub(super) input: Option<Sender>,
     stdout: Output,
     stderr: Output,
     buffer: Vec<u8>,
     sink: Option<mpsc::Sender<Chunk>>,
     started: Instant,
     plan: Plan,
+    /// Its limit of memory. Dropped after the leader, which ends whoever is in it.
+    cell: Option<Cell>,
 }
 
 /// What is left of a [`Spawn`] once it runs.
@@ -75,7 +81,8 @@ impl Running {
     ) -> Result<Self, SpawnError> {
         ground::keep_children();
         let started = Instant::now();
-        let order = Order::new(&spawn)?;
+        let cell = spawn.limits.memory.and_then(Cell::with_limit);
+        let order = Order::new(&spawn, cell.as_ref())?;
         let program = spawn.program.to_string_lossy().into_owned();
         let system = |source: io::Error| SpawnError::System {
             program: program.clone(),
@@ -90,11 +97,14 @@ impl Running {
         let stderr = Output::new(Stream::Stderr, spawn.stderr, ours.stderr).map_err(system)?;
         let feed = ours.stdin.map(|(pipe, bytes)| Feed::new(pipe, bytes));
         let feed = feed.transpose().map_err(system)?;
+        let input = ours.open_stdin.map(Sender::from_owned_fd);
+        let input = input.transpose().map_err(system)?;
         Ok(Self {
             leader,
             ended,
             has_ended: false,
             feed,
+            input,
             stdout,
             stderr,
             buffer: Vec::with_capacity(READ_SIZE),
@@ -106,11 +116,14 @@ impl Running {
                 timeout_grace: spawn.timeout_grace,
                 leftovers: spawn.leftovers,
             },
+            cell,
         })
     }
 
     /// Serves the child until the call has ended.
     pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {
+        // Nobody took it, so nobody is going to write.
+        self.input = None;
         let deadline = self.plan.deadline;
         let cause = tokio::select! {
             // The loop comes last: under a flood it uses up the task's budget, and a timer that is
@@ -201,6 +214,7 @@ impl Running {
             stdout: self.stdout.into_captured(),
             stderr: self.stderr.into_captured(),
             duration,
+            ran_out_of_memory: self.cell.is_some_and(|cell| cell.ran_out()),
         }
     }
 }
@@ -219,6 +233,8 @@ fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
 /// Our ends of the child's streams; the input only if there is something to write.
 struct Ours {
     stdin: Option<(OwnedFd, Vec<u8>)>,
+    /// That of an input that stays open.
+    open_stdin: Option<OwnedFd>,
     stdout: OwnedFd,
     stderr: OwnedFd,
 }
@@ -237,7 +253,13 @@ fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     let (stdout, stdout_end) = io::pipe()?;
     let stdout_end = neighbours.after.unwrap_or_else(|| stdout_end.into());
     let (stderr, stderr_end) = io::pipe()?;
+    let mut open_stdin = None;
     let (stdin_end, stdin) = match stdin {
+        Stdin::Open => {
+            let (reader, writer) = io::pipe()?;
+            open_stdin = Some(writer.into());
+            (reader.into(), None)
+        }
         Stdin::Bytes(bytes) if !bytes.is_empty() => {
             let (reader, writer) = io::pipe()?;
             (reader.into(), Some((writer.into(), bytes)))
@@ -255,6 +277,7 @@ fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     };
     let ours = Ours {
         stdin,
+        open_stdin,
         stdout: stdout.into(),
         stderr: stderr.into(),
     };

@@ -59,6 +59,8 @@ pub enum Stdin {
     Empty,
     /// These bytes, then the end. A child that does not read them is no error.
     Bytes(Vec<u8>),
+    /// Whatever [`Child::write`] gives it, for [`Spawn::start`]. [`Spawn::run`] has nothing to give.
+    Open,
 }
 
 /// What happens to processes that a program left in its group when it ended by itself.
@@ -75,10 +77,13 @@ pub enum Leftovers {
 /// Limits that the system enforces on the child and on what it starts.
 ///
 /// They hold from the program's first instruction, since a shell sets them and then becomes the
-/// program; that costs the start of a shell. A fence against accidents, not a jail: each process
-/// has them for itself.
+/// program; that costs the start of a shell. A fence against accidents, not a jail: but for `memory`
+/// each process has them for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
+    /// The most bytes of memory for the whole tree, where a control group can be made; elsewhere
+    /// the most address space for each process.
+    pub memory: Option<u64>,
     /// The most bytes of address space for each process, rounded down to whole KiB.
     pub address_space: Option<u64>,
     /// The most seconds of processor time for each process: SIGXCPU, and a second later KILL.
@@ -127,13 +132,15 @@ impl Spawn {
     pub async fn start(self, cancel: &CancellationToken) -> Result<Child, SpawnError> {
         let stop = cancel.child_token();
         let (sender, chunks) = mpsc::channel(CHUNKS_IN_FLIGHT);
+        let mut input = None;
         let task = if stop.is_cancelled() {
             tokio::spawn(async { Finished::never_started() })
         } else {
-            let running = Running::begin(self, Some(sender)).await?;
+            let mut running = Running::begin(self, Some(sender)).await?;
+            input = running.input.take();
             let stop = stop.clone();
             tokio::spawn(async move { running.finish(&stop).await })
         };
-        Ok(Child::new(chunks, stop, task))
+        Ok(Child::new(chunks, stop, task, input))
     }
 }

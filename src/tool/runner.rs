@@ -49,6 +49,15 @@ pub trait Runner: Send + Sync {
         Ok(None)
     }
 
+    /// What a call would run, for people, with secrets masked; nothing is started. `None`: that
+    /// cannot be known.
+    ///
+    /// # Errors
+    /// Those with which a call would not start.
+    async fn preview(&self, _call: &Call) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
     /// The tests that the tool's author wrote for it.
     fn tests(&self) -> Vec<Test> {
         Vec::new()

@@ -11,11 +11,12 @@ mod shelf;
 mod template;
 mod tool_file;
 
-pub(crate) use crate::family::shell::author::{Opened, open, pretty, renamed, yaml};
+pub(crate) use crate::family::shell::author::{Opened, advice, open, pretty, renamed, yaml};
 pub(crate) use crate::family::shell::definition::{Datum, Number, Scope};
 pub(crate) use crate::files::{Replacing, put};
 pub(crate) use draft::{Draft, push, set};
 pub(crate) use edit::{Desk, Edited};
 pub(crate) use files::Workshop;
+pub(crate) use shelf::Merged;
 pub(crate) use template::template;
 pub(crate) use tool_file::{Summary, ToolFile};

@@ -4,12 +4,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::Workshop;
-use super::tool_file::ToolFile;
+use super::tool_file::{Summary, ToolFile};
 use crate::family::shell::author::{Opened, open_file};
-use crate::family::shell::definition::Scope;
+use crate::family::shell::definition::{Scope, Work};
 use crate::family::shell::input_schema;
 use crate::family::shell::shelf::{Brought, Shelf, Shelved};
 use crate::tool::Problem;
+
+/// An alias with everything that it has of its base.
+pub(crate) struct Merged(Arc<Shelved>);
+
+impl Merged {
+    pub(crate) fn summary(&self) -> Summary<'_> {
+        Summary::of(&self.0.definition)
+    }
+}
 
 impl Workshop {
     /// Holds a tool against all others; gives what is wrong, and how it is there if nothing is. It
@@ -41,6 +50,17 @@ impl Workshop {
         let (shelf, problems) = Shelf::fill(&brought);
         let own = problems.into_iter().next().unwrap_or_default();
         (shelf.get(&definition.name).cloned(), own)
+    }
+
+    /// An alias as what it stands for; `None` for every other file.
+    pub(crate) fn merged(&self, file: &ToolFile) -> Option<Merged> {
+        let definition = file.opened.definition.as_ref()?;
+        if !matches!(definition.work, Work::Alias(_)) {
+            return None;
+        }
+        self.beside_others(&file.path, file.scope, &file.opened)
+            .0
+            .map(Merged)
     }
 
     /// The JSON Schema that a model sees; `None` where there is no tool.

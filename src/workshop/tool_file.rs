@@ -27,6 +27,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) platforms: Vec<&'static str>,
     pub(crate) keywords: &'a [String],
     pub(crate) tests: usize,
+    /// `Some`: it should not be used any more; what to use instead may be empty.
+    pub(crate) deprecated: Option<&'a str>,
 }
 
 impl ToolFile {
@@ -51,7 +53,7 @@ impl ToolFile {
 }
 
 impl<'a> Summary<'a> {
-    fn of(definition: &'a Definition) -> Summary<'a> {
+    pub(super) fn of(definition: &'a Definition) -> Summary<'a> {
         let metadata = &definition.metadata;
         let mut tags: Vec<&str> = definition.tags.iter().map(String::as_str).collect();
         for tag in &metadata.tags {
@@ -69,6 +71,10 @@ impl<'a> Summary<'a> {
             platforms: platforms.map(|platform| platform.as_str()).collect(),
             keywords: &metadata.search_keywords,
             tests: definition.tests.len(),
+            deprecated: definition
+                .deprecation
+                .as_ref()
+                .map(|own| own.message.as_deref().unwrap_or_default()),
         }
     }
 

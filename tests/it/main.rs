@@ -51,6 +51,10 @@ mod plugin;
 mod plugin_tls;
 // YAML shell tools as files: what is read, refused, offered. Nothing is run.
 mod cycod;
+// Their parameters and arguments, and what YAML can be.
+mod cycod_arguments;
+// Their steps, aliases, risk and schemas.
+mod cycod_relations;
 // What modules say is remembered, by several processes at once.
 mod cache;
 // What changes on disk while a host runs.
@@ -69,9 +73,19 @@ mod system_tools;
 mod terminal;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
-// YAML shell tools that run: texts, steps, outputs, rights.
+// A project with YAML shell tools, and what their calls give.
+mod shell_project;
+// YAML shell tools that run: kinds of commands, inputs, folders.
 mod shell_run;
 // Which requirement has which test.
 mod requirements;
+// What is filled into their texts, and what is made of it.
+mod shell_values;
+// Their steps, retries and outputs.
+mod shell_steps;
+// Their time, memory and rights; tools in tools.
+mod shell_rights;
+// The specification of YAML shell tools line by line, as a table.
+mod shell_checks;
 // Rules about the sources themselves: who may use whom, what lies in the root.
 mod architecture;

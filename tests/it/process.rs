@@ -616,6 +616,7 @@ async fn limits_hold_from_the_first_instruction() {
         limits: Limits {
             address_space: Some(512 << 20),
             cpu_seconds: Some(7),
+            ..Limits::default()
         },
         ..Spawn::new("./tool", ["a b", "$(c)"])
     };

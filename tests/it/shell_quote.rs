@@ -3,7 +3,7 @@
 //! Thousands of values made of everything that a shell reacts to go through the real bash, many in
 //! one process. Each place is also run with a plain word; that run says what must come out.
 
-use haft::shell_quote::{Dialect, Piece, bash};
+use haft::shell_quote::{Dialect, Piece, bash, cmd, pwsh};
 
 use crate::sandbox::Sandbox;
 
@@ -290,4 +290,90 @@ fn plain_shells_have_their_own_rules() {
     let sandbox = Sandbox::with_home();
     let (text, _) = run(&sandbox, "dash", &quoted.text, &quoted.values);
     assert_eq!(text, "$ait's $HOMEb,c d,");
+}
+
+/// `V` in a command is the guarded value.
+fn pieces(command: &str, value: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for (nth, part) in command.split('V').enumerate() {
+        if nth > 0 {
+            pieces.push(Piece::guarded(value, "V"));
+        }
+        pieces.push(Piece::raw(part));
+    }
+    pieces
+}
+
+/// 69: PowerShell's own rules, place by place; what cannot be made safe is refused.
+#[test]
+fn powershell_by_its_rules() {
+    let it = "${env:__haft_1}";
+    for (command, value, expected) in [
+        ("echo V", "a; b", format!("echo \"{it}\"")),
+        ("echo \"x V\"", "$(id)", format!("echo \"x {it}\"")),
+        (
+            "echo 'x V'",
+            "it's \u{2019}",
+            "echo 'x it''s \u{2019}\u{2019}'".to_owned(),
+        ),
+        (
+            "echo \u{2018}V\u{2019}",
+            "a'",
+            "echo \u{2018}a''\u{2019}".to_owned(),
+        ),
+        ("echo \"$(f V)\"", "x", format!("echo \"$(f \"{it}\")\"")),
+        ("# don't\necho V", "x", format!("# don't\necho \"{it}\"")),
+        ("<# ' #> echo V", "x", format!("<# ' #> echo \"{it}\"")),
+        ("@'\nV\n'@", "a 'b'", "@'\na 'b'\n'@".to_owned()),
+        ("@\"\nV\n\"@", "\"@", format!("@\"\n{it}\n\"@")),
+        ("${it's} = V", "x; y", format!("${{it's}} = \"{it}\"")),
+        ("echo `'V", "x", format!("echo `'\"{it}\"")),
+        ("echo `V", "x", format!("echo \"{it}\"")),
+    ] {
+        let quoted = pwsh(&pieces(command, value)).expect(command);
+        assert_eq!(quoted.text, expected, "{command}");
+        let is_bound = expected.contains(it);
+        assert_eq!(quoted.values.len(), usize::from(is_bound), "{command}");
+    }
+    for (command, value) in [
+        ("echo V", "a\0b"),
+        ("@'\nV\n'@", "x\n'@\nid"),
+        ("cmd --% V", "& calc"),
+        ("echo ${aV}", "x"),
+    ] {
+        assert!(pwsh(&pieces(command, value)).is_err(), "{command}");
+    }
+}
+
+/// 69: cmd's way of reading a line; the same rules held for three thousand values in wine's cmd.
+#[test]
+fn cmd_by_its_rules() {
+    for (command, value, expected) in [
+        ("echo V", "plain-1.txt", "echo plain-1.txt"),
+        ("echo V", "a & b", "echo \"a & b\""),
+        ("echo V", "", "echo \"\""),
+        ("echo \"V\"", "a & b", "echo \"a & b\""),
+        ("echo \"V x\"", "C:\\", "echo \"C:\\ x\""),
+        ("echo \"V\"", "C:\\", "echo \"C:\\\\\""),
+        ("echo V", "C:\\a b\\", "echo \"C:\\a b\\\\\""),
+        // An escaped quote opens nothing, and a line end closes what is open.
+        ("echo ^\" V", "& calc", "echo ^\" \"& calc\""),
+        (
+            "echo \"open\necho V",
+            "& calc",
+            "echo \"open\necho \"& calc\"",
+        ),
+    ] {
+        let quoted = cmd(&pieces(command, value)).expect(command);
+        assert_eq!(quoted, expected, "{command}");
+    }
+    for (command, value) in [
+        ("echo V", "a\"b"),
+        ("echo V", "%PATH%"),
+        ("echo V", "!x!"),
+        ("echo V", "a\nb"),
+        ("echo ^V", "& calc"),
+    ] {
+        assert!(cmd(&pieces(command, value)).is_err(), "{command} {value}");
+    }
 }

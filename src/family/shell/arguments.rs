@@ -2,8 +2,8 @@
 //! words (spec cycod 34–49). Nothing has been started when these are known.
 
 use super::definition::{Datum, Kind, Number, Parameter, Validation};
-use super::format::nearest;
 use super::pattern::Matched;
+use crate::tool::nearest;
 
 /// Arguments that fit: of each parameter's type and within its rules, unknown ones refused, `null`
 /// left out. Defaults are not in here: some are known only when a call computes them.

@@ -26,7 +26,7 @@ use crate::surface::wire::OutcomeView;
 use crate::tool::{Call, Event, Outcome, Stopped};
 
 /// There is one call in the life of the program.
-const CALL_ID: &str = "call-1";
+pub(super) const CALL_ID: &str = "call-1";
 
 /// Call a tool
 #[derive(clap::Args)]
@@ -145,7 +145,7 @@ impl Args {
     pub(super) async fn run(&self, input: Input, session: &mut Session<'_>) -> Result<u8, Failure> {
         // Loaded before the clock and the spinner of the call start.
         let entry = session.tool_to_call(&self.name).await?;
-        let arguments = input.typed_by(&entry.tool.input_schema)?;
+        let arguments = input.typed_by(&entry.tool)?;
         let call = Call {
             id: CALL_ID.into(),
             tool: self.name.clone(),

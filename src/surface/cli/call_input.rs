@@ -5,16 +5,17 @@
 
 use std::io::{self, Read};
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::call_pairs::{self, Pair};
 use crate::error::{Error, ErrorKind};
+use crate::tool::{Family, Tool};
 
 /// How many characters of a long line are shown on each side of a mistake.
 const WINDOW: usize = 50;
 
 /// Arguments as given.
+#[derive(Clone)]
 pub(super) enum Input {
     /// A JSON object, complete.
     Json(Box<RawValue>),
@@ -32,10 +33,15 @@ impl Input {
         }
     }
 
-    /// The arguments for a tool with this schema.
-    pub(super) fn typed_by(self, schema: &Value) -> Result<Box<RawValue>, Error> {
+    /// The arguments for this tool.
+    pub(super) fn typed_by(self, tool: &Tool) -> Result<Box<RawValue>, Error> {
+        let schema = &tool.input_schema;
         match self {
             Input::Json(json) => Ok(json),
+            // The format of these says what lists look like on a command line (spec cycod 42).
+            Input::Pairs(pairs) if tool.source.family == Family::Shell => {
+                call_pairs::build(&call_pairs::divided(pairs, schema), schema)
+            }
             Input::Pairs(pairs) => call_pairs::build(&pairs, schema),
         }
     }

@@ -14,11 +14,13 @@ use crate::error::{Error, ErrorKind};
 const SIMILAR: f64 = 0.7;
 
 /// One `key=value` or `key:=json` as typed.
+#[derive(Clone)]
 pub(super) struct Pair {
     key: String,
     value: Text,
 }
 
+#[derive(Clone)]
 enum Text {
     Typed(String),
     Json(Box<RawValue>),
@@ -34,6 +36,33 @@ enum Node {
 /// Splits the pairs. What can be wrong without knowing the tool is found here.
 pub(super) fn parse(pairs: &[String]) -> Result<Vec<Pair>, Error> {
     pairs.iter().map(|pair| parse_one(pair)).collect()
+}
+
+/// The same with `list=a,b` as `list=a list=b`.
+pub(super) fn divided(pairs: Vec<Pair>, schema: &Value) -> Vec<Pair> {
+    let is_list = |key: &str| {
+        let declared = property(schema, key, schema);
+        declared.is_some_and(|declared| Kind::of(declared, schema).array)
+    };
+    let mut divided = Vec::new();
+    for pair in pairs {
+        let parts: Vec<String> = match &pair.value {
+            Text::Typed(text) if is_list(&pair.key) && !is_json(text, '[') => {
+                text.split(',').map(|part| part.trim().to_owned()).collect()
+            }
+            _ => {
+                divided.push(pair);
+                continue;
+            }
+        };
+        for part in parts {
+            divided.push(Pair {
+                key: pair.key.clone(),
+                value: Text::Typed(part),
+            });
+        }
+    }
+    divided
 }
 
 /// The JSON object that the pairs stand for.

@@ -3,8 +3,8 @@
 //! Parsing ends in plain data; `flags` turns it into a `Config`; a command asks the host
 //! and prints. Data goes to standard output, every other word to standard error.
 
+mod argv;
 mod flags;
-mod patterns;
 mod usage;
 
 mod agents;
@@ -36,7 +36,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::render::ink::Ink;
 use crate::surface::stdout::Out;
@@ -106,7 +106,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(out) => out,
         Err(error) => return exit::without_output(&error, err),
     };
-    let code = match Cli::try_parse_from(patterns::joined(args)) {
+    let code = match Cli::try_parse_from(argv::plain(args, Cli::command)) {
         Ok(cli) => {
             let answer = cli.command.answer();
             let ended = start(cli, &mut out);

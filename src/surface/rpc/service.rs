@@ -28,7 +28,7 @@ use crate::config::{Config, Flags};
 use crate::error::ErrorKind;
 use crate::host::Host;
 use crate::surface::wire::{self, Listing};
-use crate::tool::{Call, ScanState};
+use crate::tool::{Call, ScanState, nearest};
 
 const METHODS: [&str; 11] = [
     "initialize",
@@ -147,7 +147,7 @@ impl Service {
                 self.shutdown = id;
                 Ok(Work::AtTheEnd)
             }
-            other => Err(Fault::no_method(other, nearest(other))),
+            other => Err(Fault::no_method(other, nearest(other, METHODS))),
         };
         begun.unwrap_or_else(|fault| Work::Done(Err(fault)))
     }
@@ -303,12 +303,6 @@ pub(super) async fn guarded(work: Later) -> Answer {
 
 fn later(work: impl Future<Output = Answer> + Send + 'static) -> Result<Work, Fault> {
     Ok(Work::Later(Box::pin(work)))
-}
-
-fn nearest(name: &str) -> Option<&'static str> {
-    let scored = METHODS.map(|method| (strsim::damerau_levenshtein(name, method), method));
-    let (distance, method) = scored.into_iter().min()?;
-    (distance <= 3).then_some(method)
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

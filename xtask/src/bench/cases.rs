@@ -105,6 +105,20 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             cold: false,
         }
     };
+    let shell = |title, ours: &[&str], bare: &[&str]| {
+        let side = |arguments| {
+            let subject = words(&["shell"]).into_iter();
+            job(host, subject.chain(words(arguments)), ".")
+        };
+        Case {
+            title,
+            haft: side(ours),
+            peer: side(bare),
+            reading: Reading::Said,
+            cold: false,
+        }
+    };
+    let yaml_home = fixture.yaml_home().display().to_string();
     let (their_home, executables) = (fixture.their_home(), fixture.executables());
     let tool = |side: &str| {
         let (home, tool) = (their_home.clone().into(), "slow_0".into());
@@ -222,6 +236,17 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             "64",
             "hello",
             &[fixture.web_echo()],
+        ),
+        shell(
+            "load 200 YAML shell tools, processor time, beside a parser",
+            &["load", &yaml_home],
+            &["parse", &yaml_home],
+        ),
+        shell("YAML tool with one command", &["call"], &["bare-call"]),
+        shell(
+            "YAML tool with 100 parallel `sleep 1`",
+            &["parallel"],
+            &["bare-parallel"],
         ),
         child("child: input, outputs, end", &["call"], &["bare-call"]),
         child(

@@ -32,6 +32,12 @@ const EXECUTABLE: &str = include_str!("executable.sh");
 /// How many executables are asked for what they are.
 pub const EXECUTABLES: usize = 50;
 
+/// A YAML shell tool as people write them: a few parameters, steps, a test.
+const SHELL_TOOL: &str = include_str!("shell_tool.yaml");
+
+/// How many YAML shell tools are loaded.
+pub const SHELL_TOOLS: usize = 200;
+
 /// How many modules the large listing has.
 pub const MANY: usize = 100;
 
@@ -55,6 +61,7 @@ impl Fixture {
             fixture.web_modules(),
             fixture.home(),
             fixture.executables(),
+            fixture.yaml_home().join(".cycod/tools"),
             fixture.path().join("peer"),
         ] {
             fs::create_dir_all(path).during(doing)?;
@@ -75,6 +82,11 @@ impl Fixture {
             let path = fixture.executables().join(format!("slow_{number}"));
             let text = EXECUTABLE.replace("NUMBER", &number.to_string());
             executable(&path, &text).during(doing)?;
+        }
+        for number in 0..SHELL_TOOLS {
+            let file = format!(".cycod/tools/tool_{number}.yaml");
+            let text = SHELL_TOOL.replace("NUMBER", &number.to_string());
+            fs::write(fixture.yaml_home().join(file), text).during(doing)?;
         }
         fs::write(fixture.spawn(), SPAWN).during(doing)?;
         fs::write(fixture.echo(), ECHO).during(doing)?;
@@ -106,6 +118,11 @@ impl Fixture {
     /// The home directory of a user who has executables only.
     pub fn their_home(&self) -> PathBuf {
         self.path().join("their-home")
+    }
+
+    /// The home directory of a user who has YAML shell tools only.
+    pub fn yaml_home(&self) -> PathBuf {
+        self.path().join("yaml-home")
     }
 
     pub fn executables(&self) -> PathBuf {

@@ -125,7 +125,7 @@ fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
         env: Environment::allow(&tools.env_whitelist),
         limits: Limits {
             address_space: tools.max_memory_size,
-            cpu_seconds: None,
+            ..Limits::default()
         },
         leftovers: Leftovers::Kill,
         ..Spawn::new(&candidate.resolved, [command])

@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use super::super::definition::{Command, Definition, Kind, Place, Risk, StepWork, Work};
+use super::super::definition::{Cleanup, Command, Definition, Kind, Place, Risk, StepWork, Work};
 use super::super::references::{PREDEFINED, PROPERTIES, references};
 use super::super::report::Report;
 use super::opened::Opened;
-use crate::tool::Problem;
+use crate::tool::{Problem, nearest};
 
-/// Warnings about the file at `path`, by place.
+/// What is unwise about the file at `path`, by place; a reference to a step that is not there is an
+/// error.
 pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
     let Some(definition) = &opened.definition else {
         return Vec::new();
@@ -24,13 +25,64 @@ pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
             "add `read`, `write` or `run` to `tags`",
         );
     }
-    for (command, place) in commands(definition, opened) {
-        for text in command.texts() {
-            unknown_references(text, place, definition, &mut report);
-        }
+    if let Some(deprecation) = &definition.deprecation {
+        let text = match &deprecation.message {
+            Some(message) => format!("the tool is deprecated: {message}"),
+            None => "the tool is deprecated".to_owned(),
+        };
+        let place = opened.place("deprecated").unwrap_or(start);
+        report.warning(place, text, "its users are told so");
+    }
+    for (text, place) in texts(definition, opened) {
+        unknown_references(text, place, definition, &mut report);
+    }
+    for (command, _) in commands(definition, opened) {
         unescaped(&command, definition, opened, &mut report);
     }
     report.finish()
+}
+
+/// Every text that references are filled into, but for those in which the host's own variables
+/// count too.
+fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place)> {
+    let place = |key: &str| opened.place(key).unwrap_or(Place { line: 1, column: 1 });
+    let mut found = Vec::new();
+    match &definition.work {
+        Work::Command(command) => {
+            let at = place(command.key());
+            found.extend(command.texts().into_iter().map(|text| (text, at)));
+        }
+        Work::Steps(steps) => {
+            for step in steps {
+                let variables = step.environment.iter().flat_map(|own| &own.variables);
+                let variables: Vec<&str> = variables.map(|(_, text)| text.as_str()).collect();
+                let texts = step.texts().into_iter();
+                let texts = texts.filter(|text| !variables.contains(text));
+                found.extend(texts.map(|text| (text, step.place)));
+            }
+        }
+        Work::Alias(_) => return found,
+    }
+    let paths = &definition.file_paths;
+    let own = [
+        ("input", &definition.input),
+        ("working-directory", &definition.working_directory),
+        ("file-paths", &paths.working_directory),
+        ("file-paths", &paths.temp_directory),
+        ("error-handling", &definition.error_handling.fallback),
+    ];
+    for (key, text) in own {
+        found.extend(text.as_deref().map(|text| (text, place(key))));
+    }
+    for entry in &definition.resources.cleanup {
+        if let Cleanup::FinalCommand(text) = entry {
+            found.push((text, place("resources")));
+        }
+    }
+    for text in &definition.security.required_permissions {
+        found.push((text, place("security")));
+    }
+    found
 }
 
 /// Every command of the tool with its place.
@@ -51,34 +103,36 @@ fn commands(definition: &Definition, opened: &Opened) -> Vec<(Command, Place)> {
     }
 }
 
-/// What nobody defines stays as it is (spec cycod 56); in capitals, or with a step's property, it
-/// was hardly meant to. `{a: 1}` and `{print}` belong to `jq` and `awk`.
+/// What nobody defines stays as it is (spec cycod 56, 57). In capitals it was hardly meant to, and
+/// with a step's property it cannot work. `{a: 1}` and `{print}` belong to `jq` and `awk`.
 fn unknown_references(text: &str, place: Place, definition: &Definition, report: &mut Report<'_>) {
     for found in references(text) {
-        let is_step = |name: &str| definition.steps().iter().any(|step| step.name == name);
-        let is_meant = match found.property {
-            Some(property) => PROPERTIES.contains(&property) && !is_step(found.name),
-            None => {
-                let in_capitals = found
-                    .name
-                    .chars()
-                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-                in_capitals
-                    && found.name != "RAW"
-                    && !PREDEFINED.contains(&found.name)
-                    && definition.parameter(found.name).is_none()
+        let name = found.name;
+        let steps = || definition.steps().iter().map(|step| step.name.as_str());
+        if let Some(property) = found.property {
+            if PROPERTIES.contains(&property) && !steps().any(|step| step == name) {
+                let hint = match nearest(name, steps()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "add that step, or correct the name".to_owned(),
+                };
+                let text = format!("`{{{name}.{property}}}` refers to unknown step '{name}'");
+                report.error(place, text, hint);
             }
-        };
+            continue;
+        }
+        let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_-".contains(c);
+        let is_meant = name.chars().all(is_capital)
+            && name != "RAW"
+            && !PREDEFINED.contains(&name)
+            && definition.parameter(name).is_none();
         if is_meant {
-            let name = match found.property {
-                Some(property) => format!("{}.{property}", found.name),
-                None => found.name.to_owned(),
+            let known = definition.parameters.iter().map(|own| own.name.as_str());
+            let hint = match nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "add that parameter, or correct the name".to_owned(),
             };
-            report.warning(
-                place,
-                format!("`{{{name}}}` refers to nothing and stays as it is"),
-                "add that parameter or step, or correct the name",
-            );
+            let text = format!("`{{{name}}}` refers to nothing and stays as it is");
+            report.warning(place, text, hint);
         }
     }
 }

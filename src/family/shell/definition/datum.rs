@@ -90,6 +90,16 @@ impl Datum {
         }
     }
 
+    /// Adds every text in it, keys excepted.
+    pub(crate) fn texts<'a>(&'a self, found: &mut Vec<&'a str>) {
+        match self {
+            Datum::Text(text) => found.push(text),
+            Datum::List(items) => items.iter().for_each(|item| item.texts(found)),
+            Datum::Object(entries) => entries.iter().for_each(|(_, item)| item.texts(found)),
+            Datum::Null | Datum::Bool(_) | Datum::Number(_) => {}
+        }
+    }
+
     /// As compact JSON. Integers of any size stay exact, which is why this is not `to_value`.
     pub(crate) fn to_json(&self) -> String {
         let mut text = String::new();

@@ -29,6 +29,32 @@ pub(crate) struct Step {
     pub(crate) place: Place,
 }
 
+impl Step {
+    /// Every text of it that references are filled into.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        match &self.work {
+            StepWork::Command(command) => found.extend(command.texts()),
+            StepWork::UseTool(uses) => {
+                let values = uses.with.iter();
+                values.for_each(|(_, value)| value.texts(&mut found));
+            }
+        }
+        let own = [
+            &self.run_condition,
+            &self.error_handling.fallback,
+            &self.input,
+            &self.working_directory,
+        ];
+        found.extend(own.into_iter().filter_map(|text| text.as_deref()));
+        if let Some(environment) = &self.environment {
+            found.extend(environment.variables.iter().map(|(_, text)| text.as_str()));
+        }
+        found.extend(self.output.masked_values.iter().map(String::as_str));
+        found
+    }
+}
+
 /// What a step does.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StepWork {

@@ -3,6 +3,7 @@
 use super::{Shape, Table};
 use crate::family::shell::report::Report;
 use crate::family::shell::yaml::{Entry, Node, Value};
+use crate::tool::nearest;
 
 /// Reports everything in `node` that the table does not allow. Unknown keys are warnings: the
 /// tool works without them.
@@ -21,15 +22,6 @@ pub(crate) fn check(table: &Table, node: &Node, report: &mut Report) {
             None => unknown(table, entry, report),
         }
     }
-}
-
-/// The known key that is most likely meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.replace(['-', '_'], "").to_lowercase();
-    let meant = plain(word);
-    let scored = known.map(|known| (strsim::jaro_winkler(&meant, &plain(known)), known));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.85).then_some(best.1)
 }
 
 fn unknown(table: &Table, entry: &Entry, report: &mut Report) {

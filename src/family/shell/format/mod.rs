@@ -9,7 +9,7 @@ mod schema;
 mod steps;
 mod tables;
 
-pub(super) use check::{check, nearest};
+pub(super) use check::check;
 pub use reference::reference;
 pub use schema::json_schema;
 pub(super) use tables::TOOL;

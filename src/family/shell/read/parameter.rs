@@ -28,6 +28,13 @@ fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Paramete
             "use letters, digits, `_` and `-`, with a letter or `_` first",
         );
     }
+    if name.len() > LONGEST_NAME {
+        report.warning(
+            entry.place,
+            format!("Parameter '{name}' has a name that providers of models refuse: it is longer than {LONGEST_NAME} characters"),
+            "give it a shorter one",
+        );
+    }
     let description = text(node, "description").filter(|text| !text.trim().is_empty());
     if description.is_none() {
         report.error(
@@ -79,6 +86,9 @@ fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Paramete
     }
     parameter
 }
+
+/// What providers of models take for the name of a property (spec cycod 142).
+const LONGEST_NAME: usize = 64;
 
 /// What `{NAME}` can hold.
 fn is_name(name: &str) -> bool {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::super::circle::circle;
 use super::super::definition::{Definition, Place, Step};
-use super::super::format::nearest;
 use super::super::references::circle_of_defaults;
 use super::super::report::Report;
+use crate::tool::nearest;
 
 pub(super) fn check(definition: &Definition, report: &mut Report<'_>) {
     waits(definition.steps(), report);

@@ -11,9 +11,6 @@ use super::super::definition::{Isolation, Privilege, Security};
 use crate::config::{Permission, PermissionProfile};
 use crate::process::{Limits, Spawn};
 
-/// What a container is made of where nothing else is said.
-const IMAGE: &str = "docker.io/library/debian:stable-slim";
-
 /// The programs that run containers, the one without a server first.
 pub(crate) const CONTAINER_PROGRAMS: [&str; 2] = ["podman", "docker"];
 
@@ -113,7 +110,10 @@ fn behind(program: &str, arguments: &[&str], spawn: Spawn) -> Spawn {
 /// What a container is given of the host.
 pub(crate) struct Container<'a> {
     /// `podman` or `docker`.
-    pub(crate) program: &'a str,
+    pub(crate) program: &'static str,
+    pub(crate) image: &'a str,
+    /// By which it can be removed.
+    pub(crate) name: String,
     pub(crate) cwd: &'a Path,
     /// Folders that it sees besides the working directory.
     pub(crate) folders: Vec<&'a Path>,
@@ -132,23 +132,24 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
             .iter()
             .any(|permission| permission.starts_with(prefix))
     };
+    // The engines read it as a line of CSV, so that a folder may have a comma in its name.
     let mount = |folder: &Path, mode: &str| {
-        let folder = folder.display();
-        format!("--volume={folder}:{folder}:{mode}")
+        let folder = folder.display().to_string().replace('"', "\"\"");
+        format!("--mount=type=bind,\"source={folder}\",\"target={folder}\"{mode}")
     };
     let mode = if asks_for("filesystem:write") {
-        "rw"
+        ""
     } else {
-        "ro"
+        ",readonly"
     };
     let mut options = vec![
         "run".to_owned(),
         "--rm".to_owned(),
         "--interactive".to_owned(),
-        "--init".to_owned(),
+        format!("--name={}", container.name),
     ];
     options.push(mount(container.cwd, mode));
-    options.extend(container.folders.iter().map(|folder| mount(folder, "rw")));
+    options.extend(container.folders.iter().map(|folder| mount(folder, "")));
     options.push(format!("--workdir={}", container.cwd.display()));
     if !asks_for("network:") {
         options.push("--network=none".to_owned());
@@ -166,7 +167,7 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
             .iter()
             .map(|name| format!("--env={name}")),
     );
-    options.push(IMAGE.to_owned());
+    options.push(container.image.to_owned());
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     Spawn {
         limits: Limits::default(),

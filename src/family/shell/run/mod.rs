@@ -1,22 +1,31 @@
 //! What happens when a YAML shell tool is called (spec cycod, C, F to O and U).
 //!
 //! `template` and `values` fill texts, `quote` makes what is filled safe, `plan` and `walk` order
-//! the steps, `step`, `launch` and `output` run one, `report` says what came of it. No value ever
+//! the steps, `step`, `launch`, `start` and `output` run one, `preview` only says what would run, `report` says what came of it. No value ever
 //! becomes part of a program's source unless its author left it unguarded on purpose.
 
+mod change;
 mod condition;
+mod converse;
+mod ending;
+mod ground;
 mod jail;
 mod launch;
 mod mask;
+mod order;
 mod output;
 mod plan;
+mod preview;
 pub(crate) mod quote;
 mod report;
 mod session;
+mod slot;
+mod start;
 mod step;
 mod temp;
 mod template;
 mod tests;
+mod thinking;
 mod transform;
 mod trial;
 mod values;
@@ -36,8 +45,9 @@ use crate::family::Means;
 use crate::tool::{
     Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped, Test,
 };
+use ground::Ground;
 use mask::Mask;
-use session::{Around, Ground, Refusal, perform};
+use session::{Around, Refusal, perform};
 
 /// What runs `tool`; what its steps use is on the `shelf`.
 pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -> Arc<dyn Runner> {
@@ -58,6 +68,7 @@ pub(crate) fn ground(means: &Means<'_>) -> Ground {
         temp: config.temp_dir.clone(),
         grace: config.limits.grace,
         permissions: config.permissions.clone(),
+        container_image: config.container_image.clone(),
         engine: means.engine.clone(),
     }
 }
@@ -106,6 +117,15 @@ impl Runner for ShellRunner {
         Approval::Fixed(&self.stance)
     }
 
+    async fn preview(&self, call: &Call) -> Result<Option<String>, Error> {
+        let arguments = self.arguments(call)?;
+        let previewed = preview::preview(&self.tool, &arguments, &self.shelf, &self.ground).await;
+        match previewed {
+            Ok(text) => Ok(Some(text)),
+            Err(refusal) => Err(refused(refusal)),
+        }
+    }
+
     fn tests(&self) -> Vec<Test> {
         tests::tests(&self.tool, &self.shelf, &self.ground, &self.stance)
     }
@@ -120,6 +140,7 @@ impl Runner for ShellRunner {
         let around = Around {
             stop: ctx.cancel.clone(),
             updates: Some(ctx.updates.clone()),
+            user: ctx.user.clone(),
             mask: Mask::default(),
         };
         let performed = perform(&self.tool, &arguments, &self.shelf, &self.ground, around).await;
@@ -134,11 +155,19 @@ impl Runner for ShellRunner {
             }
             // The tool's own limit is a failure of the tool, not a stop by the caller.
             Ok(report) => Ok(report.outcome(duration)),
-            Err(Refusal::Arguments(text)) => Err(Error::new(ErrorKind::BadArguments, text)),
-            Err(Refusal::NotGranted(text)) => Err(Error::new(ErrorKind::Denied, text)
-                .with_hint("grant it under `permissions` in haft's configuration")),
             Err(Refusal::Impossible(text)) => Ok(Outcome::failure(text, duration)),
+            Err(refusal) => Err(refused(refusal)),
         }
+    }
+}
+
+/// A refusal as an error of the call.
+fn refused(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::Arguments(text) => Error::new(ErrorKind::BadArguments, text),
+        Refusal::NotGranted(text) => Error::new(ErrorKind::Denied, text)
+            .with_hint("grant it under `permissions` in haft's configuration"),
+        Refusal::Impossible(text) => Error::new(ErrorKind::Load, text),
     }
 }
 

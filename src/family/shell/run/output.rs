@@ -12,10 +12,11 @@ use serde_json::value::to_raw_value;
 use tokio_util::sync::CancellationToken;
 
 use super::super::definition::{Output, OutputMode, StreamTo};
+use super::converse::Talk;
 use super::mask::{Mask, MaskedStream};
 use super::report::{Ended, Text};
 use super::session::Session;
-use crate::process::{Captured, Child, Finished, Keep, Spawn, SpawnError, Stream};
+use crate::process::{Captured, Chunk, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
 use crate::tool::{Progress, Updates};
 
 impl Session<'_> {
@@ -31,11 +32,44 @@ impl Session<'_> {
         let limit = usize::try_from(output.buffer_limit).unwrap_or(usize::MAX);
         let keep = Keep::Head(limit.saturating_add(mask.longest()));
         (spawn.stdout, spawn.stderr) = (keep, keep);
-        let finished = match output.mode {
-            OutputMode::Buffer => spawn.run(stop).await?,
-            OutputMode::Stream => {
-                let sink = self.sink(name, output.stream_to);
-                streamed(spawn.start(stop).await?, mask, sink, name).await
+        let talk = match (&spawn.stdin, &self.user, &self.definition.interaction) {
+            (Stdin::Open, Some(user), Some(interaction)) => Some(Talk {
+                user,
+                interaction,
+                name,
+                mask,
+                thinking: &self.thinking,
+            }),
+            _ => None,
+        };
+        let sink = match output.mode {
+            OutputMode::Buffer => None,
+            OutputMode::Stream => Some(self.sink(name, output.stream_to)),
+        };
+        let finished = match (talk, sink) {
+            (None, None) => spawn.run(stop).await?,
+            (None, Some(sink)) => {
+                let mut stream = Streamed::new(sink, mask, name);
+                let mut child = spawn.start(stop).await?;
+                while let Some(chunk) = child.next().await {
+                    stream.take(&chunk);
+                }
+                stream.finish();
+                child.wait().await
+            }
+            (Some(talk), sink) => {
+                let mut stream = sink.map(|sink| Streamed::new(sink, mask, name));
+                let child = spawn.start(stop).await?;
+                let hear = |chunk: &Chunk| {
+                    if let Some(stream) = &mut stream {
+                        stream.take(chunk);
+                    }
+                };
+                let finished = talk.with(child, hear).await;
+                if let Some(stream) = stream {
+                    stream.finish();
+                }
+                finished
             }
         };
         let (stdout, stdout_cut) = bounded(&finished.stdout, limit, mask);
@@ -114,24 +148,37 @@ impl Sink {
 }
 
 /// Passes whole lines on while the program runs.
-async fn streamed(mut child: Child, mask: &Mask, mut sink: Sink, name: &str) -> Finished {
-    let mut lines = [
-        Lines::new(mask, Stream::Stdout),
-        Lines::new(mask, Stream::Stderr),
-    ];
-    while let Some(chunk) = child.next().await {
-        for lines in &mut lines {
+struct Streamed<'a> {
+    sink: Sink,
+    lines: [Lines; 2],
+    /// Of the step.
+    name: &'a str,
+}
+
+impl<'a> Streamed<'a> {
+    fn new(sink: Sink, mask: &Mask, name: &'a str) -> Streamed<'a> {
+        Streamed {
+            sink,
+            lines: [Stream::Stdout, Stream::Stderr].map(|stream| Lines::new(mask, stream)),
+            name,
+        }
+    }
+
+    fn take(&mut self, chunk: &Chunk) {
+        for lines in &mut self.lines {
             if lines.stream == chunk.stream {
                 let text = lines.push(&chunk.bytes);
-                sink.take(name, lines.stream, &text);
+                self.sink.take(self.name, lines.stream, &text);
             }
         }
     }
-    for lines in &mut lines {
-        let text = lines.finish();
-        sink.take(name, lines.stream, &text);
+
+    fn finish(mut self) {
+        for lines in &mut self.lines {
+            let text = lines.finish();
+            self.sink.take(self.name, lines.stream, &text);
+        }
     }
-    child.wait().await
 }
 
 struct Lines {

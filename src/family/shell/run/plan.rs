@@ -5,7 +5,7 @@
 //! order of the list is only what the author did not say otherwise.
 
 use super::super::circle::circle;
-use super::super::definition::{Datum, Step, StepWork};
+use super::super::definition::Step;
 use super::template::{Names, Template};
 
 /// For each step the steps that must have ended before it starts.
@@ -65,46 +65,13 @@ fn named(step: &Step, steps: &[Step]) -> Vec<usize> {
         .iter()
         .filter_map(|name| place(name))
         .collect();
-    for text in texts(step) {
+    for text in step.texts() {
         let template = Template::parse(text, &StepNames(steps));
         found.extend(template.steps().filter_map(place));
     }
     found.sort_unstable();
     found.dedup();
     found
-}
-
-/// Every text of a step that references are filled into.
-fn texts(step: &Step) -> Vec<&str> {
-    let mut found: Vec<&str> = Vec::new();
-    match &step.work {
-        StepWork::Command(command) => found.extend(command.texts()),
-        StepWork::UseTool(uses) => uses
-            .with
-            .iter()
-            .for_each(|(_, value)| collect(value, &mut found)),
-    }
-    let own = [
-        &step.run_condition,
-        &step.error_handling.fallback,
-        &step.input,
-        &step.working_directory,
-    ];
-    found.extend(own.into_iter().filter_map(|text| text.as_deref()));
-    if let Some(environment) = &step.environment {
-        found.extend(environment.variables.iter().map(|(_, text)| text.as_str()));
-    }
-    found.extend(step.output.masked_values.iter().map(String::as_str));
-    found
-}
-
-fn collect<'a>(value: &'a Datum, found: &mut Vec<&'a str>) {
-    match value {
-        Datum::Text(text) => found.push(text),
-        Datum::List(items) => items.iter().for_each(|item| collect(item, found)),
-        Datum::Object(entries) => entries.iter().for_each(|(_, item)| collect(item, found)),
-        Datum::Null | Datum::Bool(_) | Datum::Number(_) => {}
-    }
 }
 
 struct StepNames<'a>(&'a [Step]);

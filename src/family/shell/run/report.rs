@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::mask::Mask;
-use super::values::StepFacts;
+use super::slot::StepFacts;
 use crate::tool::{Block, Outcome};
 
 /// How a call ended.

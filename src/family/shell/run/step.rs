@@ -8,12 +8,10 @@ use tokio_util::sync::CancellationToken;
 use super::super::arguments::Arguments;
 use super::super::definition::{Command, Commands, Environment, ErrorHandling, Output, UseTool};
 use super::super::offer::Unavailable;
-use super::jail::{self, CONTAINER_PROGRAMS, Container};
-use super::launch::Launch;
 use super::mask::Mask;
 use super::report::{Ended, Text};
 use super::session::{Session, UnitWork, perform};
-use crate::process::{End, Limits, Spawn, SpawnError, Stdin};
+use crate::process::{End, SpawnError};
 
 /// What is run, with everything that belongs to it.
 pub(crate) struct Unit<'a> {
@@ -27,9 +25,6 @@ pub(crate) struct Unit<'a> {
     pub(crate) environment: Option<&'a Environment>,
     pub(crate) input: Option<&'a str>,
 }
-
-/// After a deadline: the time between TERM and KILL.
-const TIMEOUT_GRACE: Duration = Duration::from_millis(500);
 
 impl Session<'_> {
     /// Runs a step until it succeeds or everything was tried. The number is that of the attempts.
@@ -108,28 +103,34 @@ impl Session<'_> {
             Err(why) => return Ended::not_run(1, why),
         };
         let heard = async {
-            let spawn = self
-                .spawn(&launch, &launch.program, unit)
-                .await
-                .map_err(Failure::Said)?;
+            let start = self.start(&launch, &launch.program, unit).await;
+            let start = start.map_err(Failure::Said)?;
             let name = unit.name.unwrap_or(&self.definition.name);
             let hear = |spawn| self.hear(spawn, name, unit.output, mask, stop);
-            match (hear(spawn).await, launch.instead) {
+            let heard = match (hear(start.spawn).await, launch.instead) {
                 (Err(SpawnError::NotFound { .. }), Some(instead)) => {
-                    let spawn = self
-                        .spawn(&launch, instead, unit)
-                        .await
-                        .map_err(Failure::Said)?;
-                    hear(spawn).await.map_err(Failure::Spawn)
+                    let again = self.start(&launch, instead, unit).await;
+                    hear(again.map_err(Failure::Said)?.spawn).await
                 }
-                (heard, _) => heard.map_err(Failure::Spawn),
+                (heard, _) => heard,
+            };
+            if let Some(container) = start.container {
+                container.remove_if_left(&heard).await;
             }
+            heard.map_err(Failure::Spawn)
         };
         let (finished, mut ended) = match heard.await {
             Ok(heard) => heard,
             Err(Failure::Said(why)) => return Ended::not_run(1, why),
             Err(Failure::Spawn(error)) => return self.not_started(&error, &launch),
         };
+        if finished.ran_out_of_memory && ended.exit_code != 0 {
+            let limit = self.definition.resources.max_memory.unwrap_or_default();
+            ended.error = Some(format!(
+                "Command exceeded its memory limit of {limit} bytes"
+            ));
+            return ended;
+        }
         match finished.end {
             End::TimedOut(_) => {
                 // Of several attempts each has its own time.
@@ -146,97 +147,6 @@ impl Session<'_> {
             End::Exited(_) | End::Signaled(_) => {}
         }
         ended
-    }
-
-    async fn spawn(
-        &self,
-        launch: &Launch,
-        program: &str,
-        unit: &Unit<'_>,
-    ) -> Result<Spawn, String> {
-        let (env, names) = self.environment(unit.environment, &launch.bound).await?;
-        let cwd = match unit.working_directory {
-            Some(text) => self.folder(text).await?,
-            None => self.cwd.clone(),
-        };
-        let input = unit.input.or(self.definition.input.as_deref());
-        let stdin = match (input, &self.definition.interaction) {
-            (Some(text), _) => self
-                .values
-                .text(text)
-                .await
-                .map_err(|error| error.to_string())?,
-            // Nobody is there to answer, and that is known at once.
-            (None, Some(interaction)) => match &interaction.default_response {
-                Some(response) => format!("{response}\n"),
-                None => String::new(),
-            },
-            (None, None) => String::new(),
-        };
-        let resources = &self.definition.resources;
-        let spawn = Spawn {
-            cwd: Some(cwd.clone()),
-            env,
-            stdin: Stdin::Bytes(stdin.into_bytes()),
-            deadline: unit.timeout,
-            grace: self.ground.grace / 2,
-            timeout_grace: TIMEOUT_GRACE,
-            limits: Limits {
-                address_space: resources.max_memory,
-                cpu_seconds: None,
-            },
-            ..Spawn::new(program, &launch.args)
-        };
-        let security = &self.definition.security;
-        if !jail::is_contained(security) {
-            return jail::confined(spawn, security);
-        }
-        let scratch = launch.scratch.as_ref().map(|scratch| scratch.path());
-        let container = Container {
-            program: container_program().ok_or(
-                "`isolation: container` needs podman or docker, and neither is installed; \
-                 install one of them, or change the tool's `isolation`",
-            )?,
-            cwd: &cwd,
-            folders: scratch
-                .into_iter()
-                .chain(self.temp.as_ref().map(|temp| temp.path()))
-                .collect(),
-            variables: names,
-            permissions: &self.permissions,
-            max_memory: resources.max_memory,
-        };
-        Ok(jail::contained(spawn, &container, security))
-    }
-
-    fn not_started(&self, error: &SpawnError, launch: &Launch) -> Ended {
-        let program = &launch.program;
-        let (code, why) = match error {
-            SpawnError::NotFound { program: asked } if asked == "setpriv" => (
-                127,
-                "`execution-privilege: reduced` needs the program setpriv (util-linux), which is \
-                 not installed"
-                    .to_owned(),
-            ),
-            SpawnError::NotFound { .. } => (127, format!("`{program}` is not installed")),
-            SpawnError::PermissionDenied { .. } => {
-                (126, format!("`{program}` may not be executed"))
-            }
-            SpawnError::Cwd { cwd, .. } => (
-                1,
-                format!(
-                    "the working directory `{}` cannot be entered",
-                    cwd.display()
-                ),
-            ),
-            SpawnError::Nul { place } => (1, format!("{place} must be without null bytes")),
-            SpawnError::System { .. } if error.code() == "E2BIG" => (
-                126,
-                format!("the arguments of `{program}` are too long for the system; use `input`"),
-            ),
-            SpawnError::System { .. } => (126, format!("`{program}` cannot be started: {error}")),
-        };
-        Ended::not_run(code, why)
     }
 
     /// Runs another tool, which sees nothing but what `with` says (spec cycod 133–136).
@@ -341,11 +251,4 @@ fn in_place_of(work: &UnitWork<'_>, text: &str) -> Command {
             })
         }
     }
-}
-
-/// The one that is installed.
-fn container_program() -> Option<&'static str> {
-    CONTAINER_PROGRAMS
-        .into_iter()
-        .find(|program| crate::process::is_installed(program))
 }

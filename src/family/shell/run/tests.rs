@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::definition::{Platform, TestCase};
 use super::super::shelf::{Shelf, Shelved};
-use super::session::Ground;
+use super::ground::Ground;
 use super::trial::{Verdict, test_tool};
 use super::{never_started, reason, stopped};
 use crate::error::Error;

@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::super::arguments::Arguments;
 use super::super::definition::{Expected, Platform, TestCase};
 use super::super::shelf::{Shelf, Shelved};
+use super::ground::Ground;
 use super::mask::Mask;
-use super::session::{Around, Ground, Session};
+use super::session::{Around, Folders, Session};
 use crate::family::shell::definition::Pattern;
 
 /// What came of one test.
@@ -73,9 +74,11 @@ async fn attempt(
     let around = Around {
         stop: stop.clone(),
         updates: None,
+        user: None,
         mask: Mask::default(),
     };
-    let session = match Session::open(definition, &arguments, shelf, ground, around).await {
+    let opened = Session::open(definition, &arguments, shelf, ground, around, Folders::Made).await;
+    let session = match opened {
         Ok(session) => session,
         Err(refusal) => return vec![refusal.text().to_owned()],
     };

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::super::arguments::Arguments;
-use super::super::definition::{Datum, Definition, Number, Parameter};
+use super::super::definition::{Datum, Definition, Parameter};
+use super::order::in_order;
 use super::quote::Piece;
+use super::slot::{Slot, StepFacts, chosen, is_truthy, joined, plain, written};
 use super::template::{Head, Names, Part, Reference, Tail, Template};
-use super::transform::{Transform, picture};
+use super::transform::Transform;
 use crate::engine::{Engine, ExpressionError};
 use crate::process::inherited;
 
@@ -19,28 +21,9 @@ use crate::process::inherited;
 pub(crate) struct Values {
     slots: HashMap<String, Slot>,
     steps: Mutex<HashMap<String, Option<StepFacts>>>,
-    engine: Engine,
-}
-
-/// A parameter or a predefined variable.
-struct Slot {
-    /// `None`: an optional parameter that nobody gave.
-    value: Option<Datum>,
-    format: Option<String>,
-    delimiter: String,
-    is_guarded: bool,
-}
-
-/// What is known of a step that has ended.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StepFacts {
-    pub(crate) output: String,
-    pub(crate) error: String,
-    /// `None`: it was skipped.
-    pub(crate) exit_code: Option<i64>,
-    pub(crate) millis: u64,
-    pub(crate) start_time: String,
-    pub(crate) end_time: String,
+    /// No step ever runs: references to them stay as they are.
+    is_imagined: bool,
+    pub(super) engine: Engine,
 }
 
 /// Why a text cannot be filled.
@@ -70,6 +53,7 @@ impl Values {
         let mut values = Values {
             slots: HashMap::new(),
             steps: Mutex::new(steps.map(|step| (step.name.clone(), None)).collect()),
+            is_imagined: false,
             engine: engine.clone(),
         };
         for (name, text) in known {
@@ -122,6 +106,14 @@ impl Values {
             delimiter: parameter.delimiter.clone(),
             is_guarded: parameter.escape_shell,
         })
+    }
+
+    /// The same for a call in which nothing is started.
+    pub(crate) fn imagined(self) -> Values {
+        Values {
+            is_imagined: true,
+            ..self
+        }
     }
 
     /// Remembers how a step ended.
@@ -248,6 +240,11 @@ impl Values {
     }
 
     async fn reference(&self, reference: &Reference) -> Result<Vec<Piece>, FillError> {
+        if self.is_imagined
+            && let Head::Step { step, property } = &reference.head
+        {
+            return Ok(vec![Piece::raw(format!("{{{step}.{property}}}"))]);
+        }
         let (name, slot) = self.slot(&reference.head);
         self.of_slot(&slot, reference, &name).await
     }
@@ -308,66 +305,6 @@ impl Values {
         }
         Ok(pieces)
     }
-
-    async fn tail(&self, tail: &Tail, mut value: Datum, name: &str) -> Result<Datum, FillError> {
-        match tail {
-            Tail::Plain | Tail::Choice { .. } => {}
-            Tail::Transforms(transforms) => {
-                for transform in transforms {
-                    value = self.transform(transform, value, name).await?;
-                }
-            }
-            Tail::Script(rest) => {
-                value = self.script(&format!("value {rest}"), &value, name).await?
-            }
-        }
-        Ok(value)
-    }
-
-    async fn transform(
-        &self,
-        transform: &Transform,
-        value: Datum,
-        name: &str,
-    ) -> Result<Datum, FillError> {
-        let failed = |why: String| FillError::Transform {
-            name: name.to_owned(),
-            why,
-        };
-        match (transform, value) {
-            (Transform::Script(source), value) => self.script(source, &value, name).await,
-            (Transform::Named(named), Datum::List(items)) => {
-                let changed = items.iter().map(|item| named.apply(&plain(item, " ")));
-                let changed = changed.map(|text| text.map(Datum::Text));
-                Ok(Datum::List(
-                    changed.collect::<Result<_, _>>().map_err(failed)?,
-                ))
-            }
-            (Transform::Named(named), value) => {
-                let changed = named.apply(&plain(&value, " ")).map_err(failed)?;
-                Ok(Datum::Text(changed))
-            }
-            (Transform::Picture(form), value) => {
-                let number = Number::parse(&plain(&value, " "));
-                let number = number
-                    .ok_or_else(|| failed("cannot be formatted: it is not a number".to_owned()))?;
-                Ok(Datum::Text(picture(number.as_str(), form).map_err(failed)?))
-            }
-        }
-    }
-
-    async fn script(&self, source: &str, value: &Datum, name: &str) -> Result<Datum, FillError> {
-        let names = vec![("value".to_owned(), value.to_json())];
-        let json = self.engine.expressions().value(source, names).await;
-        let json = json.map_err(|source| FillError::Script {
-            name: name.to_owned(),
-            source,
-        })?;
-        Datum::from_json(&json).ok_or_else(|| FillError::Transform {
-            name: name.to_owned(),
-            why: "cannot be transformed: what came out is no valid text".to_owned(),
-        })
-    }
 }
 
 impl Names for Values {
@@ -407,163 +344,5 @@ impl Names for ValueOnly {
 
     fn has_step(&self, _name: &str) -> bool {
         false
-    }
-}
-
-impl Clone for Slot {
-    fn clone(&self) -> Slot {
-        Slot {
-            value: self.value.clone(),
-            format: self.format.clone(),
-            delimiter: self.delimiter.clone(),
-            is_guarded: self.is_guarded,
-        }
-    }
-}
-
-impl Slot {
-    /// The host's own value: its author cannot quote it, so it is always guarded.
-    fn predefined(text: String) -> Slot {
-        Slot {
-            value: Some(Datum::Text(text)),
-            format: None,
-            delimiter: " ".to_owned(),
-            is_guarded: true,
-        }
-    }
-}
-
-impl StepFacts {
-    fn property(self, name: &str) -> Datum {
-        let number = |text: String| Number::parse(&text).map_or(Datum::Null, Datum::Number);
-        match name {
-            "output" => Datum::Text(self.output),
-            "error" => Datum::Text(self.error),
-            "exit-code" => self
-                .exit_code
-                .map_or(Datum::Null, |code| number(code.to_string())),
-            "duration" => number(self.millis.to_string()),
-            "start-time" => Datum::Text(self.start_time),
-            _ => Datum::Text(self.end_time),
-        }
-    }
-}
-
-/// The parameters so that each comes after those that its default refers to. A definition has no
-/// circles among them.
-fn in_order(parameters: &[Parameter]) -> Vec<&Parameter> {
-    struct Others<'a>(&'a [Parameter]);
-    impl Names for Others<'_> {
-        fn knows(&self, name: &str) -> bool {
-            self.0.iter().any(|parameter| parameter.name == name)
-        }
-        fn has_step(&self, _name: &str) -> bool {
-            false
-        }
-    }
-    fn texts<'a>(value: &'a Datum, found: &mut Vec<&'a str>) {
-        match value {
-            Datum::Text(text) => found.push(text),
-            Datum::List(items) => items.iter().for_each(|item| texts(item, found)),
-            Datum::Object(entries) => entries.iter().for_each(|(_, item)| texts(item, found)),
-            Datum::Null | Datum::Bool(_) | Datum::Number(_) => {}
-        }
-    }
-    let wants = |parameter: &Parameter| {
-        let mut found = Vec::new();
-        if let Some(default) = parameter
-            .default
-            .as_ref()
-            .filter(|_| parameter.is_default_computed)
-        {
-            texts(default, &mut found);
-        }
-        let templates = found
-            .into_iter()
-            .map(|text| Template::parse(text, &Others(parameters)));
-        let references = templates.flat_map(|template| {
-            template
-                .references()
-                .map(|found| found.head.clone())
-                .collect::<Vec<_>>()
-        });
-        references.collect::<Vec<Head>>()
-    };
-    let mut waiting: Vec<(&Parameter, Vec<Head>)> = parameters
-        .iter()
-        .map(|parameter| (parameter, wants(parameter)))
-        .collect();
-    let mut ordered = Vec::new();
-    while !waiting.is_empty() {
-        let names: Vec<String> = waiting.iter().map(|(own, _)| own.name.clone()).collect();
-        let is_ready = |heads: &[Head]| {
-            !heads
-                .iter()
-                .any(|head| matches!(head, Head::Name(name) if names.contains(name)))
-        };
-        let (ready, rest): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|(_, heads)| is_ready(heads));
-        if ready.is_empty() {
-            ordered.extend(rest.into_iter().map(|(parameter, _)| parameter));
-            break;
-        }
-        ordered.extend(ready.into_iter().map(|(parameter, _)| parameter));
-        waiting = rest;
-    }
-    ordered
-}
-
-fn joined(pieces: Vec<Piece>) -> String {
-    pieces.into_iter().map(|piece| piece.text).collect()
-}
-
-/// Nothing at all for an empty text, so that a flag that is off leaves no empty argument.
-fn chosen(text: &str) -> Vec<Piece> {
-    match text.is_empty() {
-        true => Vec::new(),
-        false => vec![Piece::raw(text)],
-    }
-}
-
-/// A value as pieces: each item of a list is one by itself, so that each is quoted by itself.
-fn written(value: &Datum, delimiter: &str, guard: Option<&str>) -> Vec<Piece> {
-    let piece = |text: String| Piece {
-        text,
-        guarded: guard.map(str::to_owned),
-    };
-    let Datum::List(items) = value else {
-        return vec![piece(plain(value, delimiter))];
-    };
-    let mut pieces = Vec::new();
-    for item in items {
-        if !pieces.is_empty() {
-            pieces.push(Piece::raw(delimiter));
-        }
-        pieces.push(piece(plain(item, delimiter)));
-    }
-    pieces
-}
-
-/// A value as text (spec cycod 59).
-fn plain(value: &Datum, delimiter: &str) -> String {
-    match value {
-        Datum::Null => String::new(),
-        Datum::Text(text) => text.clone(),
-        Datum::Bool(_) | Datum::Number(_) | Datum::Object(_) => value.to_json(),
-        Datum::List(items) => {
-            let items: Vec<String> = items.iter().map(|item| plain(item, delimiter)).collect();
-            items.join(delimiter)
-        }
-    }
-}
-
-/// As JavaScript's `if` sees it.
-fn is_truthy(value: &Datum) -> bool {
-    match value {
-        Datum::Null => false,
-        Datum::Bool(flag) => *flag,
-        Datum::Number(number) => number.to_f64() != 0.0,
-        Datum::Text(text) => !text.is_empty(),
-        Datum::List(_) | Datum::Object(_) => true,
     }
 }

@@ -16,8 +16,8 @@ use super::condition;
 use super::plan::plan;
 use super::report::{Ended, State, StepReport};
 use super::session::Session;
+use super::slot::StepFacts;
 use super::step::Unit;
-use super::values::StepFacts;
 use crate::tool::Moment;
 
 /// For each step the steps that it waits for.

@@ -2,9 +2,8 @@
 //! 128–132).
 
 use super::super::definition::{Alias, Datum, Definition, Kind, Parameter};
-use super::super::format::nearest;
 use super::super::references::{circle_of_defaults, is_computed};
-use crate::tool::Problem;
+use crate::tool::{Problem, nearest};
 
 /// What the alias gives when it is put over its base, which is no alias itself. Nothing where the
 /// problems hold an error.

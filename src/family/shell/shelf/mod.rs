@@ -11,8 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::definition::{Definition, Place, Privilege, Risk, Scope, StepWork, Work};
-use super::format::nearest;
-use crate::tool::{Problem, Used};
+use crate::tool::{Problem, Used, nearest};
 
 /// A tool that was read, and where.
 pub(crate) struct Brought {

@@ -3,7 +3,8 @@
 //! What an option means is here; whether the whole is a tool is for the reader of the format, which
 //! sees the file that comes out. Values are typed at the end, when the parameters' types are known.
 
-use super::add_values::{flag, list, number, pair, typed, whole};
+use super::add_parameter::Parameter;
+use super::add_values::{flag, list, pair, typed, whole};
 use super::add_words::Words;
 use super::usage;
 use crate::error::Error;
@@ -62,14 +63,6 @@ pub(super) struct Building {
     steps: Vec<(String, Datum)>,
     parameters: Vec<Parameter>,
     tests: Vec<Test>,
-}
-
-/// A parameter whose values are still words.
-struct Parameter {
-    name: String,
-    /// `key` and `value` of every `key=value`.
-    rules: Vec<(String, String)>,
-    description: String,
 }
 
 struct Test {
@@ -134,31 +127,12 @@ impl Building {
     }
 
     fn parameter(&mut self, option: &str, words: &mut Words) -> Result<(), Error> {
-        let name = words.value(option, "a name and a description")?;
-        // The description is the second word whatever it looks like.
-        let description = words.value(option, "a description after the name")?;
-        let mut rules = Vec::new();
-        while let Some(word) = words.plain() {
-            let Some((key, value)) = word.split_once('=') else {
-                let text = format!("`{word}` after `--parameter {name}` is no KEY=VALUE");
-                let hint = "a description with spaces needs quotes";
-                return Err(usage(text).with_hint(hint));
-            };
-            if !RULES.contains(&key) {
-                let text = format!("a parameter has no `{key}`");
-                let hint = format!("there are {}", RULES.join(", "));
-                return Err(usage(text).with_hint(hint));
-            }
-            rules.push((key.to_owned(), value.to_owned()));
-        }
-        if self.parameters.iter().any(|own| own.name == name) {
+        let parameter = Parameter::read(option, words)?;
+        let name = &parameter.name;
+        if self.parameters.iter().any(|own| own.name == *name) {
             return Err(usage(format!("the parameter `{name}` is given twice")));
         }
-        self.parameters.push(Parameter {
-            name,
-            rules,
-            description,
-        });
+        self.parameters.push(parameter);
         Ok(())
     }
 
@@ -293,85 +267,6 @@ impl Building {
             self.draft.set(&["parameters", &parameter.name], data);
         }
         Ok(())
-    }
-}
-
-/// What may follow `--parameter NAME DESCRIPTION`.
-const RULES: [&str; 13] = [
-    "type",
-    "required",
-    "default",
-    "min-length",
-    "max-length",
-    "pattern",
-    "min",
-    "max",
-    "enum",
-    "transform",
-    "format",
-    "example",
-    "escape-shell",
-];
-
-impl Parameter {
-    fn kind(&self) -> &str {
-        let mut rules = self.rules.iter().rev();
-        rules
-            .find(|(key, _)| key == "type")
-            .map_or("string", |(_, kind)| kind)
-    }
-
-    fn data(&self) -> Result<Datum, Error> {
-        let kind = self.kind();
-        let mut data = Datum::Null;
-        set(&mut data, &["type"], Datum::Text(kind.to_owned()));
-        let description = Datum::Text(self.description.clone());
-        set(&mut data, &["description"], description);
-        for (key, value) in &self.rules {
-            let text = || Datum::Text(value.clone());
-            let said = format!("{key}=");
-            match key.as_str() {
-                "required" => set(&mut data, &["required"], flag(&said, value)?),
-                "escape-shell" => {
-                    set(
-                        &mut data,
-                        &["security", "escape-shell"],
-                        flag(&said, value)?,
-                    );
-                }
-                "default" => set(&mut data, &["default"], typed(kind, value)),
-                "min-length" => set(
-                    &mut data,
-                    &["validation", "minLength"],
-                    whole(&said, value)?,
-                ),
-                "max-length" => set(
-                    &mut data,
-                    &["validation", "maxLength"],
-                    whole(&said, value)?,
-                ),
-                "pattern" => set(&mut data, &["validation", "pattern"], text()),
-                "min" => set(&mut data, &["validation", "minimum"], number(&said, value)?),
-                "max" => set(&mut data, &["validation", "maximum"], number(&said, value)?),
-                "enum" => {
-                    // The choices of a list are those of its items.
-                    let choices = value.split(',').map(|choice| match kind {
-                        "number" | "boolean" => typed(kind, choice.trim()),
-                        _ => Datum::Text(choice.trim().to_owned()),
-                    });
-                    set(
-                        &mut data,
-                        &["validation", "enum"],
-                        Datum::List(choices.collect()),
-                    );
-                }
-                "transform" => set(&mut data, &["transform"], text()),
-                "format" => set(&mut data, &["format"], text()),
-                "example" => push(&mut data, &["examples"], typed(kind, value)),
-                _ => {}
-            }
-        }
-        Ok(data)
     }
 }
 

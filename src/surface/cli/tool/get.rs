@@ -43,6 +43,15 @@ impl Args {
         };
         let page = definition(&file, self.format, &details)?;
         bench.out.write_all(page.as_bytes())?;
+        bench.out.flush()?;
+        if let Some(instead) = file.summary().and_then(|summary| summary.deprecated) {
+            let name = text::first_line(&self.name);
+            let instead = text::first_line(instead);
+            say(&match instead.as_str() {
+                "" => format!("tool '{name}' is deprecated\n"),
+                instead => format!("tool '{name}' is deprecated: {instead}\n"),
+            });
+        }
         Ok(SUCCESS)
     }
 }

@@ -9,7 +9,7 @@ use super::{Bench, failed, pages};
 use crate::config::paths;
 use crate::error::Error;
 use crate::render::ink::Ink;
-use crate::workshop::{Datum, Draft, Opened, Replacing, open};
+use crate::workshop::{Datum, Draft, Opened, Replacing, advice, open};
 
 /// Import a tool definition from a file
 #[derive(clap::Args)]
@@ -37,6 +37,7 @@ impl Args {
         let mut problems = opened.problems.clone();
         if self.validate {
             problems.extend(bench.workshop.beside_others(&path, scope, &opened).1);
+            problems.extend(advice(&path, &opened));
         }
         let is_refused = pages::has_errors(&problems);
         if is_refused || self.validate {

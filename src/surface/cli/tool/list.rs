@@ -9,7 +9,7 @@ use super::Bench;
 use super::scope::ScopeArgs;
 use crate::render::table::{self, Column, Fit};
 use crate::render::{problem, text};
-use crate::workshop::{Datum, Summary, ToolFile, yaml};
+use crate::workshop::{Datum, Merged, Summary, ToolFile, yaml};
 
 /// The widest description where no terminal sets a limit.
 const DESCRIPTION: usize = 60;
@@ -88,6 +88,9 @@ struct Row<'a> {
     category: Option<&'a str>,
     platforms: Vec<&'static str>,
     tests: usize,
+    /// What to use instead; may be empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deprecated: Option<&'a str>,
     /// Another tool of this name comes before it.
     shadowed: bool,
     path: String,
@@ -96,9 +99,14 @@ struct Row<'a> {
 impl Args {
     pub(super) fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
         let files = bench.workshop.files(self.scope.to_search()?);
+        let merged: Vec<_> = files
+            .iter()
+            .map(|file| bench.workshop.merged(file))
+            .collect();
         let mut rows: Vec<Row<'_>> = files
             .iter()
-            .filter_map(|file| self.row(file, &bench))
+            .zip(&merged)
+            .filter_map(|(file, merged)| self.row(file, merged.as_ref(), &bench))
             .collect();
         // The order of the scopes is the one in which names are claimed, and stays among equals.
         match self.sort {
@@ -135,8 +143,15 @@ impl Args {
         Ok(SUCCESS)
     }
 
-    fn row<'a>(&self, file: &'a ToolFile, bench: &Bench<'_>) -> Option<Row<'a>> {
-        let summary = file.summary()?;
+    /// `merged`: what the file stands for, if it is an alias.
+    fn row<'a>(
+        &self,
+        file: &'a ToolFile,
+        merged: Option<&'a Merged>,
+        bench: &Bench<'_>,
+    ) -> Option<Row<'a>> {
+        let own = file.summary()?;
+        let summary = merged.map_or(own, Merged::summary);
         self.wants(&summary).then(|| Row {
             name: summary.name,
             description: summary.description,
@@ -145,6 +160,7 @@ impl Args {
             category: summary.category,
             platforms: summary.platforms,
             tests: summary.tests,
+            deprecated: summary.deprecated,
             tags: summary.tags,
             shadowed: file.is_shadowed,
             path: text::path(&file.path, &bench.config.home),
@@ -168,6 +184,13 @@ impl Args {
 impl Row<'_> {
     fn cells(&self, is_bounded: bool) -> Vec<String> {
         let mut description = text::first_line(self.description);
+        if let Some(instead) = self.deprecated {
+            let mark = match instead {
+                "" => "[deprecated]".to_owned(),
+                instead => format!("[deprecated: {}]", text::first_line(instead)),
+            };
+            description = format!("{mark} {description}");
+        }
         if is_bounded {
             description = text::keep_start(&description, DESCRIPTION);
         }

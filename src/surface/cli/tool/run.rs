@@ -1,14 +1,19 @@
-//! `haft tool run`: `haft call` for the tool of one scope.
+//! `haft tool run`: `haft call` for the tool of one scope, which can also say what it would run.
 
-use super::super::exit::{Answer, Failure};
+use std::io::Write;
+
+use super::super::call_input::Input;
+use super::super::exit::{Answer, Failure, SUCCESS, say};
 use super::super::flags::Globals;
 use super::super::{call, session::Session};
 use super::scope::ScopeArgs;
 use super::{failed, usage};
 use crate::config::Flags;
 use crate::error::{Error, ErrorKind};
+use crate::registry::Entry;
+use crate::render::text;
 use crate::surface::stdout::Out;
-use crate::tool::Family;
+use crate::tool::{Call, Family};
 use crate::workshop::{Scope, Workshop};
 
 /// Run a tool once
@@ -20,6 +25,14 @@ pub(super) struct Args {
 
     #[command(flatten)]
     scope: ScopeArgs,
+
+    /// Print the commands on standard error before they are run
+    #[arg(long)]
+    show_command: bool,
+
+    /// Print the commands, and run nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl Args {
@@ -34,10 +47,29 @@ impl Args {
         let name = self.call.name();
         let flags = first(self.call.over(globals.flags()), globals, name, scope)?;
         Session::with(flags, out, async |session| {
-            the_tool(session, name, scope).await?;
+            let entry = the_tool(session, name, scope).await?;
+            if self.dry_run || self.show_command {
+                let shown = self.preview(input.clone(), &entry).await?;
+                let shown = text::clean(&shown);
+                if self.dry_run {
+                    session.out.write_all(shown.as_bytes())?;
+                    return Ok(SUCCESS);
+                }
+                say(&shown);
+            }
             self.call.run(input, session).await
         })
         .await
+    }
+
+    async fn preview(&self, input: Input, entry: &Entry) -> Result<String, Failure> {
+        let call = Call {
+            id: call::CALL_ID.to_owned(),
+            tool: self.call.name().to_owned(),
+            arguments: input.typed_by(&entry.tool)?,
+        };
+        let shown = entry.preview(&call).await?;
+        Ok(shown.unwrap_or_default())
     }
 }
 
@@ -65,7 +97,7 @@ pub(super) async fn the_tool(
     session: &mut Session<'_>,
     name: &str,
     scope: Option<Scope>,
-) -> Result<std::sync::Arc<crate::registry::Entry>, Failure> {
+) -> Result<std::sync::Arc<Entry>, Failure> {
     let workshop = Workshop::new(session.host.config());
     let file = workshop.find(name, scope).map_err(Error::from)?;
     let entry = session.tool_to_call(name).await?;

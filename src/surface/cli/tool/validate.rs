@@ -42,8 +42,8 @@ impl Args {
             }
         }
         let mut problems = bench.workshop.problems(&file);
-        let is_valid = !pages::has_errors(&problems);
         problems.extend(file.advice());
+        let is_valid = !pages::has_errors(&problems);
         problems.sort_by_key(|one| (one.line, one.column));
         let ink = bench.out.ink();
         let page = pages::problems(&problems, &bench.config.home, self.detailed, ink);

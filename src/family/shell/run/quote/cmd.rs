@@ -1,33 +1,70 @@
 //! Values in Windows' own shell, which has no quoting that holds for everything.
 //!
-//! `%` expands and a line end ends the command even inside of quotes, and a quote cannot be
-//! escaped for all programs: values with one of them are refused.
+//! cmd reads a line from left to right: a `"` opens quotes and the next one closes them, a line end
+//! closes them too, and outside of quotes `^` takes the meaning from what follows. In quotes only
+//! `"`, `%`, `!` and line ends mean anything, and a quote cannot be escaped for all programs: values
+//! with one of these are refused. Everything else is safe between quotes, so that is where it goes.
 
-use super::{Piece, QuoteError};
+use super::{Item, Piece, QuoteError, items};
 
 /// Puts the guarded pieces in their places.
-pub(crate) fn cmd(pieces: &[Piece]) -> Result<String, QuoteError> {
-    let mut text = String::new();
-    for piece in pieces {
-        let Some(name) = &piece.guarded else {
-            text.push_str(&piece.text);
-            continue;
-        };
-        if piece.text.contains(['"', '%', '!', '\n', '\r', '\0']) {
-            return Err(QuoteError {
-                name: name.clone(),
-                why: "cmd cannot quote `\"`, `%`, `!` and line ends; \
-                      hand it over by `input` or `environment.variables`",
-            });
-        }
-        let is_plain =
-            |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '\\');
-        let is_quoted = text.matches('"').count() % 2 == 1;
-        if is_quoted || (!piece.text.is_empty() && piece.text.chars().all(is_plain)) {
-            text.push_str(&piece.text);
-        } else {
-            text.push_str(&format!("\"{}\"", piece.text));
+///
+/// # Errors
+/// Where a place cannot be made safe for its value.
+pub fn cmd(pieces: &[Piece]) -> Result<String, QuoteError> {
+    let items = items(pieces);
+    let (mut text, mut in_quotes, mut after_caret) = (String::new(), false, false);
+    for (at, item) in items.iter().enumerate() {
+        match *item {
+            Item::Char(c) => {
+                match c {
+                    '\n' => in_quotes = false,
+                    '"' if !after_caret => in_quotes = !in_quotes,
+                    _ => {}
+                }
+                after_caret = c == '^' && !in_quotes && !after_caret;
+                text.push(c);
+            }
+            Item::Value(value) => {
+                let piece = &pieces[value];
+                if let Some(why) = refusal(&piece.text, after_caret) {
+                    let name = piece.guarded.clone().unwrap_or_default();
+                    return Err(QuoteError { name, why });
+                }
+                let ends_quotes = match in_quotes {
+                    true => items.get(at + 1) == Some(&Item::Char('"')),
+                    false => !is_plain(&piece.text),
+                };
+                if !in_quotes && ends_quotes {
+                    text.push('"');
+                }
+                text.push_str(&piece.text);
+                if ends_quotes {
+                    // To programs a backslash before the quote would be part of the quote.
+                    let slashes = piece.text.len() - piece.text.trim_end_matches('\\').len();
+                    text.extend(std::iter::repeat_n('\\', slashes));
+                }
+                if !in_quotes && ends_quotes {
+                    text.push('"');
+                }
+            }
         }
     }
     Ok(text)
+}
+
+fn refusal(value: &str, after_caret: bool) -> Option<&'static str> {
+    if value.contains(['"', '%', '!', '\n', '\r', '\0']) {
+        return Some(
+            "cmd cannot quote `\"`, `%`, `!` and line ends; \
+             hand it over by `input` or `environment.variables`",
+        );
+    }
+    after_caret.then_some("a `^` before it would take the meaning from its quotes")
+}
+
+/// What needs no quotes. An empty value does, to be an argument at all.
+fn is_plain(value: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '\\');
+    !value.is_empty() && value.chars().all(is_plain)
 }

@@ -8,8 +8,8 @@ mod cmd;
 mod pwsh;
 
 pub use bash::{Dialect, bash};
-pub(crate) use cmd::cmd;
-pub(crate) use pwsh::pwsh;
+pub use cmd::cmd;
+pub use pwsh::pwsh;
 
 /// A part of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,7 +18,10 @@ enum Place {
 }
 
 /// Puts the guarded pieces in their places.
-pub(crate) fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
+///
+/// # Errors
+/// Where a place cannot be made safe for its value.
+pub fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
     let items = items(pieces);
     let mut quoted = Quoted::default();
     // A `$(` in a string begins code, which a `)` ends.
@@ -46,6 +49,10 @@ pub(crate) fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
                     at += 1;
                     continue;
                 }
+            }
+            // A name in braces may hold quotes, which open nothing.
+            (Place::Code | Place::Double | Place::DoubleHere, '$') if is(1, '{') => {
+                length = braced(&items[at..]);
             }
             (Place::Code, '@') if is(1, '\'') || is(1, '"') => {
                 let here = if is(1, '"') {
@@ -97,6 +104,18 @@ pub(crate) fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
     Ok(quoted)
 }
 
+/// The length of `${…}`; up to a value or the end, if it is not closed before.
+fn braced(items: &[Item]) -> usize {
+    let end = items
+        .iter()
+        .position(|item| matches!(item, Item::Char('}') | Item::Value(_)));
+    match end {
+        Some(at) if items[at] == Item::Char('}') => at + 1,
+        Some(at) => at,
+        None => items.len(),
+    }
+}
+
 fn is_single(c: char) -> bool {
     matches!(c, '\'' | '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}')
 }
@@ -112,6 +131,17 @@ fn insert(quoted: &mut Quoted, piece: &Piece, place: Place) -> Result<(), QuoteE
     };
     if piece.text.contains('\0') {
         return refuse("it has a NUL character");
+    }
+    let line = quoted.text.rsplit('\n').next().unwrap_or_default();
+    if line.contains("--%") {
+        return refuse("behind `--%` PowerShell reads no quotes");
+    }
+    if quoted
+        .text
+        .rfind("${")
+        .is_some_and(|open| !quoted.text[open..].contains('}'))
+    {
+        return refuse("it would be part of a variable's name");
     }
     if place == Place::Single {
         for c in piece.text.chars() {

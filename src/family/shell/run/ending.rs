@@ -1,0 +1,104 @@
+//! The end of a session: cleanup however it ended, and what it came to (spec cycod 115, 116).
+
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::definition::{Cleanup, Command, Commands, ErrorHandling, Work};
+use super::report::{Report, StepReport};
+use super::session::Session;
+
+/// The longest that one cleanup command may take.
+const CLEANUP: Duration = Duration::from_secs(30);
+
+/// The same after a cancel: whoever cancelled is waiting.
+const HASTY_CLEANUP: Duration = Duration::from_secs(5);
+
+/// What a run leaves, before it is put into words.
+pub(crate) struct Ran {
+    pub(super) steps: Vec<StepReport>,
+    pub(super) is_late: bool,
+    pub(super) was_cancelled: bool,
+    pub(super) duration: Duration,
+}
+
+impl Session<'_> {
+    /// Runs however the tool ended. What fails here is only told to the log.
+    pub(super) async fn clean_up(&self, was_cancelled: bool) {
+        for entry in &self.definition.resources.cleanup {
+            let result = match entry {
+                Cleanup::DeleteTempFiles => match &self.temp {
+                    Some(temp) => {
+                        let kept: [&Path; 3] =
+                            [&self.ground.cwd, &self.ground.home, &self.ground.temp];
+                        temp.remove(&kept)
+                    }
+                    None => Ok(()),
+                },
+                Cleanup::FinalCommand(text) => self.finally(text, was_cancelled).await,
+            };
+            if let Err(error) = result {
+                let error = self.mask.apply(&error);
+                tracing::warn!(tool = self.definition.name, error, "a cleanup failed");
+            }
+        }
+    }
+
+    /// Runs one command of the end in the platform's default shell. Not one in which something is
+    /// empty that should say what to remove: `rm -rf {DIRECTORY}/` (c23).
+    pub(crate) async fn finally(&self, text: &str, was_cancelled: bool) -> Result<(), String> {
+        let empty = self.values.first_empty(text).await;
+        if let Some(name) = empty.map_err(|error| error.to_string())? {
+            return Err(format!(
+                "`{text}` is not run, because `{{{name}}}` is empty"
+            ));
+        }
+        let command = Command::Commands(Commands {
+            default: Some(text.to_owned()),
+            ..Commands::default()
+        });
+        let mut unit = self.single(&command);
+        let nothing = ErrorHandling::default();
+        unit.error_handling = &nothing;
+        unit.timeout = Some(if was_cancelled {
+            HASTY_CLEANUP
+        } else {
+            CLEANUP
+        });
+        // The tool's own input is not for it.
+        unit.input = Some("");
+        let ended = self.attempt(&unit, &CancellationToken::new()).await;
+        match ended.failure(None) {
+            None => Ok(()),
+            Some(why) => Err(why),
+        }
+    }
+
+    pub(crate) fn report(self, ran: Ran) -> Report {
+        let mut warnings = Vec::new();
+        if let Some(deprecation) = &self.definition.deprecation {
+            let name = &self.definition.name;
+            warnings.push(match &deprecation.message {
+                Some(message) => format!("Tool '{name}' is deprecated: {message}"),
+                None => format!("Tool '{name}' is deprecated."),
+            });
+        }
+        warnings.extend(
+            self.notes
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        Report {
+            is_stepped: matches!(self.definition.work, Work::Steps(_)),
+            timeout: ran.is_late.then_some(self.definition.timeout),
+            was_cancelled: ran.was_cancelled,
+            ignores_errors: self.definition.ignore_errors,
+            warnings,
+            mask: self.mask,
+            steps: ran.steps,
+            duration: ran.duration,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a tool stands on: the host's folders and variables, paths as it writes them, its secrets.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::super::definition::{Datum, Definition, Environment, Platform};
+use super::mask::Mask;
+use super::values::Values;
+use crate::config::PermissionProfile;
+use crate::engine::Engine;
+use crate::process::inherited;
+use crate::tool::Moment;
+
+/// What holds for all calls of one host.
+#[derive(Clone)]
+pub(crate) struct Ground {
+    pub(crate) cwd: PathBuf,
+    pub(crate) home: PathBuf,
+    /// The system's folder for temporary files.
+    pub(crate) temp: PathBuf,
+    /// Between TERM and KILL.
+    pub(crate) grace: Duration,
+    pub(crate) permissions: PermissionProfile,
+    /// What containers are made of.
+    pub(crate) container_image: String,
+    pub(crate) engine: Engine,
+}
+
+pub(super) fn predefined(definition: &Definition, ground: &Ground) -> Vec<(&'static str, String)> {
+    // One reading, so that the date and the time belong together.
+    let now = Moment::of(SystemTime::now());
+    let text = |path: &Path| path.display().to_string();
+    vec![
+        ("TOOL_NAME", definition.name.clone()),
+        ("WORKSPACE", text(&ground.cwd)),
+        ("TEMP", text(&ground.temp)),
+        ("HOME", text(&ground.home)),
+        ("OS", Platform::current().as_str().to_owned()),
+        ("DATE", now.date()),
+        ("TIME", now.time()),
+        ("TIMESTAMP", now.timestamp()),
+    ]
+}
+
+/// A path as the tool writes it, with `~`, absolute.
+pub(super) fn path(definition: &Definition, ground: &Ground, text: &str) -> PathBuf {
+    ground.cwd.join(written_path(definition, ground, text))
+}
+
+pub(super) fn written_path(definition: &Definition, ground: &Ground, text: &str) -> PathBuf {
+    let paths = &definition.file_paths;
+    let mut text = text.to_owned();
+    if paths.normalize || paths.auto_convert {
+        let foreign = paths.windows_separator.as_deref().unwrap_or("\\");
+        let own = paths.unix_separator.as_deref().unwrap_or("/");
+        if !foreign.is_empty() {
+            text = text.replace(foreign, own);
+        }
+    }
+    match text.strip_prefix('~') {
+        Some("") => ground.home.clone(),
+        Some(rest) if rest.starts_with('/') => ground.home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(text),
+    }
+}
+
+/// The values of everything that the tool calls a secret.
+pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
+    let environments = definition
+        .steps()
+        .iter()
+        .filter_map(|step| step.environment.as_ref());
+    let environments: Vec<&Environment> = environments.chain([&definition.environment]).collect();
+    let mut found = Vec::new();
+    for name in environments
+        .iter()
+        .flat_map(|environment| &environment.secrets)
+    {
+        found.extend(values.secret(name));
+        found.extend(inherited(name));
+        let variables = environments
+            .iter()
+            .flat_map(|environment| &environment.variables);
+        for (_, text) in variables.filter(|(own, _)| own == name) {
+            // One that cannot be filled is refused where it is used.
+            found.extend(values.variable(text).await.ok().flatten());
+        }
+    }
+    Mask::new(found)
+}
+
+/// Whether any text of the tool refers to a temporary directory that it does not name.
+pub(super) fn mentions_temp_dir(definition: &Definition) -> bool {
+    const NAME: &str = "{TEMP_DIR";
+    fn in_datum(value: &Datum) -> bool {
+        match value {
+            Datum::Text(text) => text.contains(NAME),
+            Datum::List(items) => items.iter().any(in_datum),
+            Datum::Object(entries) => entries.iter().any(|(_, value)| in_datum(value)),
+            Datum::Null | Datum::Bool(_) | Datum::Number(_) => false,
+        }
+    }
+    // The debug form holds every text there is; a mention too many costs an empty folder.
+    format!(
+        "{:?}{:?}{:?}",
+        definition.work, definition.resources, definition.environment
+    )
+    .contains(NAME)
+        || definition
+            .input
+            .as_ref()
+            .is_some_and(|text| text.contains(NAME))
+        || definition
+            .working_directory
+            .as_ref()
+            .is_some_and(|text| text.contains(NAME))
+        || definition
+            .parameters
+            .iter()
+            .any(|own| own.default.as_ref().is_some_and(in_datum))
+}

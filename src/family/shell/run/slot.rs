@@ -1,0 +1,109 @@
+//! What a reference stands for, and values as text (spec cycod 59).
+
+use super::super::definition::{Datum, Number};
+use super::quote::Piece;
+
+/// A parameter or a predefined variable.
+#[derive(Clone)]
+pub(super) struct Slot {
+    /// `None`: an optional parameter that nobody gave.
+    pub(super) value: Option<Datum>,
+    pub(super) format: Option<String>,
+    pub(super) delimiter: String,
+    pub(super) is_guarded: bool,
+}
+
+/// What is known of a step that has ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StepFacts {
+    pub(crate) output: String,
+    pub(crate) error: String,
+    /// `None`: it was skipped.
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) millis: u64,
+    pub(crate) start_time: String,
+    pub(crate) end_time: String,
+}
+
+impl Slot {
+    /// The host's own value: its author cannot quote it, so it is always guarded.
+    pub(super) fn predefined(text: String) -> Slot {
+        Slot {
+            value: Some(Datum::Text(text)),
+            format: None,
+            delimiter: " ".to_owned(),
+            is_guarded: true,
+        }
+    }
+}
+
+impl StepFacts {
+    pub(super) fn property(self, name: &str) -> Datum {
+        let number = |text: String| Number::parse(&text).map_or(Datum::Null, Datum::Number);
+        match name {
+            "output" => Datum::Text(self.output),
+            "error" => Datum::Text(self.error),
+            "exit-code" => self
+                .exit_code
+                .map_or(Datum::Null, |code| number(code.to_string())),
+            "duration" => number(self.millis.to_string()),
+            "start-time" => Datum::Text(self.start_time),
+            _ => Datum::Text(self.end_time),
+        }
+    }
+}
+
+pub(super) fn joined(pieces: Vec<Piece>) -> String {
+    pieces.into_iter().map(|piece| piece.text).collect()
+}
+
+/// Nothing at all for an empty text, so that a flag that is off leaves no empty argument.
+pub(super) fn chosen(text: &str) -> Vec<Piece> {
+    match text.is_empty() {
+        true => Vec::new(),
+        false => vec![Piece::raw(text)],
+    }
+}
+
+/// A value as pieces: each item of a list is one by itself, so that each is quoted by itself.
+pub(super) fn written(value: &Datum, delimiter: &str, guard: Option<&str>) -> Vec<Piece> {
+    let piece = |text: String| Piece {
+        text,
+        guarded: guard.map(str::to_owned),
+    };
+    let Datum::List(items) = value else {
+        return vec![piece(plain(value, delimiter))];
+    };
+    let mut pieces = Vec::new();
+    for item in items {
+        if !pieces.is_empty() {
+            pieces.push(Piece::raw(delimiter));
+        }
+        pieces.push(piece(plain(item, delimiter)));
+    }
+    pieces
+}
+
+/// A value as text (spec cycod 59).
+pub(super) fn plain(value: &Datum, delimiter: &str) -> String {
+    match value {
+        Datum::Null => String::new(),
+        Datum::Text(text) => text.clone(),
+        Datum::Bool(_) | Datum::Number(_) | Datum::Object(_) => value.to_json(),
+        Datum::List(items) => {
+            let items: Vec<String> = items.iter().map(|item| plain(item, delimiter)).collect();
+            items.join(delimiter)
+        }
+    }
+}
+
+/// As JavaScript's `if` sees it.
+pub(super) fn is_truthy(value: &Datum) -> bool {
+    match value {
+        Datum::Null => false,
+        Datum::Bool(flag) => *flag,
+        Datum::Number(number) => number.to_f64() != 0.0,
+        Datum::Text(text) => !text.is_empty(),
+        Datum::List(_) | Datum::Object(_) => true,
+    }
+}

@@ -1,0 +1,180 @@
+//! A program as it is started: its folder, its variables, its input, its limits, and what it is
+//! locked into (spec cycod 28, 73–78, 114, 122, 123).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::jail::{self, CONTAINER_PROGRAMS, Container};
+use super::launch::Launch;
+use super::report::Ended;
+use super::session::Session;
+use super::step::Unit;
+use crate::process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
+use crate::tool::User;
+
+/// After a deadline: the time between TERM and KILL.
+const TIMEOUT_GRACE: Duration = Duration::from_millis(500);
+
+/// How long a container that was left may take to go away.
+const REMOVAL: Duration = Duration::from_secs(10);
+
+const EACH_BY_ITSELF: &str = "max-memory holds for each process by itself: no control group can be \
+                              made here, so the address space is limited";
+
+/// A program that is ready to start.
+pub(crate) struct Start {
+    pub(crate) spawn: Spawn,
+    /// Where it is going to run, if that is not beside us.
+    pub(crate) container: Option<Contained>,
+}
+
+/// A container by its name.
+pub(crate) struct Contained {
+    program: &'static str,
+    name: String,
+}
+
+impl Contained {
+    /// What was stopped was only the program that talks to the container: it may go on by itself.
+    pub(crate) async fn remove_if_left(&self, heard: &Result<(Finished, Ended), SpawnError>) {
+        let has_ended = match heard {
+            Ok((finished, _)) => matches!(finished.end, End::Exited(_)),
+            Err(_) => true,
+        };
+        if has_ended {
+            return;
+        }
+        let remove = Spawn {
+            deadline: Some(REMOVAL),
+            ..Spawn::new(self.program, ["rm", "--force", &self.name])
+        };
+        if let Err(error) = remove.run(&CancellationToken::new()).await {
+            tracing::warn!(name = self.name, %error, "a container may be left");
+        }
+    }
+}
+
+impl Session<'_> {
+    /// # Errors
+    /// With a sentence that says why it cannot be started.
+    pub(crate) async fn start(
+        &self,
+        launch: &Launch,
+        program: &str,
+        unit: &Unit<'_>,
+    ) -> Result<Start, String> {
+        let (env, names) = self.environment(unit.environment, &launch.bound).await?;
+        let cwd = match unit.working_directory {
+            Some(text) => self.folder(text).await?,
+            None => self.cwd.clone(),
+        };
+        let input = unit.input.or(self.definition.input.as_deref());
+        let has_user = self.user.as_ref().is_some_and(User::is_there);
+        let stdin = match (input, &self.definition.interaction) {
+            (Some(text), _) => {
+                let text = self.values.text(text).await;
+                Stdin::Bytes(text.map_err(|error| error.to_string())?.into_bytes())
+            }
+            (None, Some(_)) if has_user => Stdin::Open,
+            // Nobody is there to answer, and that is known at once.
+            (None, Some(interaction)) => match &interaction.default_response {
+                Some(response) => Stdin::Bytes(format!("{response}\n").into_bytes()),
+                None => Stdin::Empty,
+            },
+            (None, None) => Stdin::Empty,
+        };
+        let resources = &self.definition.resources;
+        let spawn = Spawn {
+            cwd: Some(cwd.clone()),
+            env,
+            stdin,
+            deadline: unit.timeout,
+            grace: self.ground.grace / 2,
+            timeout_grace: TIMEOUT_GRACE,
+            limits: Limits {
+                memory: resources.max_memory,
+                ..Limits::default()
+            },
+            ..Spawn::new(program, &launch.args)
+        };
+        let security = &self.definition.security;
+        if !jail::is_contained(security) {
+            if resources.max_memory.is_some() && !can_limit_trees() {
+                self.note(EACH_BY_ITSELF.to_owned());
+            }
+            return Ok(Start {
+                spawn: jail::confined(spawn, security)?,
+                container: None,
+            });
+        }
+        let scratch = launch.scratch.as_ref().map(|scratch| scratch.path());
+        let container = Container {
+            program: container_program().ok_or(
+                "`isolation: container` needs podman or docker, and neither is installed; \
+                 install one of them, or change the tool's `isolation`",
+            )?,
+            image: &self.ground.container_image,
+            name: container_name(),
+            cwd: &cwd,
+            folders: scratch
+                .into_iter()
+                .chain(self.temp.as_ref().map(|temp| temp.path()))
+                .collect(),
+            variables: names,
+            permissions: &self.permissions,
+            max_memory: resources.max_memory,
+        };
+        Ok(Start {
+            spawn: jail::contained(spawn, &container, security),
+            container: Some(Contained {
+                program: container.program,
+                name: container.name,
+            }),
+        })
+    }
+
+    pub(super) fn not_started(&self, error: &SpawnError, launch: &Launch) -> Ended {
+        let program = &launch.program;
+        let (code, why) = match error {
+            SpawnError::NotFound { program: asked } if asked == "setpriv" => (
+                127,
+                "`execution-privilege: reduced` needs the program setpriv (util-linux), which is \
+                 not installed"
+                    .to_owned(),
+            ),
+            SpawnError::NotFound { .. } => (127, format!("`{program}` is not installed")),
+            SpawnError::PermissionDenied { .. } => {
+                (126, format!("`{program}` may not be executed"))
+            }
+            SpawnError::Cwd { cwd, .. } => (
+                1,
+                format!(
+                    "the working directory `{}` cannot be entered",
+                    cwd.display()
+                ),
+            ),
+            SpawnError::Nul { place } => (1, format!("{place} must be without null bytes")),
+            SpawnError::System { .. } if error.code() == "E2BIG" => (
+                126,
+                format!("the arguments of `{program}` are too long for the system; use `input`"),
+            ),
+            SpawnError::System { .. } => (126, format!("`{program}` cannot be started: {error}")),
+        };
+        Ended::not_run(code, why)
+    }
+}
+
+/// The one that is installed.
+fn container_program() -> Option<&'static str> {
+    CONTAINER_PROGRAMS
+        .into_iter()
+        .find(|program| crate::process::is_installed(program))
+}
+
+fn container_name() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("haft-{}-{number}", std::process::id())
+}
