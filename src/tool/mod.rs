@@ -27,7 +27,7 @@ pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub use found::{Family, Level, Source, Tier, Tool, Used};
 pub(crate) use moment::Moment;
 pub use problem::{Problem, Severity};
-pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
+pub use runner::{CallCtx, Gate, NotAdmitted, Progress, ProgressReceiver, Runner, Test, Updates};
 pub use scan::ScanState;
 pub(crate) use standing::Subject;
 pub use standing::ToolPattern;
