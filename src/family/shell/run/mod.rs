@@ -7,7 +7,7 @@
 mod condition;
 mod jail;
 mod launch;
-mod mask;
+pub(crate) mod mask;
 mod output;
 mod plan;
 pub(crate) mod quote;
