@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::Host;
 use crate::error::{Error, ErrorKind};
+use crate::registry::Catalog;
 use crate::tool::{CatalogChange, Tool, UserInterface};
 
 impl Host {
@@ -17,6 +18,11 @@ impl Host {
     /// What is wrong with the others is in [`Host::catalog`].
     pub async fn list(&self) -> Vec<Tool> {
         self.catalog().await.tools().cloned().collect()
+    }
+
+    /// Looks for everything again; see [`Host::refresh`]. Calls that run end as they began.
+    pub async fn reload(&self) -> Arc<Catalog> {
+        self.refresh().await
     }
 
     /// Hears of every change of what can be called; see [`Host::changes`].

@@ -652,6 +652,7 @@ async fn the_words_of_the_sdk() {
         .map(|tool| tool.name)
         .collect();
     assert_eq!(names, ["asks", "hears"]);
+    assert_eq!(host.reload().await.entries.len(), 2);
     assert_eq!(
         changes.borrow().generation,
         host.changes().borrow().generation
