@@ -3,6 +3,7 @@
 //! A thin view for programs that are used to the original; everything is read from the host's catalog.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -11,7 +12,7 @@ use crate::config::Flags;
 use crate::error::Error;
 use crate::host::{Host, HostBuilder};
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Level, Problem, Severity, Source, Tool};
+use crate::tool::{Level, Problem, Severity, Source, Tool, UserInterface};
 
 /// Where the original looks, by the ids of its providers.
 const PROVIDERS: [&str; 7] = [
@@ -120,6 +121,11 @@ impl HostBuilder {
 }
 
 impl LoadedCustomTools {
+    /// Whom `pi.ui` of these tools reaches from now on; `None` is nobody.
+    pub fn set_ui_context(&self, ui: Option<Arc<dyn UserInterface>>) {
+        self.host.set_ui_context(ui);
+    }
+
     /// The host that runs them.
     pub fn host(&self) -> &Host {
         &self.host

@@ -5,9 +5,10 @@ mod builder;
 mod drawing;
 mod pace;
 mod running;
+mod sdk;
 mod search;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,7 @@ use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
     Approver, Call, CatalogChange, DefaultUser, Event, Family, Outcome, Problem, ScanState,
-    Stopped, Test, UserInterface,
+    Stopped, Tape, Test, UserInterface,
 };
 use crate::trust::{self, Judged};
 use abort::{Abortable, Known};
@@ -140,6 +141,19 @@ impl Host {
     /// A host that ends after one call: a preview of a tool could never be applied.
     pub(crate) fn for_one_call(config: Config) -> Host {
         Host::with(config, Setup::default())
+    }
+
+    /// A host for one test of tools: `tape` stands between them and the world, `env` is what is
+    /// different from the process's environment.
+    pub(crate) fn for_trial(
+        config: Config,
+        tape: Option<Arc<dyn Tape>>,
+        env: BTreeMap<String, Option<String>>,
+    ) -> Host {
+        let mut setup = Setup::lasting();
+        setup.world.tape = tape;
+        setup.world.env = env;
+        Host::with(config, setup)
     }
 
     fn with(config: Config, setup: Setup) -> Host {

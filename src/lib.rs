@@ -41,6 +41,7 @@ mod host;
 mod agents;
 mod custom_tools;
 mod tool_registry;
+mod trial;
 mod workshop;
 
 mod render;
@@ -68,8 +69,8 @@ pub use tool::{
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
     CatalogChange, Decision, Event, Family, Gate, Level, NotAdmitted, Outcome, Problem, Progress,
-    Rule, Runner, ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, ToolPattern,
-    Updates, Used,
+    ProgressReceiver, Rule, Runner, ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool,
+    ToolPattern, Updates, Used,
 };
 /// How calls and results look to people.
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};

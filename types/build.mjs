@@ -25,10 +25,8 @@ for (const path of declarations(dist)) {
 }
 for (const name of ["haft.d.ts", "tool-test.d.ts"])
   copyFileSync(join(here, name), join(dist, name));
-writeFileSync(
-  join(dist, "index.d.ts"),
-  'export * from "./haft.js";\nexport type * from "./tool-test.js";\n',
-);
+const index = readFileSync(join(here, "index.d.ts"), "utf8").replaceAll(".d.ts", ".js");
+writeFileSync(join(dist, "index.d.ts"), index);
 const values = readFileSync(join(here, "pi-coding-agent.d.ts"), "utf8")
   .replace("../js-runtime/packages/pi-coding-agent/index.ts", "./pi-coding-agent/index.js")
   .replaceAll("./haft.d.ts", "./haft.js");

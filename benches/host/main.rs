@@ -5,6 +5,7 @@
 
 mod calls;
 mod children;
+mod native;
 mod render;
 mod shell;
 mod tools;
@@ -19,13 +20,14 @@ async fn main() -> ExitCode {
     match words.as_slice() {
         ["calls", rest @ ..] => calls::run(rest).await,
         ["children", rest @ ..] => children::run(rest).await,
+        ["native", rest @ ..] => native::run(rest).await,
         ["render", rest @ ..] => render::run(rest).await,
         ["shell", rest @ ..] => shell::run(rest).await,
         ["tools", rest @ ..] => tools::run(rest).await,
         ["web", rest @ ..] => web::run(rest).await,
         // Cargo itself says `--bench`.
         _ => {
-            eprintln!("usage: host calls|children|render|shell|tools|web … (see `cargo xtask bench`)");
+            eprintln!("usage: host calls|children|native|render|shell|tools|web … (see `cargo xtask bench`)");
             ExitCode::from(2)
         }
     }

@@ -6,6 +6,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// What the names of variables with secrets contain.
+const SECRET_WORDS: [&str; 8] = [
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "CREDENTIAL",
+];
+
 /// What the process's environment says. Empty variables count as unset.
 #[derive(Clone, Debug, Default)]
 pub struct Env {
@@ -48,6 +60,25 @@ pub struct Env {
 }
 
 impl Env {
+    /// The values of this process's variables whose names say that they are secret.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
+    pub(crate) fn secrets_of_process() -> Vec<String> {
+        let is_secret = |name: &str| {
+            let name = name.to_ascii_uppercase();
+            SECRET_WORDS.iter().any(|word| name.contains(word))
+        };
+        let all = std::env::vars_os();
+        let all = all.filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        all.filter(|(name, _)| is_secret(name))
+            .map(|(_, value)| value)
+            .collect()
+    }
+
     /// The environment of this process.
     #[expect(
         clippy::disallowed_methods,

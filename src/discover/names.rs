@@ -24,6 +24,9 @@ pub(super) const INDEXES: &[&str] = &[
 /// What oh-my-pi takes as the module of a folder that a plugin manifest names.
 pub(super) const MANIFEST_INDEXES: &[&str] = &["index.ts", "index.js", "index.mjs", "index.cjs"];
 
+/// What the names of tests end with, before the extension.
+const TEST: &str = ".tool-test";
+
 /// What a file name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name<'a> {
@@ -54,6 +57,9 @@ pub(super) fn judge(name: &str) -> Name<'_> {
             true => Name::Foreign("hidden file: remove the leading dot to load it"),
             false => Name::Hidden,
         };
+    }
+    if key.ends_with(TEST) && (is_module || extension == "json") {
+        return Name::Foreign("the tests of a tool: `haft test` runs them");
     }
     if is_module {
         if key.ends_with(".d") && extension.ends_with("ts") {

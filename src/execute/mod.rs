@@ -27,7 +27,7 @@ pub(crate) use spill::Spill;
 pub(crate) struct Terms<'a> {
     /// The longest that it may take; the time that a user thinks does not count.
     pub(crate) timeout: Option<Duration>,
-    /// The caller's wish to stop.
+    /// The caller's wish to stop; the call's own, so that its deadline may fire it, too.
     pub(crate) cancel: CancellationToken,
     /// What the user allows.
     pub(crate) policy: &'a ApprovalPolicy,
@@ -53,8 +53,7 @@ pub(crate) async fn execute(
         ui: terms.ui.as_ref(),
     };
     let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates);
-    // Its own token: a deadline of this call must not cancel whatever else the caller's stands for.
-    let mut ctx = CallCtx::new(terms.cancel.child_token(), updates);
+    let mut ctx = CallCtx::new(terms.cancel, updates);
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }
@@ -78,7 +77,7 @@ pub(crate) async fn execute(
         tokio::select! {
             // Progress first, so that an update never comes after the end.
             biased;
-            Some(step) = progress.recv() => {
+            step = progress.recv() => {
                 clock.heed(&step);
                 if let Some(event) = event(step) {
                     forward(event);
@@ -88,7 +87,7 @@ pub(crate) async fn execute(
             () = clock.run_out() => ctx.stop(Stopped::Deadline),
         }
     };
-    while let Ok(step) = progress.try_recv() {
+    while let Some(step) = progress.try_recv() {
         if let Some(event) = event(step) {
             forward(event);
         }

@@ -8,7 +8,7 @@ use super::{Host, Setup};
 use crate::config::{Config, Env, Flags, Limits, PermissionProfile};
 use crate::error::{Error, ErrorKind};
 use crate::family::custom::CustomTool;
-use crate::tool::{ApprovalMode, ApprovalPolicy, Approver};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, UserInterface};
 
 /// Makes a [`Host`] step by step; [`Host::builder`] starts one.
 ///
@@ -28,6 +28,7 @@ pub struct HostBuilder {
     permissions: Option<PermissionProfile>,
     only_providers: Option<Vec<String>>,
     approver: Option<Arc<dyn Approver>>,
+    ui: Option<Arc<dyn UserInterface>>,
     tools: Vec<CustomTool>,
 }
 
@@ -112,6 +113,13 @@ impl HostBuilder {
         self
     }
 
+    /// The person whom `pi.ui` and [`Invocation::ask`](crate::Invocation::ask) reach, and who is asked
+    /// for approval where there is no approver. Nobody without it.
+    pub fn ui(mut self, ui: Arc<dyn UserInterface>) -> HostBuilder {
+        self.ui = Some(ui);
+        self
+    }
+
     /// Bounds in time and memory. Replaces what the user configured.
     pub fn limits(mut self, limits: Limits) -> HostBuilder {
         self.limits = Some(limits);
@@ -158,7 +166,7 @@ impl HostBuilder {
     /// (no name, parameters that are no object), and for two tools of one name.
     pub fn build(mut self) -> Result<Host, Error> {
         let tools = std::mem::take(&mut self.tools);
-        let approver = self.approver.take();
+        let (approver, ui) = (self.approver.take(), self.ui.take());
         let config = self.resolve()?;
         let mut names: BTreeSet<String> = config.built_in_tool_names.iter().cloned().collect();
         let mut loaded = Vec::with_capacity(tools.len());
@@ -175,6 +183,9 @@ impl HostBuilder {
             ..Setup::lasting()
         };
         let host = Host::with(config, setup);
+        if ui.is_some() {
+            host.set_default_ui(ui);
+        }
         Ok(match approver {
             Some(approver) => host.asking(approver),
             None => host,

@@ -28,6 +28,11 @@ impl Ink {
         }
     }
 
+    /// No colours.
+    pub(crate) fn none() -> Self {
+        Ink { on: false }
+    }
+
     /// Whether it paints at all.
     pub(crate) fn is_on(self) -> bool {
         self.on

@@ -29,7 +29,7 @@ pub use found::{Family, Level, Source, Tier, Tool, Used};
 pub(crate) use moment::Moment;
 pub(crate) use nearest::nearest;
 pub use problem::{Problem, Severity};
-pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
+pub use runner::{CallCtx, Gate, NotAdmitted, Progress, ProgressReceiver, Runner, Test, Updates};
 pub use scan::ScanState;
 pub(crate) use standing::Subject;
 pub use standing::ToolPattern;

@@ -1,12 +1,13 @@
 //! The one interface between calling a tool and being one.
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{Approval, Call, Look, Outcome, Painted, Problem, Scene, Stance, Stopped, User};
@@ -185,7 +186,24 @@ pub enum NotAdmitted {
 /// The sending side of a call's progress. Sending never blocks and never fails: a caller that
 /// has gone away misses updates, nothing else.
 #[derive(Clone, Debug)]
-pub struct Updates(mpsc::UnboundedSender<Progress>);
+pub struct Updates(Arc<Steps>);
+
+/// The receiving side. Most calls report one step or two, so it is no more than a list.
+#[derive(Debug)]
+pub struct ProgressReceiver(Arc<Steps>);
+
+#[derive(Debug, Default)]
+struct Steps {
+    waiting: Mutex<Waiting>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    steps: VecDeque<Progress>,
+    /// Nobody listens any more.
+    is_closed: bool,
+}
 
 /// What a runner reports while a call goes on.
 #[derive(Debug)]
@@ -202,14 +220,54 @@ pub enum Progress {
 
 impl Updates {
     /// A sender and the receiver that reads it.
-    pub fn channel() -> (Self, mpsc::UnboundedReceiver<Progress>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        (Updates(sender), receiver)
+    pub fn channel() -> (Self, ProgressReceiver) {
+        let steps = Arc::<Steps>::default();
+        (Updates(steps.clone()), ProgressReceiver(steps))
     }
 
     /// Passes on what happened.
     pub fn send(&self, progress: Progress) {
+        let mut waiting = self.0.waiting();
         // The receiver is gone when the caller stopped listening; that is its right.
-        let _ = self.0.send(progress);
+        if waiting.is_closed {
+            return;
+        }
+        waiting.steps.push_back(progress);
+        drop(waiting);
+        self.0.arrived.notify_one();
+    }
+}
+
+impl ProgressReceiver {
+    /// The next step, as soon as there is one.
+    pub async fn recv(&mut self) -> Progress {
+        loop {
+            if let Some(step) = self.try_recv() {
+                return step;
+            }
+            self.0.arrived.notified().await;
+        }
+    }
+
+    /// The next step, if there is one.
+    pub fn try_recv(&mut self) -> Option<Progress> {
+        self.0.waiting().steps.pop_front()
+    }
+}
+
+impl Drop for ProgressReceiver {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting();
+        waiting.is_closed = true;
+        let steps = std::mem::take(&mut waiting.steps);
+        drop(waiting);
+        // Large ones take their time.
+        drop(steps);
+    }
+}
+
+impl Steps {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

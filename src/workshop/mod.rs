@@ -7,6 +7,7 @@
 mod draft;
 mod edit;
 mod files;
+mod module;
 mod shelf;
 mod template;
 mod tool_file;
@@ -18,5 +19,6 @@ pub(crate) use draft::{Draft, push, set};
 pub(crate) use edit::{Desk, Edited};
 pub(crate) use files::Workshop;
 pub(crate) use shelf::Merged;
+pub(crate) use module::NewModule;
 pub(crate) use template::template;
 pub(crate) use tool_file::{Summary, ToolFile};

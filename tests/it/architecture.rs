@@ -58,6 +58,11 @@ const EDGES: &[(&str, &[&str])] = &[
         &["config", "family", "files", "process", "tool", "error"],
     ),
     ("agents", &["config", "error", "files", "process"]),
+    // Tests of tools without a model, each with a host of its own.
+    (
+        "trial",
+        &["config", "error", "family", "host", "registry", "tool"],
+    ),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (
@@ -73,6 +78,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "render",
             "telemetry",
             "tool",
+            "trial",
             "trust",
             "workshop",
         ],

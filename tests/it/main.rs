@@ -45,6 +45,8 @@ mod sdk_tools;
 mod ui;
 // An HTTP server that can misbehave.
 mod loopback;
+// `haft test`: recordings, hanging tools, reports, the tests of the examples.
+mod tool_tests;
 // aynd's tools against real servers, repositories and processes, and its registry.
 mod plugin;
 // Its HTTP handler over TLS.

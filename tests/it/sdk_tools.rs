@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft::{
-    ApprovalMode, Call, Config, CustomTool, Env, ErrorKind, Event, Family, Flags, Host,
-    HostBuilder, Invocation, Level, Limits, Outcome, Stance, Stopped, Tier, ToolOutput,
-    TrustPolicy,
+    Answer, ApprovalMode, Asked, Call, Config, CustomTool, Env, ErrorKind, Event, Family, Flags,
+    Host, HostBuilder, Invocation, Level, Limits, Outcome, Question, Stance, Stopped, Tier,
+    ToolOutput, TrustPolicy, UserInterface,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -613,6 +613,83 @@ async fn approval_looks_at_the_tier_or_at_the_arguments() {
     );
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
+
+/// Answers every question with what it is told to.
+struct Person(Answer);
+
+#[async_trait::async_trait]
+impl UserInterface for Person {
+    async fn ask(&self, _question: Question) -> Answer {
+        self.0.clone()
+    }
+}
+
+#[tokio::test]
+async fn the_words_of_the_sdk() {
+    let asks = CustomTool::new("asks", "", async |(): (), invocation: Invocation| {
+        let question = Asked::Input {
+            title: "Who?".into(),
+            placeholder: None,
+        };
+        let has_user = invocation.has_user();
+        let answer = invocation.ask(question).await;
+        Ok::<_, String>(format!("{has_user} {answer:?}"))
+    });
+    let sandbox = Sandbox::with_home();
+    sandbox.write("hears.ts", HEARS);
+    let person = |text: &str| Arc::new(Person(Answer::Text(text.into())));
+    let host = builder(&sandbox.path())
+        .tool(asks)
+        .paths(["hears.ts"])
+        .ui(person("Ada"))
+        .build()
+        .expect("a host");
+    let changes = host.subscribe();
+    let names: Vec<String> = host
+        .list()
+        .await
+        .into_iter()
+        .map(|tool| tool.name)
+        .collect();
+    assert_eq!(names, ["asks", "hears"]);
+    assert_eq!(host.reload().await.entries.len(), 2);
+    assert_eq!(
+        changes.borrow().generation,
+        host.changes().borrow().generation
+    );
+
+    let asked = outcome(&host, "asks", json!({})).await.text();
+    assert_eq!(asked, r#"true Text("Ada")"#);
+    host.set_ui_context(Some(person("Bo")));
+    let asked = outcome(&host, "asks", json!({})).await.text();
+    assert_eq!(asked, r#"true Text("Bo")"#);
+    let other = host.with_ui(person("Cy"));
+    let asked = outcome(&other, "asks", json!({})).await.text();
+    assert_eq!(asked, r#"true Text("Cy")"#);
+    host.set_ui_context(None);
+    let asked = outcome(&host, "asks", json!({})).await.text();
+    assert_eq!(asked, "false Dismissed");
+
+    let start = json!({"reason": "start"});
+    host.emit_session_event(&start).await.expect("an event");
+    let with_history = json!({"event": {"reason": "switch"}, "branch": [{"type": "x", "id": "7"}]});
+    host.emit_session_event(&with_history)
+        .await
+        .expect("an event");
+    let heard = outcome(&host, "hears", json!({})).await.text();
+    assert_eq!(heard, "start 0, switch 1");
+    let error = host.emit_session_event(&json!({"what": 1})).await;
+    assert_eq!(error.expect_err("no event").kind(), ErrorKind::Usage);
+}
+
+const HEARS: &str = r#"
+const heard = [];
+export default () => ({
+  name: "hears", description: "one", parameters: { type: "object" },
+  execute: async () => ({ content: [{ type: "text", text: heard.join(", ") }] }),
+  onSession: (event, ctx) => void heard.push(`${event.reason} ${ctx.sessionManager.getBranch().length}`),
+});
+"#;
 
 // ---- The loader's shapes (spec omp 1).
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolOutput;
-use crate::tool::{CallCtx, Progress, Stopped};
+use crate::tool::{Answer, Asked, CallCtx, Progress, Stopped, Told, User};
 
 /// One call of a custom tool, as the tool sees it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -32,6 +32,27 @@ impl Invocation {
     pub fn update(&self, partial: impl Into<ToolOutput>) {
         if let Some(partial) = partial.into().into_partial() {
             self.0.ctx.updates.send(Progress::Partial(partial));
+        }
+    }
+
+    /// Whether there is a person who can be asked at this moment.
+    pub fn has_user(&self) -> bool {
+        self.0.ctx.user.as_ref().is_some_and(User::is_there)
+    }
+
+    /// Asks the person behind the call, and waits as long as they think; the call's time stands still
+    /// meanwhile. [`Answer::Dismissed`] where there is nobody.
+    pub async fn ask(&self, what: Asked) -> Answer {
+        match &self.0.ctx.user {
+            Some(user) => user.ask(what, None).await.unwrap_or(Answer::Dismissed),
+            None => Answer::Dismissed,
+        }
+    }
+
+    /// Tells the person something that needs no answer.
+    pub fn tell(&self, what: Told) {
+        if let Some(user) = &self.0.ctx.user {
+            user.tell(what);
         }
     }
 

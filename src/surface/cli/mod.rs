@@ -22,6 +22,7 @@ mod rpc;
 mod schema;
 mod serve;
 mod show;
+mod test;
 mod tool;
 mod trust;
 
@@ -78,6 +79,7 @@ enum Command {
     #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Tool(Box<tool::Args>),
+    Test(With<test::Args>),
     New(With<new::Args>),
     Agents(Box<agents::Args>),
     Rpc(With<rpc::Args>),
@@ -153,6 +155,7 @@ impl Command {
             }
             Command::Trust(c) => c.args.run(globals, out).await,
             Command::Tool(args) => args.run(globals, out).await,
+            Command::Test(c) => c.args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
             Command::Agents(args) => args.run(globals, out),
             Command::Rpc(_) => rpc::run(globals, out).await,
@@ -173,6 +176,7 @@ impl Command {
             Command::Refresh(c) => &c.globals,
             Command::Trust(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
+            Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
             Command::Tool(args) => return Some(args.globals()),
             Command::Serve(args) => return Some(args.globals()),
@@ -194,6 +198,7 @@ impl Command {
             Command::Agents(args) => args.answer(),
             Command::Schema(_)
             | Command::Refresh(_)
+            | Command::Test(_)
             | Command::New(_)
             | Command::Rpc(_)
             | Command::Serve(_)

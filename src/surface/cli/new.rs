@@ -1,6 +1,7 @@
 //! `haft new`: a first file to start from.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Subcommand;
 
@@ -10,12 +11,14 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::render::text;
 use crate::surface::stdout::Out;
-use crate::workshop::{Replacing, Scope, Workshop, open, template};
+use crate::workshop::{NewModule, Replacing, Scope, Workshop, open, template};
 
 /// Start a new tool
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
+  haft new js greet             .omp/tools/greet/, with a test, types and settings for editors
+  haft new js greet --user      ~/.omp/agent/tools/greet/
   haft new shell greet          .cycod/tools/greet.yaml
   haft new shell greet --user   ~/.cycod/tools/greet.yaml")]
 pub(super) struct Args {
@@ -25,6 +28,15 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum Kind {
+    /// A TypeScript tool: a module, its test, types and settings for editors
+    Js {
+        /// The tool's name: letters, digits, `-` and `_`
+        name: String,
+
+        /// Below your home directory instead of in this project
+        #[arg(long, short)]
+        user: bool,
+    },
     /// A YAML shell tool, with a parameter and a test
     Shell {
         /// The tool's name: letters, digits, `-` and `_`
@@ -39,31 +51,60 @@ enum Kind {
 impl Args {
     pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let config = Config::resolve(globals.flags())?;
-        let Kind::Shell { name, user } = &self.kind;
-        let scope = match user {
-            true => Scope::User,
-            false => Scope::Local,
-        };
-        let workshop = Workshop::new(&config);
-        let text = template(name);
-        let opened = open(&workshop.folder(scope).join("new.yaml"), text.clone());
-        if opened.definition.is_none() || opened.name != *name {
-            let text = format!("`{name}` cannot be the name of a tool");
-            let error = Error::new(ErrorKind::Usage, text);
-            return Err(error.with_hint("use letters, digits, `-` and `_`").into());
+        match &self.kind {
+            Kind::Js { name, user } => new_module(&config, name, *user, out),
+            Kind::Shell { name, user } => new_shell_tool(&config, name, *user, out),
         }
-        if workshop.find(name, Some(scope)).is_ok() {
-            let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
-            let hint = format!("`haft tool edit {name}` opens it");
-            return Err(Error::new(ErrorKind::Load, text).with_hint(hint).into());
-        }
-        let path = workshop.write(name, &text, scope, Replacing::No)?;
-        workshop.lay_schema(scope)?;
-        writeln!(
-            out,
-            "{}\n\nhaft tool test {name}\nhaft tool run {name} --param NAME=Ada",
-            text::path(&path, &config.home)
-        )?;
-        Ok(SUCCESS)
     }
+}
+
+fn new_module(config: &Config, name: &str, user: bool, out: &mut Out) -> Result<u8, Failure> {
+    let tools = match user {
+        true => config.roots.omp_agent.join("tools"),
+        false => config.cwd.join(".omp/tools"),
+    };
+    let files = NewModule::below(&tools, name)?.write()?;
+    let shown = |path: &Path| {
+        let short = path.strip_prefix(&config.cwd).unwrap_or(path);
+        text::path(short, &config.home)
+    };
+    for file in &files {
+        writeln!(out, "{}", shown(file))?;
+    }
+    let module = shown(&files[0]);
+    // What a project brings is not run before its user said so.
+    let trust = if user { "" } else { "haft trust\n" };
+    writeln!(
+        out,
+        "\nhaft test {module}\n{trust}haft call {name} --arg name=Ada"
+    )?;
+    Ok(SUCCESS)
+}
+
+fn new_shell_tool(config: &Config, name: &str, user: bool, out: &mut Out) -> Result<u8, Failure> {
+    let scope = match user {
+        true => Scope::User,
+        false => Scope::Local,
+    };
+    let workshop = Workshop::new(config);
+    let text = template(name);
+    let opened = open(&workshop.folder(scope).join("new.yaml"), text.clone());
+    if opened.definition.is_none() || opened.name != name {
+        let text = format!("`{name}` cannot be the name of a tool");
+        let error = Error::new(ErrorKind::Usage, text);
+        return Err(error.with_hint("use letters, digits, `-` and `_`").into());
+    }
+    if workshop.find(name, Some(scope)).is_ok() {
+        let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
+        let hint = format!("`haft tool edit {name}` opens it");
+        return Err(Error::new(ErrorKind::Load, text).with_hint(hint).into());
+    }
+    let path = workshop.write(name, &text, scope, Replacing::No)?;
+    workshop.lay_schema(scope)?;
+    writeln!(
+        out,
+        "{}\n\nhaft tool test {name}\nhaft tool run {name} --param NAME=Ada",
+        text::path(&path, &config.home)
+    )?;
+    Ok(SUCCESS)
 }

@@ -204,6 +204,13 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             cold: false,
         },
         Case {
+            title: "SDK call of a Rust closure, beside the bare closure",
+            haft: job(host, words(&["native", "call"]), "."),
+            peer: job(host, words(&["native", "bare-call"]), "."),
+            reading: Reading::Said,
+            cold: false,
+        },
+        Case {
             title: "discover 50 executables that take 50 ms, beside one by one",
             haft: listing_for(haft_program, &their_home, &slowest),
             peer: job(

@@ -11,7 +11,7 @@ mod ending;
 mod ground;
 mod jail;
 mod launch;
-mod mask;
+pub(crate) mod mask;
 mod order;
 mod output;
 mod plan;

@@ -1,0 +1,83 @@
+//! What a call of a tool of the program itself costs, beside a program that reads the arguments and
+//! calls the same closure.
+//!
+//! `native [bare-]call`: the median of calls one after the other.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use haft::{Call, CustomTool, Env, Host, Tier};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+const CALLS: usize = 100_000;
+const ARGUMENTS: &str = r#"{"text":"hello","times":1}"#;
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    text: String,
+    times: u8,
+}
+
+async fn echo(asked: Echo) -> Result<String, String> {
+    Ok(asked.text.repeat(asked.times.into()))
+}
+
+pub async fn run(words: &[&str]) -> ExitCode {
+    let took = match words {
+        ["call"] => calls().await,
+        ["bare-call"] => bare_calls().await,
+        _ => {
+            eprintln!("usage: host native [bare-]call (see `cargo xtask bench`)");
+            return ExitCode::from(2);
+        }
+    };
+    println!("{:.2}", took.as_secs_f64() * 1e6);
+    ExitCode::SUCCESS
+}
+
+async fn calls() -> Duration {
+    let here = std::env::current_dir().expect("there is a current directory");
+    let env = Env {
+        home: Some(here.join("home")),
+        current_dir: Some(here),
+        ..Env::default()
+    };
+    let tool = CustomTool::new("echo", "", async |asked: Echo, _| echo(asked).await);
+    let builder = Host::builder().env(env).without_discovery();
+    let host = builder.tool(tool.approval(Tier::Read)).build();
+    let host = host.expect("a configuration");
+    let arguments = RawValue::from_string(ARGUMENTS.to_owned()).expect("it is JSON");
+    let mut took = Vec::with_capacity(CALLS);
+    for number in 0..CALLS {
+        let call = Call {
+            id: format!("call-{number}"),
+            tool: "echo".to_owned(),
+            arguments: arguments.clone(),
+        };
+        let started = Instant::now();
+        let outcome = host.call(call, None).outcome().await;
+        took.push(started.elapsed());
+        assert_eq!(outcome.expect("it runs").text(), "hello");
+    }
+    host.shutdown().await;
+    median(took)
+}
+
+async fn bare_calls() -> Duration {
+    let mut took = Vec::with_capacity(CALLS);
+    for _ in 0..CALLS {
+        let started = Instant::now();
+        let asked: Echo = serde_json::from_str(ARGUMENTS).expect("it fits");
+        let answer = echo(asked).await;
+        took.push(started.elapsed());
+        assert_eq!(answer.as_deref(), Ok("hello"));
+    }
+    median(took)
+}
+
+fn median(mut took: Vec<Duration>) -> Duration {
+    took.sort_unstable();
+    took[took.len() / 2]
+}

@@ -1,0 +1,78 @@
+//! What came of tests, in TAP 14.
+
+use std::io::{self, Write};
+
+use super::text::in_words;
+use super::{Count, Reporter};
+use crate::render::text;
+use crate::tool::Problem;
+use crate::trial::{Report, Status};
+
+pub(super) struct Tap<'a> {
+    out: &'a mut dyn Write,
+    number: usize,
+}
+
+impl<'a> Tap<'a> {
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+        Tap { out, number: 0 }
+    }
+
+    fn line(&mut self, is_ok: bool, file: &str, name: &str, directive: &str) -> io::Result<()> {
+        if self.number == 0 {
+            writeln!(self.out, "TAP version 14")?;
+        }
+        self.number += 1;
+        let ok = if is_ok { "ok" } else { "not ok" };
+        let title = escaped(&text::first_line(&format!("{file} > {name}")));
+        writeln!(self.out, "{ok} {} - {title}{directive}", self.number)
+    }
+
+    fn diagnostic(&mut self, reasons: &str, milliseconds: Option<u128>) -> io::Result<()> {
+        writeln!(self.out, "  ---")?;
+        if let Some(milliseconds) = milliseconds {
+            writeln!(self.out, "  duration_ms: {milliseconds}")?;
+        }
+        writeln!(self.out, "  message: |")?;
+        let reasons = text::clean(reasons);
+        self.out
+            .write_all(text::indent(&reasons, "    ").as_bytes())?;
+        writeln!(self.out, "  ...")?;
+        self.out.flush()
+    }
+}
+
+impl Reporter for Tap<'_> {
+    fn test(&mut self, file: &str, name: &str, report: &Report) -> io::Result<()> {
+        match &report.status {
+            Status::Passed => self.line(true, file, name, "")?,
+            Status::Skipped(why) => {
+                let why = escaped(&text::first_line(why));
+                self.line(true, file, name, &format!(" # SKIP {why}"))?;
+            }
+            Status::Failed(reasons) => {
+                self.line(false, file, name, "")?;
+                let milliseconds = report.duration.as_millis();
+                self.diagnostic(&reasons.join("\n"), Some(milliseconds))?;
+            }
+        }
+        self.out.flush()
+    }
+
+    fn broken(&mut self, file: &str, problem: &Problem) -> io::Result<()> {
+        self.line(false, file, "the file", "")?;
+        self.diagnostic(&in_words(problem), None)
+    }
+
+    fn end(&mut self, _count: &Count) -> io::Result<()> {
+        if self.number == 0 {
+            writeln!(self.out, "TAP version 14")?;
+        }
+        writeln!(self.out, "1..{}", self.number)?;
+        self.out.flush()
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('#', "\\#")
+}

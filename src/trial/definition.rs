@@ -1,0 +1,199 @@
+//! What a test file says, read strictly: a key that is not known is a mistake.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::judge::{Expectation, read_expectation};
+use super::person::read_answer;
+use super::tape::{Recorded, read_stubs};
+use crate::tool::Answer;
+
+/// A file of tests.
+pub(super) struct FileDefinition {
+    /// The module, relative to the file; the one beside it if it says nothing.
+    pub(super) module: Option<String>,
+    pub(super) tests: Vec<TestDefinition>,
+}
+
+/// One test.
+pub(super) struct TestDefinition {
+    pub(super) name: String,
+    pub(super) calls: Vec<CallDefinition>,
+    /// Answers of the world that stand in the test itself; `None`: they are on tape.
+    pub(super) stubs: Option<Vec<Recorded>>,
+    /// The world is met really.
+    pub(super) is_live: bool,
+    /// A folder beside the file that the tool works in a copy of.
+    pub(super) project: Option<String>,
+    /// Files of the folder that the tool works in.
+    pub(super) files: BTreeMap<String, String>,
+    /// What is different from the environment; `None`: it is not there.
+    pub(super) env: BTreeMap<String, Option<String>>,
+    /// What a person answers, question by question; `None`: there is nobody.
+    pub(super) answers: Option<Vec<Answer>>,
+    /// A session event to begin with: `{event?, branch?, entries?}`.
+    pub(super) session: Option<Value>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) skip: Option<String>,
+    /// The script has a function `check` for it.
+    pub(super) has_check: bool,
+}
+
+/// One call, and what is expected of it.
+pub(super) struct CallDefinition {
+    /// The tool; the only one of the module if it says nothing.
+    pub(super) tool: Option<String>,
+    pub(super) arguments: Value,
+    pub(super) expect: Expectation,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFile {
+    #[serde(rename = "$schema")]
+    _schema: Option<String>,
+    module: Option<String>,
+    tests: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct WrittenTest {
+    name: String,
+    tool: Option<String>,
+    arguments: Option<Value>,
+    expect: Option<Value>,
+    calls: Option<Vec<WrittenCall>>,
+    exec: Option<Vec<Value>>,
+    fetch: Option<Vec<Value>>,
+    #[serde(default)]
+    live: bool,
+    project: Option<String>,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    #[serde(default)]
+    env: BTreeMap<String, Option<String>>,
+    ui: Option<Vec<Value>>,
+    session: Option<Value>,
+    timeout_ms: Option<u64>,
+    skip: Option<String>,
+    #[serde(default)]
+    check: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCall {
+    tool: Option<String>,
+    arguments: Option<Value>,
+    expect: Option<Value>,
+}
+
+/// Reads a file's text. Only scripts may have `check`, which has become a flag by now.
+pub(super) fn read(text: &str, is_script: bool) -> Result<FileDefinition, String> {
+    let written: Value =
+        serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    let file: WrittenFile = match written {
+        Value::Array(tests) => WrittenFile {
+            _schema: None,
+            module: None,
+            tests,
+        },
+        written => serde_json::from_value(written).map_err(|error| error.to_string())?,
+    };
+    let mut names = BTreeSet::new();
+    let mut tests = Vec::with_capacity(file.tests.len());
+    for (index, written) in file.tests.into_iter().enumerate() {
+        let place = match written["name"].as_str() {
+            Some(name) => format!("the test `{name}`"),
+            None => format!("test {} of the file", index + 1),
+        };
+        let test = test(written, is_script).map_err(|error| format!("{place}: {error}"))?;
+        if !names.insert(test.name.clone()) {
+            return Err(format!("two tests have the name `{}`", test.name));
+        }
+        tests.push(test);
+    }
+    Ok(FileDefinition {
+        module: file.module,
+        tests,
+    })
+}
+
+fn test(written: Value, is_script: bool) -> Result<TestDefinition, String> {
+    let written: WrittenTest =
+        serde_json::from_value(written).map_err(|error| error.to_string())?;
+    if written.check && !is_script {
+        return Err("`check` is a function: write it in a .tool-test.ts".to_owned());
+    }
+    let is_single =
+        written.tool.is_some() || written.arguments.is_some() || written.expect.is_some();
+    let calls = match written.calls {
+        Some(_) if is_single => {
+            return Err(
+                "`calls` stands for `tool`, `arguments` and `expect`: leave those out".to_owned(),
+            );
+        }
+        Some(calls) if calls.is_empty() => return Err("`calls` is empty".to_owned()),
+        Some(calls) => calls,
+        None => vec![WrittenCall {
+            tool: written.tool,
+            arguments: written.arguments,
+            expect: written.expect,
+        }],
+    };
+    let calls: Result<Vec<_>, String> = calls.into_iter().map(call).collect();
+    let has_stubs = written.exec.is_some() || written.fetch.is_some();
+    if has_stubs && written.live {
+        return Err(
+            "a test that is `live` asks the world: leave out `exec` and `fetch`".to_owned(),
+        );
+    }
+    let stubs = read_stubs(
+        written.exec.unwrap_or_default(),
+        written.fetch.unwrap_or_default(),
+    )?;
+    let answers = written
+        .ui
+        .map(|ui| ui.into_iter().map(read_answer).collect());
+    for path in written.files.keys().chain(&written.project) {
+        stays_inside(path)?;
+    }
+    Ok(TestDefinition {
+        name: written.name,
+        calls: calls?,
+        stubs: has_stubs.then_some(stubs),
+        is_live: written.live,
+        project: written.project,
+        files: written.files,
+        env: written.env,
+        answers: answers.transpose()?,
+        session: written.session,
+        timeout: written.timeout_ms.map(Duration::from_millis),
+        skip: written.skip,
+        has_check: written.check,
+    })
+}
+
+fn call(written: WrittenCall) -> Result<CallDefinition, String> {
+    Ok(CallDefinition {
+        tool: written.tool,
+        arguments: written
+            .arguments
+            .unwrap_or_else(|| Value::Object(Map::new())),
+        expect: read_expectation(written.expect.unwrap_or(Value::Null))?,
+    })
+}
+
+fn stays_inside(path: &str) -> Result<(), String> {
+    let mut parts = Path::new(path).components();
+    let is_plain = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    match is_plain && !path.is_empty() {
+        true => Ok(()),
+        false => Err(format!("`{path}` leads out of the folder")),
+    }
+}

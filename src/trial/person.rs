@@ -1,0 +1,68 @@
+//! The person in a test: answers what tools ask with what the test says, one answer after the other.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::tool::{Answer, Asked, Question, UserInterface};
+
+/// Has an answer to everything, as long as there are answers.
+pub(super) struct Person(Mutex<State>);
+
+struct State {
+    answers: VecDeque<Answer>,
+    missed: Vec<String>,
+}
+
+impl Person {
+    pub(super) fn new(answers: &[Answer]) -> Person {
+        Person(Mutex::new(State {
+            answers: answers.iter().cloned().collect(),
+            missed: Vec::new(),
+        }))
+    }
+
+    /// Questions that there was no answer for.
+    pub(super) fn missed(&self) -> Vec<String> {
+        self.state().missed.clone()
+    }
+
+    /// How many answers nobody wanted.
+    pub(super) fn unused(&self) -> usize {
+        self.state().answers.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl UserInterface for Person {
+    async fn ask(&self, question: Question) -> Answer {
+        let mut state = self.state();
+        if let Some(answer) = state.answers.pop_front() {
+            return answer;
+        }
+        let (Asked::Select { title, .. }
+        | Asked::Confirm { title, .. }
+        | Asked::Input { title, .. }
+        | Asked::Editor { title, .. }) = question.what;
+        state.missed.push(title);
+        Answer::Dismissed
+    }
+}
+
+/// What a test says under `ui`: a text (also the option that is chosen), yes or no, or `null` for a
+/// person who does not want to answer.
+pub(super) fn read_answer(written: Value) -> Result<Answer, String> {
+    match written {
+        Value::String(text) => Ok(Answer::Text(text)),
+        Value::Bool(true) => Ok(Answer::Yes),
+        Value::Bool(false) => Ok(Answer::No),
+        Value::Null => Ok(Answer::Dismissed),
+        _ => Err("`ui` is a list of texts, true, false or null".to_owned()),
+    }
+}

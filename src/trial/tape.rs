@@ -1,0 +1,393 @@
+//! The answers of the world in one test: given in the test, recorded before, or recorded now.
+//!
+//! Requests are compared after masking and with the test's own folder called `$CWD`, so a recording
+//! holds on another machine and without its secrets.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::secrets::Secrets;
+use crate::tool::{Played, Reach, Tape};
+
+/// What stands for the folder of the test.
+pub(super) const CWD: &str = "$CWD";
+
+/// One request and its answer.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Recorded {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exec: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fetch: Option<Value>,
+    pub(super) answer: Value,
+}
+
+/// What is asked of whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The tape alone answers.
+    Replay,
+    /// The world answers, and the tape keeps it.
+    Record,
+    /// The world answers.
+    Live,
+}
+
+/// The tape of a test.
+pub(super) struct TestTape {
+    mode: Mode,
+    folder: PathBuf,
+    secrets: Secrets,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    recorded: Vec<Recorded>,
+    /// Which of them have answered.
+    used: Vec<bool>,
+    /// Requests without an answer.
+    missed: Vec<String>,
+}
+
+impl TestTape {
+    pub(super) fn new(
+        mode: Mode,
+        folder: PathBuf,
+        secrets: Secrets,
+        recorded: Vec<Recorded>,
+    ) -> TestTape {
+        let mut tape = TestTape {
+            mode,
+            folder,
+            secrets,
+            state: Mutex::default(),
+        };
+        if mode == Mode::Replay {
+            // What a person wrote is compared in the form that requests get.
+            let portable = |asked: Option<Value>| asked.map(|asked| tape.portable(&asked));
+            let recorded = recorded.into_iter().map(|one| Recorded {
+                exec: portable(one.exec),
+                fetch: portable(one.fetch),
+                answer: one.answer,
+            });
+            let recorded: Vec<Recorded> = recorded.collect();
+            tape.state = Mutex::new(State {
+                used: vec![false; recorded.len()],
+                recorded,
+                missed: Vec::new(),
+            });
+        }
+        tape
+    }
+
+    /// What was recorded.
+    pub(super) fn recorded(&self) -> Vec<Recorded> {
+        self.state().recorded.clone()
+    }
+
+    /// Requests that nobody had an answer for, in words.
+    pub(super) fn missed(&self) -> Vec<String> {
+        self.state().missed.clone()
+    }
+
+    /// Answers that nobody asked for, in words.
+    pub(super) fn unused(&self) -> Vec<String> {
+        let state = self.state();
+        let all = state.recorded.iter().zip(&state.used);
+        let unused = all.filter(|(_, is_used)| !**is_used);
+        unused.map(|(recorded, _)| recorded.title()).collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The request as it stands in recordings.
+    fn request(&self, reach: Reach, request: &str) -> Recorded {
+        let asked: Value = serde_json::from_str(request).unwrap_or_default();
+        let mut kept = Map::new();
+        let fields: &[&str] = match reach {
+            Reach::Exec => &["command", "args", "cwd", "input", "inputBytes"],
+            Reach::Fetch => &["method", "url", "body", "bodyBase64"],
+        };
+        for field in fields {
+            match &asked[*field] {
+                Value::Null => {}
+                Value::Array(items) if items.is_empty() && *field != "args" => {}
+                value => {
+                    kept.insert((*field).to_owned(), self.portable(value));
+                }
+            }
+        }
+        if kept.get("cwd").is_some_and(|cwd| cwd == CWD) {
+            kept.remove("cwd");
+        }
+        Recorded::new(reach, Value::Object(kept), Value::Null)
+    }
+
+    /// Without secrets, and without the name of the test's own folder.
+    fn portable(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => {
+                let folder = self.folder.to_string_lossy();
+                self.secrets.mask(&text.replace(&*folder, CWD)).into()
+            }
+            Value::Array(items) => items.iter().map(|item| self.portable(item)).collect(),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                fields
+                    .map(|(key, value)| (key.clone(), self.portable(value)))
+                    .collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The reverse, for answers.
+    fn local(&self, answer: &Value) -> Value {
+        let text = answer.to_string();
+        if !text.contains(CWD) {
+            return answer.clone();
+        }
+        let folder = Value::from(&*self.folder.to_string_lossy()).to_string();
+        let inner = folder.trim_matches('"');
+        serde_json::from_str(&text.replace(CWD, inner)).unwrap_or_else(|_| answer.clone())
+    }
+}
+
+impl Recorded {
+    fn new(reach: Reach, request: Value, answer: Value) -> Recorded {
+        let (exec, fetch) = match reach {
+            Reach::Exec => (Some(request), None),
+            Reach::Fetch => (None, Some(request)),
+        };
+        Recorded {
+            exec,
+            fetch,
+            answer,
+        }
+    }
+
+    /// The request in words.
+    fn title(&self) -> String {
+        match (&self.exec, &self.fetch) {
+            (Some(exec), _) => {
+                let args = exec["args"].as_array().into_iter().flatten();
+                let words = args.map(|arg| match arg {
+                    Value::String(word) => word.clone(),
+                    other => other.to_string(),
+                });
+                let command = exec["command"].as_str().unwrap_or_default().to_owned();
+                let words: Vec<String> = [command].into_iter().chain(words).collect();
+                format!("exec `{}`", words.join(" "))
+            }
+            (None, Some(fetch)) => format!(
+                "fetch `{} {}`",
+                fetch["method"].as_str().unwrap_or("GET"),
+                fetch["url"].as_str().unwrap_or_default()
+            ),
+            (None, None) => "a request without a kind".to_owned(),
+        }
+    }
+
+    /// Whether `self`, which a person may have written, answers `asked`: what it does not mention does
+    /// not matter.
+    fn answers(&self, asked: &Recorded) -> bool {
+        let fits = |ours: &Option<Value>, theirs: &Option<Value>| match (ours, theirs) {
+            (Some(ours), Some(theirs)) => {
+                let mut named = ours.as_object().into_iter().flatten();
+                named.all(|(key, value)| same(&theirs[key], value))
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        fits(&self.exec, &asked.exec) && fits(&self.fetch, &asked.fetch)
+    }
+}
+
+/// Bodies that are JSON are compared as JSON.
+fn same(one: &Value, other: &Value) -> bool {
+    if one == other {
+        return true;
+    }
+    let parsed = |value: &Value| -> Option<Value> { serde_json::from_str(value.as_str()?).ok() };
+    match (parsed(one), parsed(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => false,
+    }
+}
+
+impl Tape for TestTape {
+    fn play(&self, reach: Reach, request: &str) -> Played {
+        if self.mode != Mode::Replay {
+            return Played::World;
+        }
+        let asked = self.request(reach, request);
+        let mut state = self.state();
+        let mut all = state.recorded.iter().zip(&state.used);
+        let found = all.position(|(recorded, used)| !*used && recorded.answers(&asked));
+        let Some(index) = found else {
+            let title = asked.title();
+            state.missed.push(title.clone());
+            return Played::Nothing(format!(
+                "{title} has no answer in this test: `haft test --record` records one"
+            ));
+        };
+        state.used[index] = true;
+        let answer = self.local(&state.recorded[index].answer);
+        Played::Answer(answer.to_string())
+    }
+
+    fn keep(&self, reach: Reach, request: &str, answer: &str) {
+        if self.mode != Mode::Record {
+            return;
+        }
+        let mut answer: Value = serde_json::from_str(answer).unwrap_or_default();
+        without_private_headers(&mut answer);
+        let mut recorded = self.request(reach, request);
+        recorded.answer = self.portable(&answer);
+        let mut state = self.state();
+        state.recorded.push(recorded);
+        state.used.push(true);
+    }
+}
+
+/// Headers that say who asks, and those that do not fit the body any more.
+fn without_private_headers(answer: &mut Value) {
+    const DROPPED: &[&str] = &[
+        "set-cookie",
+        "www-authenticate",
+        "content-encoding",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "date",
+    ];
+    let headers = answer.pointer_mut("/response/headers");
+    if let Some(headers) = headers.and_then(Value::as_array_mut) {
+        headers.retain(|header| {
+            let name = header[0].as_str().unwrap_or_default();
+            !DROPPED.contains(&name) && !super::secrets::is_secret_name(name)
+        });
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ExecStub {
+    command: String,
+    args: Option<Vec<String>>,
+    cwd: Option<String>,
+    input: Option<String>,
+    #[serde(default)]
+    stdout: String,
+    #[serde(default)]
+    stderr: String,
+    #[serde(default)]
+    code: i32,
+    #[serde(default)]
+    killed: bool,
+    /// The program is not there, or cannot be started: the message.
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct FetchStub {
+    url: String,
+    method: Option<String>,
+    request_body: Option<String>,
+    status: Option<u16>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Option<String>,
+    json: Option<Value>,
+    /// The network fails: the message.
+    error: Option<String>,
+}
+
+/// The answers that stand in a test itself.
+pub(super) fn read_stubs(exec: Vec<Value>, fetch: Vec<Value>) -> Result<Vec<Recorded>, String> {
+    let mut all = Vec::new();
+    for (index, written) in exec.into_iter().enumerate() {
+        let stub: ExecStub =
+            serde_json::from_value(written).map_err(|error| format!("`exec[{index}]`: {error}"))?;
+        all.push(stub.into_recorded());
+    }
+    for (index, written) in fetch.into_iter().enumerate() {
+        let stub: FetchStub = serde_json::from_value(written)
+            .map_err(|error| format!("`fetch[{index}]`: {error}"))?;
+        all.push(stub.into_recorded());
+    }
+    Ok(all)
+}
+
+impl ExecStub {
+    fn into_recorded(self) -> Recorded {
+        let mut request = Map::new();
+        request.insert("command".into(), self.command.into());
+        let optional = [
+            ("args", self.args.map(Value::from)),
+            ("cwd", self.cwd.map(Value::from)),
+            ("input", self.input.map(Value::from)),
+        ];
+        for (key, value) in optional {
+            request.extend(value.map(|value| (key.to_owned(), value)));
+        }
+        let answer = match self.error {
+            Some(message) => json!({
+                "stdout": "", "stderr": "", "code": 0, "killed": false,
+                "error": {"code": "ENOENT", "message": message, "type": false},
+            }),
+            None => json!({
+                "stdout": self.stdout, "stderr": self.stderr, "code": self.code, "killed": self.killed,
+            }),
+        };
+        Recorded::new(Reach::Exec, Value::Object(request), answer)
+    }
+}
+
+impl FetchStub {
+    fn into_recorded(self) -> Recorded {
+        let mut request = Map::new();
+        // As `Request` writes it: `https://example.org` gets its slash.
+        let url = url::Url::parse(&self.url).map_or(self.url.clone(), String::from);
+        request.insert("url".into(), url.clone().into());
+        request.extend(
+            self.method
+                .map(|method| ("method".to_owned(), method.to_uppercase().into())),
+        );
+        request.extend(
+            self.request_body
+                .map(|body| ("body".to_owned(), body.into())),
+        );
+        let answer = match self.error {
+            Some(message) => json!({"error": {"name": "TypeError", "message": message}}),
+            None => {
+                let mut headers = self.headers;
+                let body = match self.json {
+                    Some(json) => {
+                        let kind = "application/json".to_owned();
+                        headers.entry("content-type".to_owned()).or_insert(kind);
+                        Some(json.to_string())
+                    }
+                    None => self.body,
+                };
+                let headers: Vec<[String; 2]> = headers
+                    .into_iter()
+                    .map(|(name, value)| [name, value])
+                    .collect();
+                json!({"response": {
+                    "status": self.status.unwrap_or(200), "headers": headers, "url": url, "body": body,
+                }})
+            }
+        };
+        Recorded::new(Reach::Fetch, Value::Object(request), answer)
+    }
+}

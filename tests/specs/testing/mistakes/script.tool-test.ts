@@ -1,0 +1,1 @@
+export default { tests: [{ name: "a", expect: { text: 7 } }] };

@@ -1,0 +1,1 @@
+export default () => ({ name: "tool", description: "", parameters: { type: "object" }, execute: () => ({ content: [] }) });
