@@ -55,6 +55,8 @@ mod cache;
 mod reload;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
+// `haft serve mcp` as MCP clients meet it.
+mod mcp;
 // The system tools where a session is not enough: signals, memory, other users.
 mod system_tools;
 // The program at a terminal, and every exit code.

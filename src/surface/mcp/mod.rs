@@ -1,0 +1,21 @@
+//! The registry over the Model Context Protocol: both eras of it, over stdio and HTTP.
+//!
+//! rmcp speaks the protocol; here its requests become calls and outcomes its results. Nothing is
+//! decided here: what may run is the host's to say. `docs/mcp.md` is the contract.
+
+mod schema;
+
+mod offer;
+mod selection;
+
+mod call;
+mod http;
+mod progress;
+mod result;
+mod server;
+mod stdio;
+
+pub(crate) use http::router;
+pub(crate) use offer::problems;
+pub(crate) use selection::{Selection, Wanted};
+pub(crate) use stdio::serve as serve_stdio;
