@@ -55,8 +55,12 @@ mod cache;
 mod reload;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
-// `haft serve mcp` as MCP clients meet it.
-mod mcp;
+// A client of `haft serve mcp` on pipes, in either era of the protocol.
+mod mcp_client;
+// What MCP clients see of tools, and what calls come to.
+mod mcp_tools;
+// Garbage, floods and ends on standard input and output: nothing is lost, nothing is left.
+mod mcp_stdio;
 // The system tools where a session is not enough: signals, memory, other users.
 mod system_tools;
 // The program at a terminal, and every exit code.

@@ -10,6 +10,7 @@ mod selection;
 
 mod call;
 mod http;
+mod changes;
 mod progress;
 mod result;
 mod server;

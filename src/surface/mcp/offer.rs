@@ -66,6 +66,13 @@ impl Offer {
         }
     }
 
+    /// Whether a client sees no difference.
+    pub(super) fn is_like(&self, other: &Offer) -> bool {
+        let (own, others) = (self.tools.iter(), other.tools.iter());
+        own.map(|tool| &tool.listed)
+            .eq(others.map(|tool| &tool.listed))
+    }
+
     /// The tools after the one of that name, or all of them; at most `most`, and the name to go
     /// on after if there are more.
     pub(super) fn page(&self, after: Option<&str>, most: usize) -> (Vec<McpTool>, Option<&str>) {

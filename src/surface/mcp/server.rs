@@ -2,18 +2,22 @@
 //!
 //! rmcp decides which era a connection or a request is of, and refuses what is not of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use tokio_util::sync::CancellationToken;
+
 use super::call;
+use super::changes::{self, Listener};
 use super::offer::Offer;
 use super::selection::Selection;
 use crate::host::Host;
@@ -24,9 +28,19 @@ const PAGE: usize = 250;
 /// How long a client may go by a list, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
-/// Answers one connection. Cheap to clone; clones share everything.
+/// Answers one connection. Cheap to clone; clones are the same connection.
 #[derive(Clone)]
-pub(super) struct Server(Arc<Shared>);
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    connection: Arc<Connection>,
+}
+
+/// What is one connection's own.
+#[derive(Default)]
+struct Connection {
+    /// Changes of the list are told.
+    is_told: AtomicBool,
+}
 
 /// What all connections of a process share.
 struct Shared {
@@ -36,6 +50,7 @@ struct Shared {
     offered: Mutex<Option<(Arc<Catalog>, Arc<Offer>)>>,
     /// Whether the one client reads so slowly that updates should be left out.
     is_behind: Box<dyn Fn() -> bool + Send + Sync>,
+    closing: CancellationToken,
 }
 
 impl Server {
@@ -44,34 +59,44 @@ impl Server {
         selection: Selection,
         is_behind: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Self {
-        Server(Arc::new(Shared {
+        let shared = Shared {
             host,
             selection,
             offered: Mutex::default(),
             is_behind: Box::new(is_behind),
-        }))
+            closing: CancellationToken::new(),
+        };
+        Server {
+            shared: Arc::new(shared),
+            connection: Arc::default(),
+        }
+    }
+
+    /// Fires when there will be no more requests.
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.shared.closing
     }
 
     pub(super) fn host(&self) -> &Host {
-        &self.0.host
+        &self.shared.host
     }
 
     pub(super) fn is_behind(&self) -> bool {
-        (self.0.is_behind)()
+        (self.shared.is_behind)()
     }
 
     /// What is offered now.
     pub(super) async fn offer(&self) -> Arc<Offer> {
-        let catalog = self.0.host.catalog().await;
+        let catalog = self.shared.host.catalog().await;
         let mut offered = self
-            .0
+            .shared
             .offered
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match &*offered {
             Some((known, offer)) if Arc::ptr_eq(known, &catalog) => offer.clone(),
             _ => {
-                let offer = Arc::new(Offer::of(&catalog, &self.0.selection));
+                let offer = Arc::new(Offer::of(&catalog, &self.shared.selection));
                 *offered = Some((catalog, offer.clone()));
                 offer
             }
@@ -81,7 +106,7 @@ impl Server {
     /// What was offered last, without a wait.
     fn last_offer(&self) -> Option<Arc<Offer>> {
         let offered = self
-            .0
+            .shared
             .offered
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +116,10 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
         let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
             .with_title("haft, the tool host");
         ServerConfig::new(capabilities).with_server_info(haft)
@@ -124,9 +152,57 @@ impl ServerHandler for Server {
         call::run(self, request, context).await.map(Into::into)
     }
 
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if !self.connection.is_told.swap(true, Ordering::Relaxed) {
+            tokio::spawn(changes::follow(self.clone(), Told(context.peer)));
+        }
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        tokio::select! {
+            () = changes::follow(self.clone(), Subscribed(&context)) => {}
+            () = context.cancelled() => {}
+            () = self.closing().cancelled() => {}
+        }
+        Ok(())
+    }
+
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let offer = self.last_offer()?;
         offer.find(name).map(|tool| tool.listed.clone())
+    }
+}
+
+/// A client of the older era, which is told by its connection.
+struct Told(Peer<RoleServer>);
+
+impl Listener for Told {
+    async fn tell(&mut self) -> bool {
+        self.0.notify_tool_list_changed().await.is_ok()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.0.is_transport_closed()
+    }
+}
+
+/// A subscription of the newer era.
+struct Subscribed<'a>(&'a SubscriptionContext);
+
+impl Listener for Subscribed<'_> {
+    async fn tell(&mut self) -> bool {
+        let accepted = self.0.accepted().tools_list_changed == Some(true);
+        // Whoever asked for something else only is not told, and stays.
+        !accepted || self.0.sink().notify_tool_list_changed().await.is_ok()
+    }
+
+    fn is_gone(&self) -> bool {
+        // It is dropped when it ends.
+        false
     }
 }
 

@@ -43,30 +43,44 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
             server.offer().await;
         }
     });
-    let talking = async {
-        match server.serve(Lines::new(lines, writer.clone())).await {
-            // A client that says nothing at all is no error of ours.
-            Err(ServerInitializeError::ConnectionClosed(_)) => {}
-            Err(error) => tracing::warn!(%error, "the client did not begin"),
-            Ok(running) => {
-                let _ = running.waiting().await;
-            }
-        }
+    let closing = server.closing().clone();
+    let talking = talk(server, Lines::new(lines, writer.clone(), closing.clone()));
+    tokio::pin!(talking);
+    let has_ended = tokio::select! {
+        () = &mut talking => true,
+        () = closing.cancelled() => false,
+        () = writer.closed() => false,
+        () = signals.next() => false,
     };
-    let code = tokio::select! {
-        () = talking => 0,
-        () = writer.closed() => 0,
-        () = signals.next() => 0,
-    };
+    closing.cancel();
     warming.abort();
     let ending = async {
         // Whoever is not done in time is not answered; the process ends.
-        let _ = timeout(ANSWERING, host.shutdown()).await;
+        let _ = timeout(ANSWERING, async {
+            tokio::join!(host.shutdown(), async {
+                if !has_ended {
+                    talking.await;
+                }
+            })
+        })
+        .await;
         let _ = timeout(STOPPING, host.kill()).await;
         let _ = timeout(WRITING, writer.finish()).await;
     };
     tokio::select! {
-        () = ending => Ok(code),
+        () = ending => Ok(0),
         () = signals.next() => Ok(130),
+    }
+}
+
+/// Answers the client until it ends.
+async fn talk(server: Server, lines: Lines) {
+    match server.serve(lines).await {
+        // A client that says nothing at all is no error of ours.
+        Err(ServerInitializeError::ConnectionClosed(_)) => {}
+        Err(error) => tracing::warn!(%error, "the client did not begin"),
+        Ok(running) => {
+            let _ = running.waiting().await;
+        }
     }
 }

@@ -18,6 +18,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use super::message;
 use crate::surface::lines::reader::{LONGEST, Line};
@@ -37,6 +38,8 @@ pub(super) struct Lines {
     has_begun: bool,
     /// There is no more input; what is open is waited for so long.
     ends: Option<Instant>,
+    /// Fires when nothing more is read.
+    closing: CancellationToken,
 }
 
 /// The requests that wait for their answer.
@@ -47,7 +50,12 @@ struct Open {
 }
 
 impl Lines {
-    pub(super) fn new(lines: mpsc::Receiver<Line>, writer: Writer) -> Self {
+    /// It ends when `closing` fires, and fires that when it ends.
+    pub(super) fn new(
+        lines: mpsc::Receiver<Line>,
+        writer: Writer,
+        closing: CancellationToken,
+    ) -> Self {
         Lines {
             lines,
             waiting: VecDeque::new(),
@@ -55,6 +63,7 @@ impl Lines {
             open: Arc::default(),
             has_begun: false,
             ends: None,
+            closing,
         }
     }
 
@@ -146,10 +155,17 @@ impl Transport<RoleServer> for Lines {
                 tokio::select! {
                     () = self.open.until_empty() => {}
                     () = sleep_until(end) => {}
+                    () = self.closing.cancelled() => {}
                 }
+                self.closing.cancel();
                 return None;
             }
-            match self.lines.recv().await {
+            let line = tokio::select! {
+                biased;
+                () = self.closing.cancelled() => return None,
+                line = self.lines.recv() => line,
+            };
+            match line {
                 Some(line) => self.take(line),
                 None => self.ends = Some(Instant::now() + FINISHING),
             }

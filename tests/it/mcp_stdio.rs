@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
-use super::client::{Client, PATIENCE, new_era, text};
+use crate::mcp_client::{Client, PATIENCE, new_era, text};
 
 /// The longest that haft may take to go.
 const END: Duration = Duration::from_secs(2);

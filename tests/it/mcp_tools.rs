@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, new_era, text};
+use crate::mcp_client::{Client, new_era, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
