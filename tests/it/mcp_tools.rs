@@ -1,10 +1,11 @@
 //! `tools/list` and `tools/call`: what clients see of tools, and what calls come to.
 
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, new_era, text};
+use crate::mcp_client::{Client, PATIENCE, new_era, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
@@ -21,7 +22,7 @@ export default (pi) => [
   tool("with.dot", async () => says("dotted")),
   tool("with dot", async () => says("spaced")),
   tool(`long${"x".repeat(80)}`, async () => says("long")),
-  tool("bad_type", async () => says("ok"), { parameters: { type: "object", properties: { a: { type: "objekt" } } } }),
+  tool("bad_list", async () => says("ok"), { parameters: { type: "object", properties: { a: { anyOf: "b" } } } }),
   tool("bad_reference", async () => says("ok"), { parameters: { type: "object", properties: { a: { $ref: "#/$defs/none" } } } }),
   tool("bad_root", async () => says("ok"), { parameters: { type: "string" } }),
   tool("details", async (_id, { details }) => says("see details", details)),
@@ -64,7 +65,7 @@ fn a_list_names_what_models_can_call_in_a_stable_order() {
     let mut sorted = names.clone();
     sorted.sort_unstable();
     assert_eq!(names, sorted);
-    for absent in ["secret", "bad_type", "bad_reference", "bad_root"] {
+    for absent in ["secret", "bad_list", "bad_reference", "bad_root"] {
         assert!(!names.contains(&absent), "{absent}: {names:?}");
     }
     // Both would be `with_dot`.
@@ -120,7 +121,7 @@ fn doctor_tells_of_aliases_and_of_what_is_left_out() {
     let ran = sandbox.sh("haft --tool tools.ts doctor");
     for expected in [
         "model providers refuse the name `with.dot`",
-        "\"bad_type\" is left out for MCP clients: /properties/a/type: \"objekt\" is no type of JSON Schema",
+        "\"bad_list\" is left out for MCP clients: /properties/a/anyOf: it is not a list of schemas",
         "\"bad_reference\" is left out for MCP clients: /properties/a/$ref: `#/$defs/none` leads nowhere",
         "\"bad_root\" is left out for MCP clients: its root is of type \"string\", not an object",
     ] {
@@ -180,7 +181,10 @@ fn arguments_keep_their_numbers_and_their_order() {
             break message;
         }
     };
-    assert_eq!(text(&answer["result"]), exact);
+    assert_eq!(
+        text(&answer["result"]),
+        format!("<result>\n{exact}\n</result>")
+    );
 }
 
 #[test]
@@ -224,7 +228,6 @@ fn unknown_tools_and_methods_are_protocol_errors() {
         refused("tools/call", json!({"arguments": {}}))["code"],
         -32602
     );
-    assert_eq!(refused("tools/list", json!({"cursor": 5}))["code"], -32602);
     assert_eq!(refused("tools/fly", json!({}))["code"], -32601);
 }
 
@@ -271,11 +274,20 @@ fn a_cancelled_call_is_aborted_and_not_answered() {
         "notifications/cancelled",
         json!({"requestId": id, "reason": "enough"}),
     );
-    // Calls of one module are in order: this one comes after the abort.
-    let asked = client.start("aborted", json!({}));
-    let answer = client.next();
-    assert_eq!(answer["id"], asked, "{answer}");
-    assert_eq!(text(&answer["result"]), "1");
+    let start = Instant::now();
+    loop {
+        let asked = client.start("aborted", json!({}));
+        // The first answer after the cancellation, and each one after that, is to this question.
+        let answer = client.next();
+        assert_eq!(answer["id"], asked, "{answer}");
+        if text(&answer["result"]) == "1" {
+            return;
+        }
+        assert!(
+            start.elapsed() < PATIENCE,
+            "the tool was never asked to stop"
+        );
+    }
 }
 
 #[test]

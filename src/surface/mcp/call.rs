@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rmcp::model::{CallToolRequestParams, CallToolResult, Extensions, ProtocolVersion};
+use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use serde_json::value::{RawValue, to_raw_value};
 
 use super::progress::Reporter;
+use super::request;
 use super::result;
 use super::server::Server;
 use crate::error::Error;
@@ -16,10 +16,6 @@ use crate::tool::{Call, Event, Outcome};
 
 /// Updates beyond so many that still wait are passed over, the oldest first.
 const WAITING: usize = 64;
-
-/// The arguments as the client wrote them, beside the request: numbers and key order survive.
-#[derive(Clone, Debug)]
-pub(super) struct RawArguments(pub(super) Box<RawValue>);
 
 /// Runs the call to its end, or until the client takes it back.
 pub(super) async fn run(
@@ -34,7 +30,7 @@ pub(super) async fn run(
     let call = Call {
         id: next_id(),
         tool: tool.name.clone(),
-        arguments: arguments(&params, &context.extensions)?,
+        arguments: request::arguments(&params, &context.extensions)?,
     };
     let any_json = is_new(&context);
     let reporter = context.meta.get_progress_token();
@@ -79,17 +75,6 @@ async fn follow(
         }
     }
     running.outcome().await
-}
-
-fn arguments(
-    params: &CallToolRequestParams,
-    extensions: &Extensions,
-) -> Result<Box<RawValue>, ErrorData> {
-    if let Some(RawArguments(raw)) = extensions.get::<RawArguments>() {
-        return Ok(raw.clone());
-    }
-    let arguments = params.arguments.clone().unwrap_or_default();
-    to_raw_value(&arguments).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 /// Unique among running calls, over all clients of this process.

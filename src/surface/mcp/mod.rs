@@ -9,11 +9,14 @@ mod offer;
 mod selection;
 
 mod call;
-mod http;
 mod changes;
 mod progress;
+mod request;
 mod result;
+
 mod server;
+
+mod http;
 mod stdio;
 
 pub(crate) use http::router;

@@ -58,16 +58,25 @@ impl Server {
         host: Host,
         selection: Selection,
         is_behind: impl Fn() -> bool + Send + Sync + 'static,
+        closing: CancellationToken,
     ) -> Self {
         let shared = Shared {
             host,
             selection,
             offered: Mutex::default(),
             is_behind: Box::new(is_behind),
-            closing: CancellationToken::new(),
+            closing,
         };
         Server {
             shared: Arc::new(shared),
+            connection: Arc::default(),
+        }
+    }
+
+    /// The same for another connection.
+    pub(super) fn for_connection(&self) -> Server {
+        Server {
+            shared: self.shared.clone(),
             connection: Arc::default(),
         }
     }

@@ -5,13 +5,12 @@
 use std::borrow::Cow;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorData,
-    InputResponses, JsonObject, JsonRpcError, JsonRpcMessage, RequestId, RequestMetaObject,
+    ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::surface::mcp::call::RawArguments;
+use crate::surface::mcp::request;
 
 /// Methods whose parameters rmcp knows. What it does not understand of them it calls unknown.
 const METHODS: [&str; 10] = [
@@ -39,18 +38,6 @@ struct Envelope<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
-}
-
-/// The parameters of a call.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::surface::mcp) struct CallParams {
-    name: String,
-    arguments: Option<Box<RawValue>>,
-    #[serde(rename = "_meta")]
-    meta: Option<JsonObject>,
-    input_responses: Option<InputResponses>,
-    request_state: Option<String>,
 }
 
 /// Reads a line. Batches were part of the protocol once; each message in one is answered by itself.
@@ -98,7 +85,7 @@ fn one(text: &str) -> Result<ClientJsonRpcMessage, JsonRpcError> {
     let method = envelope.method.as_deref();
     if let (Some(CALL), Some(id)) = (method, &id) {
         let params = envelope.params.map_or("{}", RawValue::get);
-        return call(params)
+        return request::read_call(params)
             .map(|call| JsonRpcMessage::request(call, id.clone()))
             .map_err(|why| unfit(id.clone(), CALL, &why.to_string()));
     }
@@ -112,27 +99,6 @@ fn one(text: &str) -> Result<ClientJsonRpcMessage, JsonRpcError> {
         return Err(unfit(request.id.clone(), &custom.method, why));
     }
     Ok(message)
-}
-
-fn call(params: &str) -> Result<ClientRequest, serde_json::Error> {
-    let CallParams {
-        name,
-        arguments,
-        meta,
-        input_responses,
-        request_state,
-    } = serde_json::from_str(params)?;
-    let mut params = CallToolRequestParams::new(name);
-    params.input_responses = input_responses;
-    params.request_state = request_state;
-    let mut request = CallToolRequest::new(params);
-    request
-        .extensions
-        .insert(RequestMetaObject::from(meta.unwrap_or_default()));
-    if let Some(arguments) = arguments {
-        request.extensions.insert(RawArguments(arguments));
-    }
-    Ok(ClientRequest::CallToolRequest(request))
 }
 
 fn not_json(error: &serde_json::Error) -> JsonRpcError {

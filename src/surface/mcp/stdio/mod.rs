@@ -10,6 +10,7 @@ use std::time::Duration;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::selection::Selection;
 use super::server::Server;
@@ -35,7 +36,9 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     let mut signals = Signals::take()?;
     let writer = Writer::start(out)?;
     let backlog = writer.clone();
-    let server = Server::new(host.clone(), selection, move || backlog.is_behind());
+    let closing = CancellationToken::new();
+    let is_behind = move || backlog.is_behind();
+    let server = Server::new(host.clone(), selection, is_behind, closing.clone());
     let warming = tokio::spawn({
         // Tools are looked for while the client still introduces itself.
         let server = server.clone();
@@ -43,7 +46,6 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
             server.offer().await;
         }
     });
-    let closing = server.closing().clone();
     let talking = talk(server, Lines::new(lines, writer.clone(), closing.clone()));
     tokio::pin!(talking);
     let has_ended = tokio::select! {
