@@ -115,6 +115,27 @@ fn a_listed_tool_has_title_schema_and_hints() {
 }
 
 #[test]
+fn what_is_left_out_is_named_in_the_log() {
+    let mut client = Client::old(TOOLS, json!({}));
+    client.request("tools/list", json!({}));
+    for name in ["bad_list", "bad_reference", "bad_root"] {
+        let message = client.next();
+        assert_eq!(message["method"], "notifications/message", "{message}");
+        assert_eq!(message["params"]["level"], "warning");
+        let text = message["params"]["data"].as_str().expect("a text");
+        assert!(text.contains(name), "{text}");
+    }
+    assert!(client.next()["result"].is_object());
+    // Once is enough, and nothing for those who want to hear less.
+    let id = client.request("tools/list", json!({}));
+    assert_eq!(client.next()["id"], id);
+    let mut client = Client::old(TOOLS, json!({}));
+    client.ask("logging/setLevel", json!({"level": "error"}));
+    let id = client.request("tools/list", json!({}));
+    assert_eq!(client.next()["id"], id);
+}
+
+#[test]
 fn doctor_tells_of_aliases_and_of_what_is_left_out() {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);

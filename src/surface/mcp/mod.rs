@@ -8,8 +8,14 @@ mod schema;
 mod offer;
 mod selection;
 
+mod asking;
+mod execution;
+mod parked;
+mod tasks;
+
 mod call;
 mod changes;
+mod log;
 mod progress;
 mod request;
 mod result;

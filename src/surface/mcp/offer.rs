@@ -21,6 +21,8 @@ pub(super) struct Offer {
     /// In the order of the names that they are offered by.
     pub(super) tools: Vec<Offered>,
     by_name: HashMap<String, usize>,
+    /// What cannot be offered, and why.
+    pub(super) left_out: Vec<String>,
 }
 
 /// One tool.
@@ -41,12 +43,15 @@ impl Offer {
             let is_open = tool.trusted && !tool.hidden;
             is_open && selection.takes(&tool.name) && seen.insert(&tool.name)
         });
-        let mut tools = Vec::new();
+        let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
         for tool in taken {
             match offered(tool, &names) {
                 Ok(offered) => tools.push(offered),
-                Err(why) => tracing::warn!(tool = tool.name, "left out: {why}"),
+                Err(why) => {
+                    tracing::warn!(tool = tool.name, "left out: {why}");
+                    left_out.push(format!("the tool \"{}\" is left out: {why}", tool.name));
+                }
             }
         }
         tools.sort_by(|a, b| a.listed.name.cmp(&b.listed.name));
@@ -55,6 +60,7 @@ impl Offer {
         Offer {
             by_name: by_name.collect(),
             tools,
+            left_out,
         }
     }
 
@@ -64,6 +70,11 @@ impl Offer {
             Some(&index) => self.tools.get(index),
             None => self.tools.iter().find(|tool| tool.name == name),
         }
+    }
+
+    /// The names that they are offered by.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| &*tool.listed.name)
     }
 
     /// Whether a client sees no difference.

@@ -4,12 +4,12 @@
 //! protocol error says that the request itself could never have worked, or a defect of ours.
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::Value;
 
 use super::offer::Offered;
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Block, Outcome};
+use crate::tool::{Block, Contents, Link, Outcome};
 
 /// Details that `structuredContent` cannot carry in the older protocol, which wants an object.
 const DETAILS: &str = "haft/details";
@@ -19,7 +19,11 @@ const STOPPED: &str = "haft/stopped";
 const USELESS: &str = "haft/useless";
 
 /// What a call came to. `any_json`: the client reads structured results that are no objects.
-pub(super) fn of_outcome(outcome: Outcome, tool: &Offered, any_json: bool) -> CallToolResult {
+pub(super) fn of_outcome(
+    outcome: Outcome,
+    tool: Option<&Offered>,
+    any_json: bool,
+) -> CallToolResult {
     let Outcome {
         content,
         details,
@@ -38,7 +42,8 @@ pub(super) fn of_outcome(outcome: Outcome, tool: &Offered, any_json: bool) -> Ca
     let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
     let mut is_error = is_error;
     let mut structured = None;
-    if tool.listed.output_schema.is_some() {
+    let promised = tool.filter(|tool| tool.listed.output_schema.is_some());
+    if let Some(tool) = promised {
         match tool.mismatch(&details) {
             None => structured = Some(details),
             // A failure need not have the form that results have.
@@ -93,7 +98,35 @@ fn block(block: Block) -> ContentBlock {
     match block {
         Block::Text { text } => ContentBlock::text(text),
         Block::Image { data, mime_type } => ContentBlock::image(data, mime_type),
+        Block::Audio { data, mime_type } => ContentBlock::audio(data, mime_type),
+        Block::Resource { resource } => ContentBlock::resource(contents(resource)),
+        Block::ResourceLink(link) => ContentBlock::resource_link(resource(link)),
     }
+}
+
+fn contents(given: Contents) -> ResourceContents {
+    let Contents {
+        uri,
+        mime_type,
+        text,
+        blob,
+    } = given;
+    let contents = match blob {
+        Some(blob) => ResourceContents::blob(blob, uri),
+        None => ResourceContents::text(text.unwrap_or_default(), uri),
+    };
+    match mime_type {
+        Some(mime_type) => contents.with_mime_type(mime_type),
+        None => contents,
+    }
+}
+
+fn resource(link: Link) -> Resource {
+    let mut resource = Resource::new(link.uri, link.name);
+    resource.title = link.title;
+    resource.description = link.description;
+    resource.mime_type = link.mime_type;
+    resource
 }
 
 fn is_nothing(details: &Value) -> bool {

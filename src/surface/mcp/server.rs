@@ -7,9 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+#[allow(deprecated, reason = "see `log`")]
+use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, GetTaskParams,
+    GetTaskResult, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -18,8 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::call;
 use super::changes::{self, Listener};
+use super::log::{self, Log};
 use super::offer::Offer;
+use super::parked::Parking;
 use super::selection::Selection;
+use super::tasks::Tasks;
 use crate::host::Host;
 use crate::registry::Catalog;
 
@@ -40,6 +46,7 @@ pub(super) struct Server {
 struct Connection {
     /// Changes of the list are told.
     is_told: AtomicBool,
+    log: Log,
 }
 
 /// What all connections of a process share.
@@ -51,6 +58,8 @@ struct Shared {
     /// Whether the one client reads so slowly that updates should be left out.
     is_behind: Box<dyn Fn() -> bool + Send + Sync>,
     closing: CancellationToken,
+    parking: Parking,
+    tasks: Tasks,
 }
 
 impl Server {
@@ -66,6 +75,8 @@ impl Server {
             offered: Mutex::default(),
             is_behind: Box::new(is_behind),
             closing,
+            parking: Parking::new(),
+            tasks: Tasks::default(),
         };
         Server {
             shared: Arc::new(shared),
@@ -92,6 +103,16 @@ impl Server {
 
     pub(super) fn is_behind(&self) -> bool {
         (self.shared.is_behind)()
+    }
+
+    /// The calls that wait for their user between two requests.
+    pub(super) fn parking(&self) -> &Parking {
+        &self.shared.parking
+    }
+
+    /// The calls that go on as tasks.
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.shared.tasks
     }
 
     /// What is offered now.
@@ -125,10 +146,12 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_tasks()
             .build();
+        log::declare(&mut capabilities);
         let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
             .with_title("haft, the tool host");
         ServerConfig::new(capabilities).with_server_info(haft)
@@ -142,6 +165,7 @@ impl ServerHandler for Server {
         let cursor = request.and_then(|request| request.cursor);
         let after = cursor.as_deref().map(read_cursor).transpose()?;
         let offer = self.offer().await;
+        self.connection.log.tell_left_out(&offer, &context).await;
         let (tools, next) = offer.page(after.as_deref(), PAGE);
         let mut list = ListToolsResult::with_all_items(tools);
         list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
@@ -158,13 +182,48 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        call::run(self, request, context).await.map(Into::into)
+        call::run(self, request, context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks().get(&request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks()
+            .answer(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks().cancel(&request.task_id)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if !self.connection.is_told.swap(true, Ordering::Relaxed) {
             tokio::spawn(changes::follow(self.clone(), Told(context.peer)));
         }
+    }
+
+    #[allow(deprecated, reason = "see `log`")]
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.connection.log.set_least(request.level);
+        Ok(())
     }
 
     fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -14,9 +14,14 @@ use crate::error::{During, Error, Result};
 const BUN: &str = "1.4.5";
 /// The components that tools of pi draw with.
 const PI_TUI: &str = "0.73.1";
+const NODE: &str = "22";
+const MCP_SDK: &str = "1.32.2";
+const FASTMCP: &str = "fastmcp==4.1.6";
 
 pub struct Peer {
     pub bun: PathBuf,
+    pub node: PathBuf,
+    pub python: PathBuf,
     pub zod: String,
     /// Where the peer's script finds zod.
     pub modules: PathBuf,
@@ -26,14 +31,21 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
     let zod = bundled_zod(root)?;
     let manifest = serde_json::json!({
         "private": true,
-        "dependencies": { "bun": BUN, "zod": zod, "@mariozechner/pi-tui": PI_TUI },
+        "dependencies": {
+            "bun": BUN,
+            "node": NODE,
+            "zod": zod,
+            "@modelcontextprotocol/sdk": MCP_SDK,
+            "@mariozechner/pi-tui": PI_TUI,
+        },
         // Its script puts the program for this system in place.
-        "allowScripts": { "bun": true },
+        "allowScripts": { "bun": true, "node": true },
     })
     .to_string();
     let written = folder.join("package.json");
     let modules = folder.join("node_modules");
     let bun = modules.join(".bin/bun");
+    let python = folder.join("venv/bin/python");
     if !bun.exists() || fs::read_to_string(&written).ok().as_ref() != Some(&manifest) {
         fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
         fs::write(&written, manifest).during(|| format!("write `{}`", written.display()))?;
@@ -42,7 +54,19 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
             .args(["install", "--no-audit", "--no-fund"]);
         command::run(&mut npm)?;
     }
-    Ok(Peer { bun, zod, modules })
+    if !python.exists() {
+        let mut venv = Command::new("python3");
+        command::run(venv.current_dir(folder).args(["-m", "venv", "venv"]))?;
+        let mut pip = Command::new(&python);
+        command::run(pip.args(["-m", "pip", "install", "--quiet", FASTMCP]))?;
+    }
+    Ok(Peer {
+        node: modules.join(".bin/node"),
+        bun,
+        python,
+        zod,
+        modules,
+    })
 }
 
 /// The version of zod in the checkout's lock file, so that both sides validate with the same code.
