@@ -47,7 +47,8 @@ fn question(client: &mut Client) -> Value {
 }
 
 fn accept(name: &str, value: impl Into<Value>) -> Value {
-    json!({"action": "accept", "content": {name: value.into()}})
+    let value: Value = value.into();
+    json!({"action": "accept", "content": {name: value}})
 }
 
 fn call_new(client: &mut Client, params: Value, capabilities: Value) -> Value {

@@ -249,7 +249,17 @@ fn unknown_tools_and_methods_are_protocol_errors() {
         refused("tools/call", json!({"arguments": {}}))["code"],
         -32602
     );
-    assert_eq!(refused("tools/fly", json!({}))["code"], -32601);
+    for method in [
+        "tools/fly",
+        "prompts/list",
+        "resources/list",
+        "completion/complete",
+    ] {
+        let reference = json!({"type": "ref/prompt", "name": "x"});
+        let argument = json!({"name": "x", "value": "y"});
+        let error = refused(method, json!({"ref": reference, "argument": argument}));
+        assert_eq!(error["code"], -32601, "{method}: {error}");
+    }
 }
 
 #[test]

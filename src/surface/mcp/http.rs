@@ -52,8 +52,14 @@ pub(crate) fn router(host: &Host, selection: Selection, stop: &CancellationToken
 
 /// Puts the text of a call's arguments beside the request.
 async fn with_raw_arguments(State(most): State<usize>, request: Request, next: Next) -> Response {
-    if request.method() != Method::POST {
-        return next.run(request).await;
+    let method = request.method().clone();
+    if method != Method::POST {
+        let mut response = next.run(request).await;
+        // The session is gone when that is answered; clients take "accepted" for a failure.
+        if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::OK;
+        }
+        return response;
     }
     let (mut parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, most).await else {

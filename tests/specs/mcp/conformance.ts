@@ -76,6 +76,11 @@ export default (pi) => {
       }
       return says(text("Logged three times."));
     }),
+    tool("test_logging_tool", "Logs", async () => {
+      pi.logger.info("a line");
+      return says(text("Logged."));
+    }),
+    asks("test_streaming_elicitation", "What is your name?"),
     asks("test_input_required_result_elicitation", "What is your name?"),
     asks("test_input_required_result_request_state", "state-ok?"),
     asks("test_input_required_result_tampered_state", "Please confirm"),
