@@ -4,7 +4,7 @@
 // lost something (a Map becomes `{}`), does `23_json_careful.ts` walk the value by hand.
 
 import { bytesOf, CarefulJson, JsonTooLarge } from "ext:haft/23_json_careful.ts";
-import type { Result } from "ext:haft/25_result.ts";
+import type { Block, Result } from "ext:haft/25_result.ts";
 
 /** Larger results are refused: they would be held several times on their way to the caller. */
 export const MAX_RESULT_CHARS = 64 * 1024 * 1024;
@@ -37,7 +37,7 @@ function fastJson(result: Result, maxChars: number): string | undefined {
   try {
     const glance: Glance = { left: GLANCE, size: 0, sawError: false };
     for (const block of content) {
-      glance.size += block.type === "text" ? block.text.length : block.data.length;
+      glance.size += sizeOf(block);
     }
     look(details, glance);
     if (glance.size > maxChars || glance.sawError) return undefined;
@@ -46,6 +46,14 @@ function fastJson(result: Result, maxChars: number): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function sizeOf(block: Block): number {
+  if (block.type === "text") return block.text.length;
+  if (block.type === "image" || block.type === "audio") return block.data.length;
+  if (block.type === "resource_link") return 0;
+  const { resource } = block;
+  return "text" in resource ? resource.text.length : resource.blob.length;
 }
 
 /** A short look into the details, before anything is copied. */

@@ -10,7 +10,19 @@ export { toJson } from "ext:haft/24_json.ts";
 
 export type Block =
   | { type: "text"; text: string }
-  | { type: "image"; data: string; mimeType: string };
+  | { type: "image"; data: string; mimeType: string }
+  | { type: "audio"; data: string; mimeType: string }
+  | { type: "resource"; resource: Contents }
+  | ({ type: "resource_link"; uri: string; name: string } & Described);
+
+/** A thing with its contents: its text, or its bytes in base64. */
+type Contents = { uri: string; mimeType?: string } & ({ text: string } | { blob: string });
+
+interface Described {
+  title?: string;
+  description?: string;
+  mimeType?: string;
+}
 
 export interface Result {
   content: Block[];
@@ -85,10 +97,37 @@ function blockOf(block: any): Block | undefined {
     const text = block.text;
     return typeof text === "string" ? textBlock(text) : undefined;
   }
-  if (type !== "image") return undefined;
-  const { data, mimeType } = block;
-  if (typeof data !== "string" || typeof mimeType !== "string") return undefined;
-  return { type, data, mimeType };
+  if (type === "image" || type === "audio") {
+    const { data, mimeType } = block;
+    if (typeof data !== "string" || typeof mimeType !== "string") return undefined;
+    return { type, data, mimeType };
+  }
+  if (type === "resource") {
+    const resource = contentsOf(block.resource);
+    return resource === undefined ? undefined : { type, resource };
+  }
+  if (type !== "resource_link") return undefined;
+  const { uri, name, title, description, mimeType } = block;
+  if (typeof uri !== "string" || typeof name !== "string") return undefined;
+  return { type, uri, name, ...described(title, description, mimeType) };
+}
+
+function contentsOf(resource: any): Contents | undefined {
+  if (typeof resource !== "object" || resource === null) return undefined;
+  const { uri, mimeType, text, blob } = resource;
+  if (typeof uri !== "string") return undefined;
+  const about = { uri, ...described(undefined, undefined, mimeType) };
+  if (typeof text === "string") return { ...about, text: sanitiseText(text) };
+  return typeof blob === "string" ? { ...about, blob } : undefined;
+}
+
+/** What of it is said. */
+function described(title: unknown, description: unknown, mimeType: unknown): Described {
+  const said: Described = {};
+  if (typeof title === "string") said.title = title;
+  if (typeof description === "string") said.description = description;
+  if (typeof mimeType === "string") said.mimeType = mimeType;
+  return said;
 }
 
 // Details are "any JSON, never null"; what JSON has no word for counts as missing.
@@ -99,7 +138,7 @@ function detailsOf(details: unknown): unknown {
 
 function saysSomething(content: Block[]): boolean {
   for (const block of content) {
-    if (block.type === "image" || block.text.trim() !== "") return true;
+    if (block.type !== "text" || block.text.trim() !== "") return true;
   }
   return false;
 }

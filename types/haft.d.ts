@@ -42,9 +42,40 @@ export interface ImageContent {
   mimeType: string;
 }
 
+export interface AudioContent {
+  type: "audio";
+  /** The sound in base64. */
+  data: string;
+  /** For example `audio/wav`. */
+  mimeType: string;
+}
+
+/** A file or another thing, with its contents: its text, or its bytes in base64. */
+export interface ResourceContent {
+  type: "resource";
+  resource: { uri: string; mimeType?: string } & ({ text: string } | { blob: string });
+}
+
+/** A file or another thing by its address alone. */
+export interface ResourceLinkContent {
+  type: "resource_link";
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+}
+
+export type Content =
+  | TextContent
+  | ImageContent
+  | AudioContent
+  | ResourceContent
+  | ResourceLinkContent;
+
 /** What a call gives back. `content` is for the model, `details` for the program and renderers. */
 export interface ToolResult<TDetails = any> {
-  content: (TextContent | ImageContent)[];
+  content: Content[];
   details?: TDetails;
   /** True if the tool did not do what it was asked for. Throwing says the same. */
   isError?: boolean;

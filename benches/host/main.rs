@@ -27,7 +27,9 @@ async fn main() -> ExitCode {
         ["web", rest @ ..] => web::run(rest).await,
         // Cargo itself says `--bench`.
         _ => {
-            eprintln!("usage: host calls|children|native|render|shell|tools|web … (see `cargo xtask bench`)");
+            eprintln!(
+                "usage: host calls|children|native|render|shell|tools|web … (see `cargo xtask bench`)"
+            );
             ExitCode::from(2)
         }
     }

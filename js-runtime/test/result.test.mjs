@@ -10,6 +10,10 @@ const { normaliseResult, thrownToResult, refusedToResult, sanitiseText } =
 
 const text = (...texts) => texts.map((one) => ({ type: "text", text: one }));
 const image = { type: "image", data: "aGk=", mimeType: "image/png" };
+const sound = { type: "audio", data: "aGk=", mimeType: "audio/wav" };
+const thing = { type: "resource", resource: { uri: "a:b", mimeType: "text/plain", text: "hi" } };
+const bytes = { type: "resource", resource: { uri: "a:b", blob: "aGk=" } };
+const link = { type: "resource_link", uri: "a:b", name: "b" };
 const invalid = "Tool returned an invalid result:";
 const missing = `${invalid} missing content array.`;
 
@@ -17,6 +21,9 @@ const missing = `${invalid} missing content array.`;
 const RESULTS = [
   ["text", { content: text("hi") }, text("hi"), false],
   ["text and image", { content: [...text("hi"), image] }, [...text("hi"), image], false],
+  ["sound", { content: [sound] }, [sound], false],
+  ["a thing and its address", { content: [thing, bytes, link] }, [thing, bytes, link], false],
+  ["what is more of a thing goes", { content: [{ ...link, size: 5, title: 7 }] }, [link], false],
   ["details are kept", { content: text("hi"), details: { n: 1 } }, text("hi"), false, { n: 1 }],
   ["details that are a list", { content: [], details: [1] }, [], false, [1]],
   ["details that are falsy", { content: [], details: 0 }, [], false, 0],

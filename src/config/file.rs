@@ -29,6 +29,7 @@ struct File {
     trust_project: Option<bool>,
     system_tools: Option<bool>,
     rename: Option<BTreeMap<String, String>>,
+    toolsets: Option<BTreeMap<String, Vec<String>>>,
     disabled_extensions: Option<Vec<String>>,
     disabled_providers: Option<Vec<String>>,
     cycod_global_dir: Option<String>,
@@ -236,6 +237,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         trust_project: file.trust_project,
         system_tools: file.system_tools,
         rename: file.rename.unwrap_or_default(),
+        toolsets: file.toolsets.unwrap_or_default(),
         disabled_extensions: file.disabled_extensions.unwrap_or_default(),
         disabled_providers: file.disabled_providers.unwrap_or_default(),
         cycod_global_dir: file

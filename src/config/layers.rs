@@ -26,6 +26,7 @@ pub(super) struct Written {
     pub system_tools: Option<bool>,
     pub built_in_tool_names: Option<Vec<String>>,
     pub rename: BTreeMap<String, String>,
+    pub toolsets: BTreeMap<String, Vec<String>>,
     pub disabled_extensions: Vec<String>,
     pub disabled_providers: Vec<String>,
     pub state_dir: Option<PathBuf>,
@@ -166,6 +167,8 @@ impl Written {
         for (what, name) in lower.rename {
             self.rename.entry(what).or_insert(name);
         }
+        // Only files have them, and no project may widen a set that the user made.
+        self.toolsets.extend(lower.toolsets);
         self.built_in_tool_names = self
             .built_in_tool_names
             .take()

@@ -163,6 +163,8 @@ pub struct Config {
     pub system_tools: bool,
     /// A tool's path or source → the name it gets.
     pub rename: BTreeMap<String, String>,
+    /// Named sets of tools, for whoever offers only some: globs, those after a `!` exclude.
+    pub toolsets: BTreeMap<String, Vec<String>>,
     /// `tool:<key>` of files that are not to be loaded.
     pub disabled_extensions: Vec<String>,
     /// Ids of providers that are not to be asked.
@@ -326,6 +328,7 @@ impl Config {
             distrust_project,
             system_tools: written.system_tools.unwrap_or(false),
             rename: written.rename,
+            toolsets: written.toolsets,
             disabled_extensions: written.disabled_extensions,
             disabled_providers: written.disabled_providers,
             only_providers: None,

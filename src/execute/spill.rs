@@ -113,7 +113,7 @@ impl View {
 fn text_of(block: &Block) -> Option<&str> {
     match block {
         Block::Text { text } => Some(text),
-        Block::Image { .. } => None,
+        _ => None,
     }
 }
 
@@ -121,7 +121,6 @@ fn text_of(block: &Block) -> Option<&str> {
 fn replace_texts(content: &mut Vec<Block>, text: String) {
     let mut text = Some(text);
     content.retain_mut(|block| match block {
-        Block::Image { .. } => true,
         Block::Text { text: old } => match text.take() {
             Some(new) => {
                 *old = new;
@@ -129,6 +128,7 @@ fn replace_texts(content: &mut Vec<Block>, text: String) {
             }
             None => false,
         },
+        _ => true,
     });
 }
 

@@ -6,6 +6,8 @@
 
 pub mod cli;
 pub(crate) mod http;
+pub(crate) mod lines;
+pub(crate) mod mcp;
 pub(crate) mod rest;
 pub(crate) mod rpc;
 pub(crate) mod signals;

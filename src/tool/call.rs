@@ -56,6 +56,58 @@ pub enum Block {
         #[serde(rename = "mimeType")]
         mime_type: String,
     },
+    /// Sound for the model.
+    Audio {
+        /// The bytes in base64.
+        data: String,
+        /// The media type, for example `audio/wav`.
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+    },
+    /// A file or another thing, with its contents.
+    Resource {
+        /// The thing.
+        resource: Contents,
+    },
+    /// A thing by its address alone.
+    #[serde(rename = "resource_link")]
+    ResourceLink(Link),
+}
+
+/// A thing with its contents: the one or the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contents {
+    /// Its address.
+    pub uri: String,
+    /// Its media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its bytes in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+}
+
+/// The address of a thing, and what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// Its address.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// A title for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
 }
 
 /// What a call came to. "The tool said no" is an `Outcome` with `is_error`;
@@ -154,7 +206,7 @@ impl Outcome {
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
-            Block::Image { .. } => None,
+            _ => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }

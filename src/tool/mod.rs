@@ -22,7 +22,7 @@ mod user;
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
 };
-pub use call::{Block, Call, Event, Outcome, Stopped};
+pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use change::CatalogChange;
 pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub use found::{Family, Level, Source, Tier, Tool, Used};

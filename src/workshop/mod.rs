@@ -18,7 +18,7 @@ pub(crate) use crate::files::{Replacing, put};
 pub(crate) use draft::{Draft, push, set};
 pub(crate) use edit::{Desk, Edited};
 pub(crate) use files::Workshop;
-pub(crate) use shelf::Merged;
 pub(crate) use module::NewModule;
+pub(crate) use shelf::Merged;
 pub(crate) use template::template;
 pub(crate) use tool_file::{Summary, ToolFile};

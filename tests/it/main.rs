@@ -69,6 +69,16 @@ mod served;
 mod rest;
 // What other people's programs think of our interfaces.
 mod judges;
+// A client of `haft serve mcp` on pipes, in either era of the protocol.
+mod mcp_client;
+// What MCP clients see of tools, and what calls come to.
+mod mcp_tools;
+// Garbage, floods and ends on standard input and output: nothing is lost, nothing is left.
+mod mcp_stdio;
+// Questions to the user behind an MCP client, approvals, tasks.
+mod mcp_asking;
+// The same over HTTP: sessions, none, streams.
+mod mcp_http;
 // The system tools where a session is not enough: signals, memory, other users.
 mod system_tools;
 // The program at a terminal, and every exit code.

@@ -14,6 +14,7 @@ mod command;
 mod demo;
 mod error;
 mod install;
+mod judge;
 mod machine;
 mod prerequisites;
 mod system_tools;
@@ -43,6 +44,7 @@ enum Chore {
     V8(v8::V8),
     Bench(bench::Bench),
     Install(install::Install),
+    Judge(judge::Judge),
     SystemTools(system_tools::SystemTools),
 }
 
@@ -64,6 +66,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::V8(v8) => v8.run(),
         Chore::Bench(bench) => bench.run(),
         Chore::Install(install) => install.run(),
+        Chore::Judge(judge) => judge.run(),
         Chore::SystemTools(tools) => tools.run(),
     }
 }

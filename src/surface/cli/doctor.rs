@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::registry::Catalog;
 use crate::render::ink::Ink;
 use crate::render::{problem, text, units};
+use crate::surface::mcp;
 use crate::surface::wire::{self, ProblemView};
 use crate::tool::{Problem, Severity};
 
@@ -91,6 +92,8 @@ fn with_what_providers_say(catalog: &Catalog) -> Catalog {
             .hint(format!("it is offered to them as `{alias}`"))
     });
     catalog.problems.extend(told);
+    let left_out = mcp::problems(&catalog);
+    catalog.problems.extend(left_out);
     catalog
 }
 

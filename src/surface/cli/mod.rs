@@ -158,8 +158,8 @@ impl Command {
             Command::Test(c) => c.args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
             Command::Agents(args) => args.run(globals, out),
+            Command::Serve(args) => args.run(globals, out).await,
             Command::Rpc(_) => rpc::run(globals, out).await,
-            Command::Serve(args) => args.run(globals).await,
             Command::Completions(args) => args.run(out),
             Command::Manual(args) => args.run(out),
         }

@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use super::fault::Fault;
 use super::message::Notification;
 use super::payload::{self, Answer};
-use super::writer::Writer;
 use crate::error::{Error, ErrorKind};
 use crate::host::{Host, RunningCall};
+use crate::surface::lines::writer::Writer;
 use crate::surface::wire::OutcomeView;
 use crate::tool::{Call, Event, Outcome};
 

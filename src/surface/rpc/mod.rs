@@ -8,8 +8,6 @@
 mod fault;
 mod message;
 mod payload;
-mod reader;
-mod writer;
 
 mod approval;
 mod calls;
@@ -27,13 +25,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::config::Flags;
+use crate::surface::lines::reader::{self, Line};
+use crate::surface::lines::writer::Writer;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use fault::Fault;
 use message::{Item, Message, Response};
-use reader::Line;
 use service::{Service, Work};
-use writer::Writer;
 
 /// Calls that run when our input ends may finish in this time, as long as somebody reads.
 const FINISHING: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::message::{Notification, Question, Reply};
-use super::writer::Writer;
+use crate::surface::lines::writer::Writer;
 
 /// The questions that the peer has not answered yet.
 pub(super) struct Questions {

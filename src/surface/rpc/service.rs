@@ -23,10 +23,10 @@ use super::message::{Id, Reply, Request};
 use super::payload::{Answer, empty, json, null, read};
 use super::questions::Questions;
 use super::ui::PeerUi;
-use super::writer::Writer;
 use crate::config::{Config, Flags};
 use crate::error::ErrorKind;
 use crate::host::Host;
+use crate::surface::lines::writer::Writer;
 use crate::surface::wire::{self, Listing};
 use crate::tool::{Call, ScanState, nearest};
 

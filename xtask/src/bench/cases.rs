@@ -39,10 +39,16 @@ pub struct Programs<'a> {
     /// `benches/host`, which uses the library.
     pub host: &'a Path,
     pub bun: &'a Path,
+    /// What the official MCP SDK runs on.
+    pub node: &'a Path,
+    /// One that has FastMCP.
+    pub python: &'a Path,
 }
 
 pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
-    let Programs { haft, host, bun } = *programs;
+    let Programs {
+        haft, host, bun, ..
+    } = *programs;
     let haft_program = haft;
     let nothing = job(bun, words(&["-e", "0"]), "");
     let haft = |arguments: &[&str], tools: &[PathBuf], expect: &str| {

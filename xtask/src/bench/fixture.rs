@@ -29,6 +29,14 @@ const PEER: &str = include_str!("peer.ts");
 /// An executable that takes its time to describe itself, and answers with what it is given.
 const EXECUTABLE: &str = include_str!("executable.sh");
 
+/// The MCP servers that are called, and what calls them.
+const MCP: [(&str, &str); 4] = [
+    ("mcp_drive.mjs", include_str!("mcp_drive.mjs")),
+    ("mcp_server.mjs", include_str!("mcp_server.mjs")),
+    ("mcp_server.py", include_str!("mcp_server.py")),
+    ("mcp_tools.ts", include_str!("mcp_tools.ts")),
+];
+
 /// How many executables are asked for what they are.
 pub const EXECUTABLES: usize = 50;
 
@@ -93,6 +101,9 @@ impl Fixture {
         fs::write(fixture.wide(), WIDE).during(doing)?;
         fs::write(fixture.document(), DOCUMENT).during(doing)?;
         fs::write(fixture.peer(), PEER).during(doing)?;
+        for (name, text) in MCP {
+            fs::write(fixture.mcp(name), text).during(doing)?;
+        }
         link(modules, &fixture.path().join("peer/node_modules")).during(doing)?;
         Ok(fixture)
     }
@@ -156,6 +167,11 @@ impl Fixture {
 
     pub fn web_peer(&self) -> PathBuf {
         self.path().join("peer/web_peer.mjs")
+    }
+
+    /// A file for the MCP servers, which find their packages beside it.
+    pub fn mcp(&self, name: &str) -> PathBuf {
+        self.path().join("peer").join(name)
     }
 
     pub fn peer(&self) -> PathBuf {

@@ -6,6 +6,7 @@
 
 mod cases;
 mod fixture;
+mod mcp;
 mod measure;
 mod peer;
 mod record;
@@ -66,11 +67,14 @@ impl Bench {
             haft: &haft,
             host: &host,
             bun: &peer.bun,
+            node: &peer.node,
+            python: &peer.python,
         };
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
 
         let mut table = Table::default();
-        for case in cases::all(&programs, &fixture) {
+        let cases = cases::all(&programs, &fixture).into_iter();
+        for case in cases.chain(mcp::cases(&programs, &fixture)) {
             if !self.only.is_empty() && !self.only.iter().any(|word| case.title.contains(word)) {
                 continue;
             }

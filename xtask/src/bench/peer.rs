@@ -16,9 +16,14 @@ const BUN: &str = "1.4.5";
 /// The components that tools of pi draw with.
 const PI_TUI: &str = "0.73.1";
 const EXPRESS: &str = "5.3.0";
+const NODE: &str = "22";
+const MCP_SDK: &str = "1.32.2";
+const FASTMCP: &str = "fastmcp==4.1.6";
 
 pub struct Peer {
     pub bun: PathBuf,
+    pub node: PathBuf,
+    pub python: PathBuf,
     pub zod: String,
     pub express: &'static str,
     /// Where the peer's script finds zod.
@@ -30,15 +35,21 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
     let manifest = serde_json::json!({
         "private": true,
         "dependencies": {
-            "bun": BUN, "express": EXPRESS, "zod": zod, "@mariozechner/pi-tui": PI_TUI,
+            "express": EXPRESS,
+            "bun": BUN,
+            "node": NODE,
+            "zod": zod,
+            "@modelcontextprotocol/sdk": MCP_SDK,
+            "@mariozechner/pi-tui": PI_TUI,
         },
         // Its script puts the program for this system in place.
-        "allowScripts": { "bun": true },
+        "allowScripts": { "bun": true, "node": true },
     })
     .to_string();
     let written = folder.join("package.json");
     let modules = folder.join("node_modules");
     let bun = modules.join(".bin/bun");
+    let python = folder.join("venv/bin/python");
     if !bun.exists() || fs::read_to_string(&written).ok().as_ref() != Some(&manifest) {
         fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
         fs::write(&written, manifest).during(|| format!("write `{}`", written.display()))?;
@@ -47,8 +58,16 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
             .args(["install", "--no-audit", "--no-fund"]);
         command::run(&mut npm)?;
     }
+    if !python.exists() {
+        let mut venv = Command::new("python3");
+        command::run(venv.current_dir(folder).args(["-m", "venv", "venv"]))?;
+        let mut pip = Command::new(&python);
+        command::run(pip.args(["-m", "pip", "install", "--quiet", FASTMCP]))?;
+    }
     Ok(Peer {
+        node: modules.join(".bin/node"),
         bun,
+        python,
         zod,
         express: EXPRESS,
         modules,

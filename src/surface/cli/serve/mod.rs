@@ -1,5 +1,6 @@
 //! `haft serve`: haft for programs that speak HTTP, and for agents. One file per way to serve.
 
+mod mcp;
 mod network;
 mod rest;
 mod web;
@@ -10,14 +11,17 @@ use super::With;
 use super::exit::Failure;
 use super::flags::{Approval, Globals};
 use crate::config::Flags;
+use crate::surface::mcp as mcp_surface;
 use crate::surface::rest as rest_surface;
+use crate::surface::stdout::Out;
 use network::Network;
 
-/// Serve the tools to other programs: REST, for now, and one port for everything
+/// Serve the tools to other programs: MCP, REST, or both on one port
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   haft serve                                   everything on http://127.0.0.1:4238
+  haft serve mcp                               for agents, on standard input and output
   haft serve rest --listen 127.0.0.1:8080
   haft serve --listen 0.0.0.0:4238 --token-file ~/.config/haft/token
 
@@ -34,6 +38,7 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    Mcp(With<mcp::Args>),
     Rest(With<rest::Args>),
 }
 
@@ -69,15 +74,17 @@ impl Args {
     pub(super) fn globals(&self) -> Globals {
         let own = self.globals.clone();
         match &self.what {
+            Some(What::Mcp(c)) => own.followed_by(&c.globals),
             Some(What::Rest(c)) => own.followed_by(&c.globals),
             None => own,
         }
     }
 
-    pub(super) async fn run(&self, globals: &Globals) -> Result<u8, Failure> {
+    pub(super) async fn run(&self, globals: &Globals, out: &Out) -> Result<u8, Failure> {
         let flags = globals.flags();
         match &self.what {
             None => web::run(self.how.over(flags)?, everything).await,
+            Some(What::Mcp(c)) => c.args.run(&self.how, flags, out).await,
             Some(What::Rest(c)) => c.args.run(&self.how, flags).await,
         }
     }
@@ -85,5 +92,6 @@ impl Args {
 
 /// All that can be had on one port.
 fn everything(web: &web::Web) -> axum::Router {
-    web.for_clients(rest_surface::router(&web.host, &web.stop))
+    let mcp = mcp_surface::router(&web.host, mcp_surface::Selection::all(), &web.stop);
+    web.for_clients(rest_surface::router(&web.host, &web.stop).merge(mcp))
 }

@@ -47,6 +47,11 @@ impl Network {
         }
     }
 
+    /// Whether an address was typed.
+    pub(super) fn says_where(&self) -> bool {
+        self.listen.is_some()
+    }
+
     /// The flags as the configuration takes them.
     pub(super) fn flags(&self) -> Result<ServeFlags, Failure> {
         let from_file = self.token_file.as_deref().map(Token::from_file);

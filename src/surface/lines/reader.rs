@@ -10,24 +10,24 @@ use std::thread;
 use tokio::sync::mpsc;
 
 /// The most bytes of one line.
-pub(super) const LONGEST: usize = 64 << 20;
+pub(crate) const LONGEST: usize = 64 << 20;
 
 /// How many lines wait for us at most; a faster peer waits itself.
 const WAITING: usize = 64;
 
 /// One line of input.
-pub(super) enum Line {
+pub(crate) enum Line {
     Text(String),
     NotUtf8,
     TooLong,
 }
 
 /// Reads `input` to its end; the channel closes there.
-pub(super) fn start(input: File) -> io::Result<mpsc::Receiver<Line>> {
+pub(crate) fn start(input: File) -> io::Result<mpsc::Receiver<Line>> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let mut input = BufReader::with_capacity(1 << 16, input);
     thread::Builder::new()
-        .name("rpc-reader".into())
+        .name("line-reader".into())
         .spawn(move || {
             // A read that fails ends the conversation like its regular end.
             while let Ok(Some(line)) = next(&mut input) {

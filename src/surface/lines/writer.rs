@@ -19,7 +19,7 @@ const BEHIND: usize = 8 << 20;
 
 /// The sending side; clones share one thread.
 #[derive(Clone)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     lines: Sender<Job>,
     waiting: Arc<AtomicUsize>,
     closed: CancellationToken,
@@ -32,7 +32,7 @@ enum Job {
 
 impl Writer {
     /// Starts the thread that writes to `out`.
-    pub(super) fn start(out: File) -> io::Result<Self> {
+    pub(crate) fn start(out: File) -> io::Result<Self> {
         let (lines, jobs) = mpsc::channel();
         let writer = Writer {
             lines,
@@ -41,7 +41,7 @@ impl Writer {
         };
         let (waiting, closed) = (Arc::clone(&writer.waiting), writer.closed.clone());
         thread::Builder::new()
-            .name("rpc-writer".into())
+            .name("line-writer".into())
             .spawn(move || {
                 // Either way nobody reads any more: that is all there is to say.
                 let _ = write_all(&jobs, out, &waiting);
@@ -51,7 +51,7 @@ impl Writer {
     }
 
     /// Sends one message.
-    pub(super) fn send(&self, message: &impl Serialize) {
+    pub(crate) fn send(&self, message: &impl Serialize) {
         let mut line = match serde_json::to_vec(message) {
             Ok(line) => line,
             Err(error) => {
@@ -66,17 +66,17 @@ impl Writer {
     }
 
     /// Whether the peer reads so slowly that what is not essential should wait.
-    pub(super) fn is_behind(&self) -> bool {
+    pub(crate) fn is_behind(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > BEHIND
     }
 
     /// Waits until nobody reads any more.
-    pub(super) async fn closed(&self) {
+    pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
     }
 
     /// Waits until everything sent so far has been written.
-    pub(super) async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         let _ = self.lines.send(Job::End);
         self.closed.cancelled().await;
     }

@@ -1,0 +1,71 @@
+//! `haft serve mcp`: MCP alone, on standard input and output or over HTTP.
+
+use super::How;
+use super::web;
+use crate::config::{Config, Flags, ListenAddress};
+use crate::host::Host;
+use crate::surface::cli::exit::Failure;
+use crate::surface::mcp::{self, Selection, Wanted};
+use crate::surface::stdout::Out;
+
+/// Serve the tools to MCP clients, on standard input and output or over HTTP
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft serve mcp                              what an agent's configuration starts
+  haft serve mcp --http 127.0.0.1:8080        many clients at http://127.0.0.1:8080/mcp
+  haft serve mcp --include 'git_*' --exclude git_push
+  haft serve mcp --toolset review             `toolsets: {review: [\"git_*\"]}` in config.yaml
+
+docs/mcp.md has the configuration of clients, and what they get.")]
+pub(super) struct Args {
+    /// Serve over HTTP at this address instead: HOST:PORT or PORT
+    #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
+    http: Option<ListenAddress>,
+
+    /// Offer the tools of this set of the configuration (may be repeated)
+    #[arg(long = "toolset", value_name = "NAME")]
+    toolsets: Vec<String>,
+
+    /// Offer only tools whose names match (may be repeated)
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+
+    /// Do not offer tools whose names match (may be repeated)
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    #[command(flatten)]
+    how: How,
+}
+
+impl Args {
+    /// `earlier`: what was typed before `mcp`.
+    pub(super) async fn run(&self, earlier: &How, flags: Flags, out: &Out) -> Result<u8, Failure> {
+        let how = earlier.followed_by(&self.how);
+        let is_over_http = self.http.is_some() || how.network.says_where();
+        let mut flags = how.over(flags)?;
+        flags.serve.listen = self.http.clone().or(flags.serve.listen);
+        flags.serve.with_builtin_tools = false;
+        let config = Config::resolve(flags.clone())?;
+        let selection = self.selection(&config)?;
+        if is_over_http {
+            return web::run(flags, |web| {
+                web.for_clients(mcp::router(&web.host, selection, &web.stop))
+            })
+            .await;
+        }
+        let host = Host::new(config);
+        Ok(mcp::serve_stdio(host, selection, out.file()?).await?)
+    }
+
+    /// What these flags ask for, by the sets that the configuration has.
+    fn selection(&self, config: &Config) -> Result<Selection, Failure> {
+        let wanted = Wanted {
+            toolsets: self.toolsets.clone(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+        };
+        Ok(Selection::new(&config.toolsets, &wanted)?)
+    }
+}

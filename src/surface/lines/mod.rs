@@ -1,0 +1,7 @@
+//! Messages as lines on standard input and output: one thread reads, one writes.
+//!
+//! Both ends of a pipe may misbehave: a line may be garbage or endless, the peer may stop reading
+//! or go away. Nothing of that holds up anybody here. What the lines mean is their reader's business.
+
+pub(crate) mod reader;
+pub(crate) mod writer;

@@ -1,0 +1,120 @@
+//! Questions as the forms that clients show, and what came back as answers.
+//!
+//! Each form has one field. Whoever declines or closes it has not said yes.
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Value, json};
+
+use crate::render::text::clean;
+use crate::tool::{Answer, ApprovalRequest, Asked, Decision};
+
+/// Arguments beyond so many characters are cut where the user is asked about them.
+const SHOWN: usize = 2000;
+
+const APPROVE: &str = "Approve";
+
+/// Whether a call may run. `None`: it cannot be asked.
+pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
+    let mut lines = vec![format!(
+        "May the tool `{}` run? ({})",
+        request.tool,
+        request.tier.as_str()
+    )];
+    let said = [&request.reason, &request.details];
+    lines.extend(said.into_iter().flatten().cloned());
+    let arguments = request.arguments.get();
+    if arguments != "{}" {
+        let end = arguments.char_indices().nth(SHOWN);
+        lines.push(match end {
+            Some((end, _)) => format!("{}…", &arguments[..end]),
+            None => arguments.to_owned(),
+        });
+    }
+    let field = json!({
+        "type": "string",
+        "title": "Decision",
+        "enum": [APPROVE, "Deny"],
+    });
+    form(&lines.join("\n"), "decision", field)
+}
+
+/// What became of that.
+pub(super) fn decision(result: &ElicitResult) -> Decision {
+    match field(result, "decision") {
+        Some(Value::String(word)) if word == APPROVE => Decision::Approved,
+        _ => Decision::Denied,
+    }
+}
+
+/// A tool's question. `None`: it cannot be asked.
+pub(super) fn question(asked: &Asked) -> Option<ElicitRequestParams> {
+    match asked {
+        Asked::Select { title, options } => {
+            let field = json!({"type": "string", "title": "Choice", "enum": options});
+            form(title, "choice", field)
+        }
+        Asked::Confirm { title, message } => {
+            let text = match message.is_empty() {
+                true => title.clone(),
+                false => format!("{title}\n\n{message}"),
+            };
+            let field = json!({"type": "boolean", "title": "Confirm", "default": true});
+            form(&text, "confirmed", field)
+        }
+        Asked::Input { title, placeholder } => {
+            let mut field = json!({"type": "string", "title": "Answer"});
+            if let Some(placeholder) = placeholder {
+                field["description"] = format!("For example: {}", clean(placeholder)).into();
+            }
+            form(title, "answer", field)
+        }
+        Asked::Editor { title, prefill } => {
+            let mut field = json!({"type": "string", "title": "Text"});
+            if let Some(prefill) = prefill {
+                field["default"] = prefill.as_str().into();
+            }
+            form(title, "text", field)
+        }
+    }
+}
+
+/// What became of that.
+pub(super) fn answer(asked: &Asked, result: &ElicitResult) -> Answer {
+    let name = match asked {
+        Asked::Select { .. } => "choice",
+        Asked::Confirm { .. } => "confirmed",
+        Asked::Input { .. } => "answer",
+        Asked::Editor { .. } => "text",
+    };
+    match (asked, field(result, name)) {
+        (Asked::Confirm { .. }, Some(Value::Bool(true))) => Answer::Yes,
+        (Asked::Confirm { .. }, Some(Value::Bool(false))) => Answer::No,
+        (Asked::Confirm { .. }, _) if result.action == ElicitationAction::Decline => Answer::No,
+        (Asked::Confirm { .. }, _) => Answer::Dismissed,
+        (_, Some(Value::String(text))) => Answer::Text(text.clone()),
+        (_, _) => Answer::Dismissed,
+    }
+}
+
+fn form(message: &str, name: &str, field: Value) -> Option<ElicitRequestParams> {
+    let form = json!({
+        "mode": "form",
+        "message": clean(message),
+        "requestedSchema": {
+            "type": "object",
+            "properties": {name: field},
+            "required": [name],
+        },
+    });
+    let form = serde_json::from_value(form);
+    form.inspect_err(|error| tracing::warn!(%error, "a question cannot be put"))
+        .ok()
+}
+
+/// The field of a form that was filled in.
+fn field<'a>(result: &'a ElicitResult, name: &str) -> Option<&'a Value> {
+    match result.action {
+        ElicitationAction::Accept => result.content.as_ref()?.get(name),
+        _ => None,
+    }
+}

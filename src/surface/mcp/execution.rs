@@ -1,0 +1,136 @@
+//! A call on its way, which may outlive the request that started it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::CallToolResult;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::asking::{self, Inbox, Open};
+use super::offer::{Offer, Offered};
+use super::result;
+use crate::error::Error;
+use crate::host::{Host, RunningCall};
+use crate::tool::{Call, Event, Outcome};
+
+/// Updates beyond so many that still wait are passed over, the oldest first.
+const WAITING: usize = 64;
+
+type Ended = Result<Outcome, Error>;
+
+/// Dropping it cancels the call.
+pub(super) struct Execution {
+    events: mpsc::UnboundedReceiver<Event>,
+    inbox: Option<Inbox>,
+    ended: Pin<Box<dyn Future<Output = Ended> + Send>>,
+    cancel: CancellationToken,
+    /// What was offered when the call came.
+    offer: Arc<Offer>,
+    name: String,
+    any_json: bool,
+}
+
+/// What happened.
+pub(super) enum Step {
+    /// A partial result.
+    Update(Box<RawValue>),
+    /// The user is asked something.
+    Asked(Open),
+    /// It is over.
+    Ended(Result<CallToolResult, ErrorData>),
+}
+
+impl Execution {
+    /// Starts a call of `tool`. With `can_ask` its questions come out of [`Self::step`]; else
+    /// it finds nobody to ask. `any_json`: see [`result::of_outcome`].
+    pub(super) fn start(
+        host: &Host,
+        call: Call,
+        (offer, name): (Arc<Offer>, String),
+        can_ask: bool,
+        any_json: bool,
+    ) -> Execution {
+        let (mut running, inbox) = match can_ask {
+            true => {
+                let (questions, inbox) = asking::channel();
+                let user = Arc::new(questions);
+                let host = host.asking(user.clone()).with_ui(user);
+                (host.call(call, None), Some(inbox))
+            }
+            false => (host.call(call, None), None),
+        };
+        // Nobody else polls it while it is parked.
+        let cancel = running.cancel_token();
+        Execution {
+            events: events_of(&mut running),
+            inbox,
+            ended: Box::pin(running.outcome()),
+            cancel,
+            offer,
+            name,
+            any_json,
+        }
+    }
+
+    /// What happens next. Nothing is lost if this is dropped and called again.
+    pub(super) async fn step(&mut self) -> Step {
+        loop {
+            let Execution {
+                events,
+                inbox,
+                ended,
+                ..
+            } = self;
+            let asked = async {
+                match inbox {
+                    Some(inbox) => inbox.recv().await,
+                    None => None,
+                }
+            };
+            let ended = tokio::select! {
+                // Updates first, so that none comes after the end.
+                biased;
+                Some(event) = events.recv() => match event {
+                    Event::Update(update) if events.len() <= WAITING => return Step::Update(update),
+                    _ => continue,
+                },
+                Some(open) = asked => match open.is_withdrawn() {
+                    true => continue,
+                    false => return Step::Asked(open),
+                },
+                ended = ended => ended,
+            };
+            return Step::Ended(self.result(ended));
+        }
+    }
+
+    /// Asks the call to stop.
+    pub(super) fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    fn result(&self, ended: Ended) -> Result<CallToolResult, ErrorData> {
+        let tool = self.offer.find(&self.name);
+        answer(ended, tool, self.any_json)
+    }
+}
+
+/// What a call came to, as its client gets it.
+pub(super) fn answer(
+    ended: Ended,
+    tool: Option<&Offered>,
+    any_json: bool,
+) -> Result<CallToolResult, ErrorData> {
+    match ended {
+        Ok(outcome) => Ok(result::of_outcome(outcome, tool, any_json)),
+        Err(error) => result::of_error(&error),
+    }
+}
+
+/// Takes the events away from the call; whoever waits for its outcome needs none.
+fn events_of(running: &mut RunningCall) -> mpsc::UnboundedReceiver<Event> {
+    std::mem::replace(&mut running.events, mpsc::unbounded_channel().1)
+}

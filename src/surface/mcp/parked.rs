@@ -1,0 +1,198 @@
+//! Calls that wait for their user between two requests of the newer era.
+//!
+//! The client holds a sealed state: it names the call, expires, and opens only beside the same tool
+//! and the same arguments. What it names is here, bounded in number and time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    ElicitRequest, InputRequest, InputRequiredResult, InputResponses, RequestStateCodec,
+    RequestStateError, SealOptions,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::asking::{self, Open};
+use super::execution::Execution;
+
+/// So many calls may wait. Whoever asks beyond that finds nobody to ask.
+const MOST: usize = 64;
+/// So long a call waits for its user.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// All of them.
+#[derive(Clone)]
+pub(super) struct Parking(Arc<Inner>);
+
+struct Inner {
+    codec: RequestStateCodec,
+    parked: Mutex<HashMap<String, Parked>>,
+}
+
+/// One call that waits.
+pub(super) struct Parked {
+    pub(super) execution: Execution,
+    /// What was asked and has no answer.
+    open: Vec<Open>,
+    turn: u64,
+}
+
+/// What the client holds.
+#[derive(Serialize, Deserialize)]
+struct Ticket {
+    call: String,
+    /// Which of its questions: each ticket is good for one answer.
+    turn: u64,
+}
+
+impl Parking {
+    /// An empty place, with a key of its own.
+    pub(super) fn new() -> Self {
+        let inner = Inner {
+            codec: RequestStateCodec::new_unchecked(random::<32>()),
+            parked: Mutex::default(),
+        };
+        Parking(Arc::new(inner))
+    }
+
+    /// Whether there is room for one more.
+    pub(super) fn has_room(&self) -> bool {
+        self.parked().len() < MOST
+    }
+
+    /// Parks a call; gives what its client is told. `origin`: the tool and the arguments.
+    pub(super) fn park(
+        &self,
+        execution: Execution,
+        open: Vec<Open>,
+        origin: &[u8],
+    ) -> InputRequiredResult {
+        let parked = Parked {
+            execution,
+            open,
+            turn: 0,
+        };
+        self.put(hex(&random::<16>()), parked, origin)
+    }
+
+    /// The call that a client goes on with, after its answers were handed over. `Err(Ok(_))`: some
+    /// answer is missing or is none, so it is asked again.
+    ///
+    /// # Errors
+    /// −32602 for a state that is not ours, not for this request, too old, or used.
+    pub(super) fn resume(
+        &self,
+        state: &str,
+        responses: InputResponses,
+        origin: &[u8],
+    ) -> Result<Result<Execution, InputRequiredResult>, ErrorData> {
+        let ticket = self.0.codec.open_json_with(state, origin);
+        let Ticket { call, turn } = ticket.map_err(|error| refusal(&error))?;
+        let mut parked = {
+            let mut all = self.parked();
+            match all.get(&call) {
+                Some(parked) if parked.turn == turn => {}
+                _ => return Err(gone()),
+            }
+            all.remove(&call).ok_or_else(gone)?
+        };
+        parked.open = asking::hand_over(parked.open, &responses);
+        if parked.open.is_empty() {
+            return Ok(Ok(parked.execution));
+        }
+        parked.turn += 1;
+        Ok(Err(self.put(call, parked, origin)))
+    }
+
+    fn put(&self, call: String, parked: Parked, origin: &[u8]) -> InputRequiredResult {
+        let requests = parked.open.iter().map(|open| {
+            let request = ElicitRequest::new(open.form.clone());
+            (open.key.clone(), InputRequest::Elicitation(request))
+        });
+        let requests = requests.collect();
+        let turn = parked.turn;
+        let ticket = Ticket { call, turn };
+        let options = SealOptions::new().associated_data(origin).ttl(PATIENCE);
+        let sealed = self.0.codec.seal_json_with(&ticket, &options);
+        let call = ticket.call;
+        self.parked().insert(call.clone(), parked);
+        let parking = self.clone();
+        tokio::spawn(async move {
+            sleep(PATIENCE).await;
+            let mut all = parking.parked();
+            if all.get(&call).is_some_and(|parked| parked.turn == turn) {
+                // Dropping it cancels the call.
+                all.remove(&call);
+            }
+        });
+        InputRequiredResult::new(Some(requests), sealed.ok())
+    }
+
+    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    fn parked(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
+        let parked = &self.0.parked;
+        parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The tool and the arguments as one text, however the client writes the same JSON.
+pub(super) fn origin(tool: &str, arguments: &str) -> Vec<u8> {
+    let arguments = match serde_json::from_str(arguments) {
+        Ok(value) => sorted(value).to_string(),
+        Err(_) => arguments.to_owned(),
+    };
+    let digest = blake3::hash(arguments.as_bytes()).to_hex();
+    format!("tools/call\n{tool}\n{digest}").into_bytes()
+}
+
+/// Bytes that nobody can guess.
+pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    let filled = provider.secure_random.fill(&mut bytes);
+    filled.expect("the system has random bytes, or nothing that is secret works");
+    bytes
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The same with sorted keys, and whole numbers without a fraction.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.into_iter().collect();
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            let fields = fields.into_iter();
+            fields.map(|(key, value)| (key, sorted(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) => Value::from(float),
+            None => Value::Number(number),
+        },
+        other => other,
+    }
+}
+
+fn refusal(error: &RequestStateError) -> ErrorData {
+    match error {
+        RequestStateError::Expired => {
+            ErrorData::invalid_params("the request state has expired: call the tool again", None)
+        }
+        other => {
+            let text = format!("this request state is not of this request: {other}");
+            ErrorData::invalid_params(text, None)
+        }
+    }
+}
+
+fn gone() -> ErrorData {
+    let text = "the call does not wait for these answers any more: call the tool again";
+    ErrorData::invalid_params(text, None)
+}

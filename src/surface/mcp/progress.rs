@@ -1,0 +1,97 @@
+//! A tool's updates as `notifications/progress`, for callers that gave a token.
+
+use rmcp::RoleServer;
+use rmcp::model::{NotificationMetaObject, ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RequestContext};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::server::Server;
+
+/// The whole update, for clients that show more than a line.
+const UPDATE: &str = "haft/update";
+
+/// The progress of one call.
+pub(super) struct Reporter {
+    server: Server,
+    peer: Peer<RoleServer>,
+    /// `None`: the caller wants to hear nothing.
+    token: Option<ProgressToken>,
+    reached: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Update {
+    #[serde(default)]
+    content: Vec<Content>,
+    #[serde(default)]
+    details: Value,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    text: Option<String>,
+}
+
+impl Reporter {
+    /// For the caller of this request.
+    pub(super) fn new(server: &Server, context: &RequestContext<RoleServer>) -> Self {
+        Reporter {
+            server: server.clone(),
+            peer: context.peer.clone(),
+            token: context.meta.get_progress_token(),
+            reached: None,
+        }
+    }
+
+    /// Tells the caller; waits until its connection takes it. A caller that reads too slowly misses
+    /// some.
+    pub(super) async fn tell(&mut self, update: &RawValue) {
+        let Some(token) = self.token.clone() else {
+            return;
+        };
+        if self.server.is_behind() {
+            return;
+        }
+        let Ok(Update { content, details }) = serde_json::from_str(update.get()) else {
+            return;
+        };
+        let number = |key: &str| details.get(key).and_then(Value::as_f64);
+        let progress = self.next(number("progress"));
+        let mut params = ProgressNotificationParam::new(token, progress);
+        // A total means something only beside a count of the same tool.
+        if number("progress") == Some(progress) {
+            params.total = number("total");
+        }
+        params.message = joined(content);
+        if let Ok(whole) = serde_json::from_str(update.get()) {
+            let mut meta = NotificationMetaObject::new();
+            meta.insert(UPDATE.to_owned(), whole);
+            params.meta = Some(meta);
+        }
+        // Whoever is gone needs to know nothing.
+        let _ = self.peer.notify_progress(params).await;
+    }
+
+    /// What the tool says if it grows, else one more than before: it has to grow.
+    fn next(&mut self, said: Option<f64>) -> f64 {
+        let counted = self.reached.map_or(1.0, |reached| reached.floor() + 1.0);
+        let grows = |said: &f64| self.reached.is_none_or(|reached| *said > reached);
+        let next = said.filter(|said| said.is_finite()).filter(grows);
+        let next = next.unwrap_or(counted);
+        self.reached = Some(next);
+        next
+    }
+}
+
+/// The text of an update, if it has any.
+pub(super) fn text_of(update: &RawValue) -> Option<String> {
+    let update: Update = serde_json::from_str(update.get()).ok()?;
+    joined(update.content)
+}
+
+fn joined(content: Vec<Content>) -> Option<String> {
+    let texts: Vec<String> = content.into_iter().filter_map(|block| block.text).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}

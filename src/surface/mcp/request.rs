@@ -1,0 +1,81 @@
+//! The request of a call, with its arguments as the client wrote them.
+//!
+//! rmcp reads arguments into a map of values, which rounds numbers. So the text stays beside the
+//! request, among what both transports may add to it.
+
+use axum::http::request::Parts;
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, Extensions, InputResponses, JsonObject,
+    RequestMetaObject,
+};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// The text of the arguments.
+#[derive(Clone, Debug)]
+pub(super) struct RawArguments(Box<RawValue>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallParams {
+    name: String,
+    arguments: Option<Box<RawValue>>,
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
+    input_responses: Option<InputResponses>,
+    request_state: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    params: Option<Params<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// Reads the parameters of `tools/call` in one pass.
+pub(super) fn read_call(params: &str) -> Result<ClientRequest, serde_json::Error> {
+    let CallParams {
+        name,
+        arguments,
+        meta,
+        input_responses,
+        request_state,
+    } = serde_json::from_str(params)?;
+    let mut params = CallToolRequestParams::new(name);
+    params.input_responses = input_responses;
+    params.request_state = request_state;
+    let mut request = CallToolRequest::new(params);
+    let meta = RequestMetaObject::from(meta.unwrap_or_default());
+    request.extensions.insert(meta);
+    if let Some(arguments) = arguments {
+        request.extensions.insert(RawArguments(arguments));
+    }
+    Ok(ClientRequest::CallToolRequest(request))
+}
+
+/// The text of the arguments in a whole message, if it has any.
+pub(super) fn raw_arguments(message: &[u8]) -> Option<RawArguments> {
+    let message: Message<'_> = serde_json::from_slice(message).ok()?;
+    let arguments = message.params?.arguments?;
+    Some(RawArguments(arguments.to_owned()))
+}
+
+/// The arguments of a call that came over any transport.
+pub(super) fn arguments(
+    params: &CallToolRequestParams,
+    extensions: &Extensions,
+) -> Result<Box<RawValue>, ErrorData> {
+    let over_http = || extensions.get::<Parts>()?.extensions.get::<RawArguments>();
+    if let Some(RawArguments(raw)) = extensions.get::<RawArguments>().or_else(over_http) {
+        return Ok(raw.clone());
+    }
+    let arguments = params.arguments.clone().unwrap_or_default();
+    to_raw_value(&arguments).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+}

@@ -1,0 +1,322 @@
+//! The requests of MCP clients, answered for one connection in either era of the protocol.
+//!
+//! rmcp decides which era a connection or a request is of, and refuses what is not of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+#[allow(deprecated, reason = "see `log`")]
+use rmcp::model::SetLevelRequestParams;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, GetTaskParams, GetTaskResult, Implementation,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use tokio_util::sync::CancellationToken;
+
+use super::call;
+use super::changes::{self, Listener};
+use super::log::{self, Log};
+use super::offer::Offer;
+use super::parked::Parking;
+use super::selection::Selection;
+use super::tasks::Tasks;
+use crate::host::Host;
+use crate::registry::Catalog;
+
+/// Tools on one page of a list. Many clients never ask for the second one.
+const PAGE: usize = 250;
+/// How long a client may go by a list, in milliseconds.
+const FRESH_MS: u64 = 10_000;
+
+/// Answers one connection. Cheap to clone; clones are the same connection.
+#[derive(Clone)]
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    connection: Arc<Connection>,
+}
+
+/// What is one connection's own.
+#[derive(Default)]
+struct Connection {
+    /// Changes of the list are told.
+    is_told: AtomicBool,
+    log: Log,
+}
+
+/// What all connections of a process share.
+struct Shared {
+    host: Host,
+    selection: Selection,
+    /// The last catalog that was offered, and how.
+    offered: Mutex<Option<(Arc<Catalog>, Arc<Offer>)>>,
+    /// Whether the one client reads so slowly that updates should be left out.
+    is_behind: Box<dyn Fn() -> bool + Send + Sync>,
+    closing: CancellationToken,
+    parking: Parking,
+    tasks: Tasks,
+}
+
+impl Server {
+    pub(super) fn new(
+        host: Host,
+        selection: Selection,
+        is_behind: impl Fn() -> bool + Send + Sync + 'static,
+        closing: CancellationToken,
+    ) -> Self {
+        let shared = Shared {
+            host,
+            selection,
+            offered: Mutex::default(),
+            is_behind: Box::new(is_behind),
+            closing,
+            parking: Parking::new(),
+            tasks: Tasks::default(),
+        };
+        Server {
+            shared: Arc::new(shared),
+            connection: Arc::default(),
+        }
+    }
+
+    /// The same for another connection.
+    pub(super) fn for_connection(&self) -> Server {
+        Server {
+            shared: self.shared.clone(),
+            connection: Arc::default(),
+        }
+    }
+
+    /// Fires when there will be no more requests.
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.shared.closing
+    }
+
+    pub(super) fn host(&self) -> &Host {
+        &self.shared.host
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        (self.shared.is_behind)()
+    }
+
+    /// The calls that wait for their user between two requests.
+    pub(super) fn parking(&self) -> &Parking {
+        &self.shared.parking
+    }
+
+    /// The calls that go on as tasks.
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.shared.tasks
+    }
+
+    /// What is offered now.
+    pub(super) async fn offer(&self) -> Arc<Offer> {
+        let catalog = self.shared.host.catalog().await;
+        let mut offered = self
+            .shared
+            .offered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &*offered {
+            Some((known, offer)) if Arc::ptr_eq(known, &catalog) => offer.clone(),
+            _ => {
+                let offer = Arc::new(Offer::of(&catalog, &self.shared.selection));
+                *offered = Some((catalog, offer.clone()));
+                offer
+            }
+        }
+    }
+
+    /// What was offered last, without a wait.
+    fn last_offer(&self) -> Option<Arc<Offer>> {
+        let offered = self
+            .shared
+            .offered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        offered.as_ref().map(|(_, offer)| offer.clone())
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_tasks()
+            .build();
+        log::declare(&mut capabilities);
+        let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+            .with_title("haft, the tool host");
+        ServerConfig::new(capabilities).with_server_info(haft)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let after = cursor.as_deref().map(read_cursor).transpose()?;
+        let offer = self.offer().await;
+        self.connection.log.tell_left_out(&offer, &context).await;
+        let (tools, next) = offer.page(after.as_deref(), PAGE);
+        let mut list = ListToolsResult::with_all_items(tools);
+        list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
+        if call::is_new(&context) {
+            list = list
+                .with_ttl_ms(FRESH_MS)
+                .with_cache_scope(CacheScope::Private);
+        }
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        call::run(self, request, context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks().get(&request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks()
+            .answer(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks().cancel(&request.task_id)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if !self.connection.is_told.swap(true, Ordering::Relaxed) {
+            tokio::spawn(changes::follow(self.clone(), Told(context.peer)));
+        }
+    }
+
+    // There are tools and nothing else. rmcp would answer these with nothing in them, though they
+    // are not declared.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    #[allow(deprecated, reason = "see `log`")]
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.connection.log.set_least(request.level);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        tokio::select! {
+            () = changes::follow(self.clone(), Subscribed(&context)) => {}
+            () = context.cancelled() => {}
+            () = self.closing().cancelled() => {}
+        }
+        Ok(())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let offer = self.last_offer()?;
+        offer.find(name).map(|tool| tool.listed.clone())
+    }
+}
+
+/// A client of the older era, which is told by its connection.
+struct Told(Peer<RoleServer>);
+
+impl Listener for Told {
+    async fn tell(&mut self) -> bool {
+        self.0.notify_tool_list_changed().await.is_ok()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.0.is_transport_closed()
+    }
+}
+
+/// A subscription of the newer era.
+struct Subscribed<'a>(&'a SubscriptionContext);
+
+impl Listener for Subscribed<'_> {
+    async fn tell(&mut self) -> bool {
+        let accepted = self.0.accepted().tools_list_changed == Some(true);
+        // Whoever asked for something else only is not told, and stays.
+        !accepted || self.0.sink().notify_tool_list_changed().await.is_ok()
+    }
+
+    fn is_gone(&self) -> bool {
+        // It is dropped when it ends.
+        false
+    }
+}
+
+/// The name that a page ended with. Names only: a cursor outlives any reload.
+fn read_cursor(cursor: &str) -> Result<String, ErrorData> {
+    let name = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let name = name.and_then(|bytes| String::from_utf8(bytes).ok());
+    let name = name.filter(|name| !name.is_empty());
+    name.ok_or_else(|| ErrorData::invalid_params(format!("`{cursor}` is no cursor of ours"), None))
+}

@@ -1,0 +1,226 @@
+//! rmcp's transport over our lines: it survives whatever a client may send.
+//!
+//! Garbage is answered and skipped, nothing that comes too early ends the conversation, and the end
+//! of the input leaves what was asked before it some time to be answered.
+
+use std::collections::{HashSet, VecDeque};
+use std::convert::Infallible;
+use std::future::{Future, ready};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
+    ProtocolVersion, RequestId,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::message;
+use crate::surface::lines::reader::{LONGEST, Line};
+use crate::surface::lines::writer::Writer;
+
+/// What was asked before the end of the input may still be answered in this time.
+const FINISHING: Duration = Duration::from_millis(900);
+
+/// One client's messages.
+pub(super) struct Lines {
+    lines: mpsc::Receiver<Line>,
+    /// Messages that came on one line.
+    waiting: VecDeque<ClientJsonRpcMessage>,
+    writer: Writer,
+    open: Arc<Open>,
+    /// The client has said which era it speaks.
+    has_begun: bool,
+    /// There is no more input; what is open is waited for so long.
+    ends: Option<Instant>,
+    /// Fires when nothing more is read.
+    closing: CancellationToken,
+}
+
+/// The requests that wait for their answer.
+#[derive(Default)]
+struct Open {
+    ids: Mutex<HashSet<RequestId>>,
+    changed: Notify,
+}
+
+impl Lines {
+    /// It ends when `closing` fires, and fires that when it ends.
+    pub(super) fn new(
+        lines: mpsc::Receiver<Line>,
+        writer: Writer,
+        closing: CancellationToken,
+    ) -> Self {
+        Lines {
+            lines,
+            waiting: VecDeque::new(),
+            writer,
+            open: Arc::default(),
+            has_begun: false,
+            ends: None,
+            closing,
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        let text = match line {
+            Line::Text(text) => text,
+            Line::NotUtf8 => {
+                return self.refuse(None, ErrorData::parse_error("the line is not UTF-8", None));
+            }
+            Line::TooLong => {
+                let text = format!(
+                    "a message is longer than {} MB: it was skipped",
+                    LONGEST >> 20
+                );
+                return self.refuse(None, ErrorData::invalid_request(text, None));
+            }
+        };
+        for read in message::read(&text) {
+            match read {
+                Ok(message) => self.admit(message),
+                Err(fault) => self.refuse(fault.id, fault.error),
+            }
+        }
+    }
+
+    /// Passes on what may come now.
+    fn admit(&mut self, message: ClientJsonRpcMessage) {
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                if !is_endless(&request.request) && !self.open.insert(&request.id) {
+                    let text = format!("a request with the id {} is still running", request.id);
+                    return self.refuse(None, ErrorData::invalid_request(text, None));
+                }
+                self.has_begun |= begins(&request.request);
+            }
+            // rmcp takes them for a client that is no MCP client, and ends.
+            _ if !self.has_begun => {
+                tracing::debug!("a message before the first request is passed over");
+                return;
+            }
+            JsonRpcMessage::Notification(notification) => {
+                let notification = &notification.notification;
+                if let ClientNotification::CancelledNotification(cancelled) = notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // It is not answered any more.
+                    self.open.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        self.waiting.push_back(message);
+    }
+
+    fn refuse(&self, id: Option<RequestId>, error: ErrorData) {
+        let refusal: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::error(error, id);
+        self.writer.send(&refusal);
+    }
+}
+
+impl Transport<RoleServer> for Lines {
+    type Error = Infallible;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        // At once, so that the order of the calls is the order of the lines.
+        self.writer.send(&item);
+        match &item {
+            JsonRpcMessage::Response(response) => self.open.remove(&response.id),
+            JsonRpcMessage::Error(error) => {
+                if let Some(id) = &error.id {
+                    self.open.remove(id);
+                }
+            }
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+        }
+        ready(Ok(()))
+    }
+
+    // Dropped and called again whenever something else happens: what it knows is in `self`.
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(message) = self.waiting.pop_front() {
+                return Some(message);
+            }
+            if let Some(end) = self.ends {
+                tokio::select! {
+                    () = self.open.until_empty() => {}
+                    () = sleep_until(end) => {}
+                    () = self.closing.cancelled() => {}
+                }
+                self.closing.cancel();
+                return None;
+            }
+            let line = tokio::select! {
+                biased;
+                () = self.closing.cancelled() => return None,
+                line = self.lines.recv() => line,
+            };
+            match line {
+                Some(line) => self.take(line),
+                None => self.ends = Some(Instant::now() + FINISHING),
+            }
+        }
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Infallible>> + Send {
+        ready(Ok(()))
+    }
+}
+
+impl Open {
+    /// False if the id is there.
+    fn insert(&self, id: &RequestId) -> bool {
+        self.ids().insert(id.clone())
+    }
+
+    fn remove(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.changed.notify_waiters();
+    }
+
+    async fn until_empty(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.ids().is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Requests that are answered when the conversation ends.
+fn is_endless(request: &ClientRequest) -> bool {
+    matches!(request, ClientRequest::SubscriptionsListenRequest(_))
+}
+
+/// Whether rmcp takes this request for the beginning of a conversation.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let version = meta.protocol_version();
+            let is_known = version.is_some_and(|v| ProtocolVersion::KNOWN_VERSIONS.contains(&v));
+            is_known
+                && meta
+                    .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                    .is_empty()
+        }
+    }
+}

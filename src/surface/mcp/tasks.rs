@@ -1,0 +1,207 @@
+//! Long calls as tasks (`io.modelcontextprotocol/tasks`), for clients that know them.
+//!
+//! A task is driven here whether anybody looks or not; its client looks when it likes, answers its
+//! questions, or takes it back. Tasks are bounded in number and time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, ElicitRequest, InputRequest,
+    InputResponses, JsonObject, Task, TaskPayload, TaskStatus,
+};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::asking::{self, Open};
+use super::execution::{Execution, Step};
+use super::parked::{hex, random};
+use super::progress;
+use crate::tool::Moment;
+
+/// So many tasks are kept, with those that are over.
+const MOST: usize = 256;
+/// So long after its beginning a task is forgotten, and stopped if it is not over.
+const LIFE: Duration = Duration::from_secs(24 * 3600);
+/// How often to look is sensible.
+const LOOKING: Duration = Duration::from_millis(500);
+
+/// All of them.
+#[derive(Clone, Default)]
+pub(super) struct Tasks(Arc<Mutex<HashMap<String, Arc<Job>>>>);
+
+/// One task.
+struct Job {
+    state: Mutex<DetailedTask>,
+    answers: mpsc::UnboundedSender<InputResponses>,
+    cancel: CancellationToken,
+}
+
+impl Tasks {
+    /// Makes a call a task; `open` is what it already asks.
+    pub(super) fn create(
+        &self,
+        execution: Execution,
+        open: Option<Open>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut tasks = self.tasks();
+        if tasks.len() >= MOST {
+            tasks.retain(|_, job| !job.state().status().is_terminal());
+        }
+        if tasks.len() >= MOST {
+            let text = format!("{MOST} tasks are running: try again when one is over");
+            return Err(ErrorData::internal_error(text, None));
+        }
+        let id = hex(&random::<16>());
+        let now = now();
+        let task = Task::new(&id, TaskStatus::Working, &now, &now)
+            .with_ttl_ms(millis(LIFE))
+            .with_poll_interval_ms(millis(LOOKING));
+        let (answers, answered) = mpsc::unbounded_channel();
+        let job = Arc::new(Job {
+            state: Mutex::new(DetailedTask::new(task, TaskPayload::Working)),
+            answers,
+            cancel: CancellationToken::new(),
+        });
+        let open: Vec<Open> = open.into_iter().collect();
+        job.is_asking(&open);
+        tasks.insert(id.clone(), job.clone());
+        let created = CreateTaskResult::new(job.state().task.clone());
+        tokio::spawn(drive(execution, job, open, answered));
+        let forgetting = self.clone();
+        tokio::spawn(async move {
+            sleep(LIFE).await;
+            if let Some(job) = forgetting.tasks().remove(&id) {
+                job.cancel.cancel();
+            }
+        });
+        Ok(created.into())
+    }
+
+    /// How the task is.
+    pub(super) fn get(&self, id: &str) -> Result<DetailedTask, ErrorData> {
+        Ok(self.job(id)?.state().clone())
+    }
+
+    /// Hands answers to its questions over.
+    pub(super) fn answer(&self, id: &str, answers: InputResponses) -> Result<(), ErrorData> {
+        // Nobody waits for answers any more where the task is over.
+        let _ = self.job(id)?.answers.send(answers);
+        Ok(())
+    }
+
+    /// Takes it back.
+    pub(super) fn cancel(&self, id: &str) -> Result<(), ErrorData> {
+        self.job(id)?.cancel.cancel();
+        Ok(())
+    }
+
+    fn job(&self, id: &str) -> Result<Arc<Job>, ErrorData> {
+        let job = self.tasks().get(id).cloned();
+        job.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{id}`"), None))
+    }
+
+    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    fn tasks(&self) -> MutexGuard<'_, HashMap<String, Arc<Job>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn state(&self) -> MutexGuard<'_, DetailedTask> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is(&self, payload: TaskPayload) {
+        let mut state = self.state();
+        let mut task = state.task.clone();
+        task.last_updated_at = now();
+        *state = DetailedTask::new(task, payload);
+    }
+
+    /// It waits for these answers, or works if there are none.
+    fn is_asking(&self, open: &[Open]) {
+        if open.is_empty() {
+            return self.is(TaskPayload::Working);
+        }
+        let requests = open.iter().map(|open| {
+            let request = ElicitRequest::new(open.form.clone());
+            (open.key.clone(), InputRequest::Elicitation(request))
+        });
+        self.is(TaskPayload::InputRequired {
+            input_requests: requests.collect(),
+        });
+    }
+
+    fn says(&self, message: String) {
+        let mut state = self.state();
+        state.task.status_message = Some(message);
+        state.task.last_updated_at = now();
+    }
+}
+
+/// Drives a task to its end.
+async fn drive(
+    mut execution: Execution,
+    job: Arc<Job>,
+    mut open: Vec<Open>,
+    mut answered: mpsc::UnboundedReceiver<InputResponses>,
+) {
+    loop {
+        tokio::select! {
+            biased;
+            () = job.cancel.cancelled() => {
+                execution.cancel();
+                return job.is(TaskPayload::Cancelled);
+            }
+            Some(answers) = answered.recv() => {
+                open = asking::hand_over(open, &answers);
+                job.is_asking(&open);
+            }
+            step = execution.step() => match step {
+                Step::Update(update) => {
+                    if let Some(message) = progress::text_of(&update) {
+                        job.says(message);
+                    }
+                }
+                Step::Asked(asked) => {
+                    open.retain(|open| !open.is_withdrawn());
+                    open.push(asked);
+                    job.is_asking(&open);
+                }
+                Step::Ended(result) => return job.is(ended(result)),
+            }
+        }
+    }
+}
+
+fn ended(result: Result<CallToolResult, ErrorData>) -> TaskPayload {
+    match result {
+        Ok(result) => TaskPayload::Completed {
+            result: object(&result),
+        },
+        Err(error) => TaskPayload::Failed {
+            error: object(&error),
+        },
+    }
+}
+
+fn object(value: &impl Serialize) -> JsonObject {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(object)) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn now() -> String {
+    Moment::of(SystemTime::now()).precise()
+}

@@ -1,0 +1,348 @@
+//! Tools that ask the user behind an MCP client, in both eras, and calls that need approval.
+
+use serde_json::{Value, json};
+
+use crate::mcp_client::{Client, new_era, text};
+use crate::sandbox::Sandbox;
+
+const TOOLS: &str = r##"
+const says = (text) => ({ content: [{ type: "text", text }] });
+const tool = (name, execute, rest) =>
+  ({ name, description: name, parameters: { type: "object" }, execute, ...rest });
+
+let heard = "nothing";
+
+export default (pi) => [
+  tool("name", async (_id, args, _onUpdate, ctx) => {
+    const name = await ctx.ui.input("What is your name?", "Ada");
+    return says(`${ctx.hasUI} ${name} ${JSON.stringify(args)}`);
+  }),
+  tool("choose", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.select("Which one?", ["red", "green"])))),
+  tool("sure", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.confirm("Sure?", "It is for good.")))),
+  tool("twice", async (_id, _args, _onUpdate, ctx) => {
+    const first = await ctx.ui.input("First?");
+    const second = await ctx.ui.input(`After ${first}?`);
+    return says(`${first} ${second}`);
+  }),
+  tool("both", async (_id, _args, _onUpdate, ctx) =>
+    says((await Promise.all([ctx.ui.input("One?"), ctx.ui.input("Two?")])).join(" "))),
+  tool("heard", async () => says(heard)),
+  tool("patient", async (_id, _args, _onUpdate, ctx, signal) => {
+    signal.addEventListener("abort", () => { heard = "abort"; });
+    return says(String(await ctx.ui.input("Still there?")));
+  }),
+  tool("danger", async () => says("done"), { approval: { tier: "exec", reason: "It deletes things" } }),
+];
+"##;
+
+fn forms() -> Value {
+    json!({"elicitation": {}})
+}
+
+/// The next request of haft's, which is a form.
+fn question(client: &mut Client) -> Value {
+    let request = client.next();
+    assert_eq!(request["method"], "elicitation/create", "{request}");
+    request
+}
+
+fn accept(name: &str, value: impl Into<Value>) -> Value {
+    let value: Value = value.into();
+    json!({"action": "accept", "content": {name: value}})
+}
+
+fn call_new(client: &mut Client, params: Value, capabilities: Value) -> Value {
+    let mut params = params;
+    params["_meta"] = new_era(capabilities);
+    client.ask("tools/call", params)
+}
+
+/// The one question of an answer that needs input, with its key.
+fn asked(answer: &Value) -> (String, Value) {
+    let result = &answer["result"];
+    assert_eq!(result["resultType"], "input_required", "{answer}");
+    let requests = result["inputRequests"].as_object().expect("questions");
+    let (key, request) = requests.iter().next().expect("a question");
+    assert_eq!(request["method"], "elicitation/create");
+    (key.clone(), request["params"].clone())
+}
+
+#[test]
+fn an_older_client_is_asked_while_the_call_waits() {
+    let mut client = Client::old(TOOLS, forms());
+    let id = client.request("tools/call", json!({"name": "name", "arguments": {"x": 1}}));
+    let request = question(&mut client);
+    assert_eq!(request["params"]["message"], "What is your name?");
+    assert_eq!(
+        request["params"]["requestedSchema"],
+        json!({
+            "type": "object",
+            "properties": {"answer": {"type": "string", "title": "Answer", "description": "For example: Ada"}},
+            "required": ["answer"],
+        })
+    );
+    client.reply(&request, accept("answer", "Grace"));
+    assert_eq!(text(&client.answer(id)["result"]), "true Grace {\"x\":1}");
+
+    let id = client.request("tools/call", json!({"name": "choose"}));
+    let request = question(&mut client);
+    let schema = &request["params"]["requestedSchema"];
+    assert_eq!(
+        schema["properties"]["choice"]["enum"],
+        json!(["red", "green"])
+    );
+    client.reply(&request, accept("choice", "green"));
+    assert_eq!(text(&client.answer(id)["result"]), "green");
+
+    for (reply, said) in [
+        (accept("confirmed", true), "true"),
+        (accept("confirmed", false), "false"),
+        (json!({"action": "decline"}), "false"),
+        (json!({"action": "cancel"}), "false"),
+    ] {
+        let id = client.request("tools/call", json!({"name": "sure"}));
+        let request = question(&mut client);
+        assert_eq!(request["params"]["message"], "Sure?\n\nIt is for good.");
+        client.reply(&request, reply);
+        assert_eq!(text(&client.answer(id)["result"]), said);
+    }
+}
+
+#[test]
+fn a_client_without_forms_leaves_tools_nobody_to_ask() {
+    let mut client = Client::old(TOOLS, json!({}));
+    assert_eq!(text(&client.call("name", json!({}))), "false undefined {}");
+    assert_eq!(text(&client.call("sure", json!({}))), "false");
+    let mut client = Client::silent(TOOLS, &[]);
+    let answer = call_new(&mut client, json!({"name": "name"}), json!({}));
+    assert_eq!(text(&answer["result"]), "false undefined {}");
+    // Links are no forms.
+    let links = json!({"elicitation": {"url": {}}});
+    let answer = call_new(&mut client, json!({"name": "name"}), links);
+    assert_eq!(text(&answer["result"]), "false undefined {}");
+}
+
+#[test]
+fn a_question_is_withdrawn_when_its_call_is_cancelled() {
+    let mut client = Client::old(TOOLS, forms());
+    let id = client.request("tools/call", json!({"name": "name"}));
+    let request = question(&mut client);
+    client.notify("notifications/cancelled", json!({"requestId": id}));
+    // The late answer disturbs nobody.
+    client.reply(&request, accept("answer", "Grace"));
+    assert_eq!(text(&client.call("heard", json!({}))), "nothing");
+}
+
+#[test]
+fn a_newer_client_comes_again_with_the_answers() {
+    let mut client = Client::silent(TOOLS, &[]);
+    let params = json!({"name": "twice", "arguments": {"b": 1, "a": 2.0}});
+    let first = call_new(&mut client, params, forms());
+    let (key, form) = asked(&first);
+    assert_eq!(form["message"], "First?");
+    let retry = |state: &Value, key: &str, value: &str| {
+        json!({
+            "name": "twice",
+            // The same, written by another library.
+            "arguments": {"a": 2, "b": 1},
+            "requestState": state,
+            "inputResponses": {key: accept("answer", value)},
+        })
+    };
+    let state = first["result"]["requestState"].clone();
+    let again = retry(&state, &key, "one");
+    let second = call_new(&mut client, again.clone(), forms());
+    let (key, form) = asked(&second);
+    assert_eq!(form["message"], "After one?");
+    // Each state is good for one answer.
+    let used = call_new(&mut client, again, forms());
+    assert_eq!(used["error"]["code"], -32602, "{used}");
+    let state = second["result"]["requestState"].clone();
+    let done = call_new(&mut client, retry(&state, &key, "two"), forms());
+    assert_eq!(text(&done["result"]), "one two");
+}
+
+#[test]
+fn a_state_opens_only_as_it_was_sealed() {
+    let mut client = Client::silent(TOOLS, &[]);
+    let begun = call_new(
+        &mut client,
+        json!({"name": "patient", "arguments": {"a": 1}}),
+        forms(),
+    );
+    let (key, _) = asked(&begun);
+    let state = begun["result"]["requestState"]
+        .as_str()
+        .expect("a state")
+        .to_owned();
+    let answers = json!({key: accept("answer", "yes")});
+    let mut forged = state.clone();
+    let last = if forged.pop() == Some('A') { 'B' } else { 'A' };
+    forged.push(last);
+    for (name, arguments, state) in [
+        ("patient", json!({"a": 2}), state.as_str()),
+        ("name", json!({"a": 1}), &state),
+        ("patient", json!({"a": 1}), &forged),
+        ("patient", json!({"a": 1}), "garbage"),
+    ] {
+        let params = json!({"name": name, "arguments": arguments, "requestState": state, "inputResponses": answers});
+        let refused = call_new(&mut client, params, forms());
+        assert_eq!(
+            refused["error"]["code"], -32602,
+            "{name} {arguments} {state}: {refused}"
+        );
+    }
+    // None of that harmed the call.
+    let params = json!({"name": "patient", "arguments": {"a": 1}, "requestState": state, "inputResponses": answers});
+    let done = call_new(&mut client, params, forms());
+    assert_eq!(text(&done["result"]), "yes");
+}
+
+#[test]
+fn questions_at_the_same_time_go_together_and_missing_answers_are_asked_for_again() {
+    let mut client = Client::silent(TOOLS, &[]);
+    let begun = call_new(&mut client, json!({"name": "both"}), forms());
+    let requests = begun["result"]["inputRequests"]
+        .as_object()
+        .expect("questions");
+    assert_eq!(requests.len(), 2, "{begun}");
+    let key_of = |message: &str| {
+        let mut found = requests.iter();
+        let found = found.find(|(_, request)| request["params"]["message"] == message);
+        found.expect("it was asked").0.clone()
+    };
+    let (one, two) = (key_of("One?"), key_of("Two?"));
+    let params = json!({
+        "name": "both",
+        "requestState": begun["result"]["requestState"],
+        "inputResponses": {&one: accept("answer", "1"), &two: 12345, "stranger": {}},
+    });
+    let again = call_new(&mut client, params, forms());
+    let (key, form) = asked(&again);
+    assert_eq!(
+        (key.as_str(), &form["message"]),
+        (two.as_str(), &json!("Two?"))
+    );
+    let params = json!({
+        "name": "both",
+        "requestState": again["result"]["requestState"],
+        "inputResponses": {&two: accept("answer", "2")},
+    });
+    let done = call_new(&mut client, params, forms());
+    assert_eq!(text(&done["result"]), "1 2");
+}
+
+#[test]
+fn approval_takes_the_same_way() {
+    let asking = || {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("tools.ts", TOOLS);
+        sandbox.write("home/.config/haft/config.yaml", "approval: {mode: write}");
+        Client::within(sandbox, &[])
+    };
+    let mut client = asking();
+    client.initialize(forms());
+    for (reply, is_error) in [
+        (accept("decision", "Approve"), false),
+        (accept("decision", "Deny"), true),
+        (json!({"action": "decline"}), true),
+        (json!({"action": "cancel"}), true),
+    ] {
+        let id = client.request(
+            "tools/call",
+            json!({"name": "danger", "arguments": {"path": "/"}}),
+        );
+        let request = question(&mut client);
+        assert_eq!(
+            request["params"]["message"],
+            "May the tool `danger` run? (exec)\nIt deletes things\n{\"path\":\"/\"}"
+        );
+        client.reply(&request, reply);
+        assert_eq!(client.answer(id)["result"]["isError"], is_error);
+    }
+    let mut client = asking();
+    client.initialize(json!({}));
+    let result = client.call("danger", json!({}));
+    assert!(text(&result).contains("requires approval"), "{result}");
+
+    let mut client = asking();
+    let begun = call_new(&mut client, json!({"name": "danger"}), forms());
+    let (key, _) = asked(&begun);
+    let params = json!({
+        "name": "danger",
+        "requestState": begun["result"]["requestState"],
+        "inputResponses": {key: accept("decision", "Approve")},
+    });
+    let done = call_new(&mut client, params, forms());
+    assert_eq!(text(&done["result"]), "done");
+}
+
+#[test]
+fn a_long_call_becomes_a_task_where_the_client_knows_them() {
+    let mut client = Client::silent(TOOLS, &[]);
+    let capabilities =
+        || json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let found = client.ask("server/discover", json!({"_meta": new_era(json!({}))}));
+    let extensions = &found["result"]["capabilities"]["extensions"];
+    assert!(
+        extensions.get("io.modelcontextprotocol/tasks").is_some(),
+        "{found}"
+    );
+    // What is over soon is no task.
+    let quick = call_new(&mut client, json!({"name": "heard"}), capabilities());
+    assert_eq!(quick["result"]["resultType"], "complete", "{quick}");
+
+    let begun = call_new(&mut client, json!({"name": "twice"}), capabilities());
+    assert_eq!(begun["result"]["resultType"], "task", "{begun}");
+    let id = begun["result"]["taskId"].clone();
+    let ask = |client: &mut Client, method: &str, more: Value| {
+        let mut params = json!({"taskId": id, "_meta": new_era(capabilities())});
+        if let (Some(params), Some(more)) = (params.as_object_mut(), more.as_object()) {
+            params.extend(more.clone());
+        }
+        client.ask(method, params)
+    };
+    for (message, value) in [("First?", "one"), ("After one?", "two")] {
+        let task = loop {
+            let task = ask(&mut client, "tasks/get", json!({}));
+            let asks = task["result"]["inputRequests"].as_object();
+            if asks.is_some_and(|asks| asks.values().any(|one| one["params"]["message"] == message))
+            {
+                break task;
+            }
+        };
+        assert_eq!(task["result"]["status"], "input_required");
+        let requests = task["result"]["inputRequests"]
+            .as_object()
+            .expect("a question");
+        let key = requests.keys().next().expect("a question").clone();
+        let answers = json!({"inputResponses": {key: accept("answer", value)}});
+        let told = ask(&mut client, "tasks/update", answers);
+        assert_eq!(told["result"], json!({"resultType": "complete"}));
+    }
+    let done = loop {
+        let task = ask(&mut client, "tasks/get", json!({}));
+        if task["result"]["status"] == "completed" {
+            break task;
+        }
+    };
+    assert_eq!(text(&done["result"]["result"]), "one two");
+
+    // Taken back, it is asked to stop.
+    let begun = call_new(&mut client, json!({"name": "patient"}), capabilities());
+    let params = json!({"taskId": begun["result"]["taskId"], "_meta": new_era(capabilities())});
+    client.ask("tasks/cancel", params.clone());
+    while client.ask("tasks/get", params.clone())["result"]["status"] != "cancelled" {}
+    while text(&call_new(&mut client, json!({"name": "heard"}), json!({}))["result"]) != "abort" {}
+
+    let refused = client.ask(
+        "tasks/get",
+        json!({"taskId": "x", "_meta": new_era(json!({}))}),
+    );
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
+    let refused = client.ask(
+        "tasks/get",
+        json!({"taskId": "x", "_meta": new_era(capabilities())}),
+    );
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}

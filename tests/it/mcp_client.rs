@@ -1,0 +1,224 @@
+//! A client on pipes that checks that every line is one message.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// Longer than anything here takes on a machine under load.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A `haft serve mcp` and everything it says.
+pub struct Client {
+    pub child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    lines: Option<Receiver<Value>>,
+    next_id: u64,
+    pub sandbox: Sandbox,
+}
+
+/// What every request of the newer era carries.
+pub fn new_era(capabilities: Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+impl Client {
+    /// One that has not said anything; `module` is the text of the tools.
+    pub fn silent(module: &str, flags: &[&str]) -> Client {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("tools.ts", module);
+        Client::within(sandbox, flags)
+    }
+
+    /// The same in a sandbox that is there; it has a `tools.ts`.
+    pub fn within(sandbox: Sandbox, flags: &[&str]) -> Client {
+        let mut child = sandbox
+            .haft()
+            .args(["--tool", "tools.ts", "serve", "mcp"])
+            .args(flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("haft starts");
+        Client {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            child,
+            lines: None,
+            next_id: 1,
+            sandbox,
+        }
+    }
+
+    /// One that has introduced itself the older way.
+    pub fn old(module: &str, capabilities: Value) -> Client {
+        let mut client = Client::silent(module, &[]);
+        client.initialize(capabilities);
+        client
+    }
+
+    /// The older era's beginning.
+    pub fn initialize(&mut self, capabilities: Value) -> Value {
+        let params = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let answer = self.ask("initialize", params);
+        self.notify("notifications/initialized", json!({}));
+        answer
+    }
+
+    /// Reads from now on.
+    pub fn listen(&mut self) {
+        let Some(stdout) = self.stdout.take() else {
+            return;
+        };
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                let line = line.expect("UTF-8");
+                let message: Value = serde_json::from_str(&line)
+                    .unwrap_or_else(|error| panic!("not JSON: {error}: {line}"));
+                assert_eq!(message["jsonrpc"], "2.0", "{line}");
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        self.lines = Some(lines);
+    }
+
+    /// Writes bytes and a line's end.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("the input is open");
+        stdin.write_all(bytes).expect("haft reads");
+        stdin.write_all(b"\n").expect("haft reads");
+    }
+
+    /// Writes bytes and no more.
+    pub fn part(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("the input is open");
+        stdin.write_all(bytes).expect("haft reads");
+        stdin.flush().expect("haft reads");
+    }
+
+    /// Sends a request and gives its id.
+    pub fn request(&mut self, method: &str, params: Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.raw(message.to_string().as_bytes());
+        id
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        self.raw(message.to_string().as_bytes());
+    }
+
+    /// Answers a request of haft's.
+    pub fn reply(&mut self, request: &Value, result: Value) {
+        let message = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
+        self.raw(message.to_string().as_bytes());
+    }
+
+    /// The next message; nothing at the end of the output.
+    pub fn next_if_any(&mut self) -> Option<Value> {
+        self.listen();
+        let lines = self.lines.as_ref().expect("it listens");
+        match lines.recv_timeout(PATIENCE) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("haft says nothing"),
+        }
+    }
+
+    /// The next message.
+    pub fn next(&mut self) -> Value {
+        self.next_if_any().expect("haft says something")
+    }
+
+    /// The answer to a request; what comes before it is passed over.
+    pub fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.next();
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    /// Sends a request and gives its answer.
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.answer(id)
+    }
+
+    /// Starts a call.
+    pub fn start(&mut self, name: &str, arguments: Value) -> u64 {
+        let params =
+            json!({"name": name, "arguments": arguments, "_meta": {"progressToken": name}});
+        self.request("tools/call", params)
+    }
+
+    /// Calls a tool and gives the result.
+    pub fn call(&mut self, name: &str, arguments: Value) -> Value {
+        let id = self.start(name, arguments);
+        self.answer(id)["result"].take()
+    }
+
+    /// Waits for the tool's next update and gives its text.
+    pub fn update(&mut self) -> String {
+        let message = self.next();
+        assert_eq!(message["method"], "notifications/progress", "{message}");
+        let text = message["params"]["message"].as_str();
+        text.expect("an update with a text").to_owned()
+    }
+
+    /// Closes haft's input.
+    pub fn hang_up(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits for the end of the program, which may take no longer than `most`.
+    pub fn ends_within(&mut self, most: Duration) -> ExitStatus {
+        let start = Instant::now();
+        // `wait` would close the input.
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                break status;
+            }
+            assert!(start.elapsed() < PATIENCE, "haft does not end");
+            thread::sleep(Duration::from_millis(2));
+        };
+        let took = start.elapsed();
+        assert!(took < most, "haft took {took:?} to end");
+        status
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The text of a result.
+pub fn text(result: &Value) -> &str {
+    result["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {result}"))
+}

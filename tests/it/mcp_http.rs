@@ -1,0 +1,363 @@
+//! Streamable HTTP at `/mcp`, in both eras, over real sockets.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::mcp_client::{PATIENCE, new_era, text};
+use crate::sandbox::Sandbox;
+
+const TOOLS: &str = r##"
+const says = (text) => ({ content: [{ type: "text", text }] });
+const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
+
+let aborted = 0;
+
+export default (pi) => [
+  tool("echo", async (_id, args) => says(JSON.stringify(args))),
+  tool("name", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.input("Name?")))),
+  tool("wait", (_id, _args, onUpdate, _ctx, signal) => {
+    onUpdate(says("waiting"));
+    return new Promise((resolve) => signal.addEventListener("abort", () => { aborted++; resolve(says("aborted")); }));
+  }),
+  tool("aborted", async () => says(String(aborted))),
+];
+"##;
+
+/// A server and its port.
+struct Server {
+    child: Child,
+    port: u16,
+    sandbox: Sandbox,
+}
+
+/// An answer, read as far as its head.
+struct Answer {
+    status: u16,
+    head: String,
+    body: BufReader<TcpStream>,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Server {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("tools.ts", TOOLS);
+        let mut child = sandbox
+            .haft()
+            .args(["--tool", "tools.ts", "serve"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("haft starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let port = loop {
+            let mut line = String::new();
+            let read = stderr
+                .read_line(&mut line)
+                .expect("haft says where it listens");
+            assert!(read > 0, "haft has ended");
+            if let Some(address) = line.strip_prefix("listening on http://127.0.0.1:") {
+                break address.trim().parse().expect("a port");
+            }
+        };
+        thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        Server {
+            child,
+            port,
+            sandbox,
+        }
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\ncontent-length: {}\r\nconnection: close\r\n\
+             content-type: application/json\r\naccept: application/json, text/event-stream\r\n",
+            body.len()
+        );
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            head += &format!("host: 127.0.0.1:{}\r\n", self.port);
+        }
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        write!(stream, "{head}\r\n{body}").expect("it reads");
+        Answer::read(stream)
+    }
+
+    /// A request of the newer era.
+    fn new_era(&self, method: &str, params: Value) -> Answer {
+        let mut params = params;
+        let token = params["_meta"]["progressToken"].take();
+        params["_meta"] = new_era(json!({}));
+        if !token.is_null() {
+            params["_meta"]["progressToken"] = token;
+        }
+        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut headers = vec![
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+        ];
+        if !name.is_empty() {
+            headers.push(("mcp-name", &name));
+        }
+        self.send("POST", "/mcp", &headers, &body.to_string())
+    }
+
+    /// A message in a session of the older era.
+    fn in_session(&self, session: &str, message: &Value) -> Answer {
+        let headers = [
+            ("mcp-session-id", session),
+            ("mcp-protocol-version", "2025-11-25"),
+        ];
+        self.send("POST", "/mcp", &headers, &message.to_string())
+    }
+
+    /// Begins a session.
+    fn session(&self) -> String {
+        let params = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let mut answer = self.send("POST", "/mcp", &[], &body.to_string());
+        let session = answer
+            .header("mcp-session-id")
+            .expect("a session")
+            .to_owned();
+        assert_eq!(answer.message()["result"]["protocolVersion"], "2025-11-25");
+        let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(self.in_session(&session, &begun).status, 202);
+        session
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Answer {
+    fn read(stream: TcpStream) -> Answer {
+        let mut body = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(
+                body.read_line(&mut head).expect("an answer") > 0,
+                "no answer: {head}"
+            );
+        }
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        Answer {
+            status: status.expect("a status"),
+            head: head.to_lowercase(),
+            body,
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.map(str::trim)
+    }
+
+    /// The next message, from JSON or from events.
+    fn message(&mut self) -> Value {
+        if self.header("content-type") == Some("application/json") {
+            let mut text = String::new();
+            self.body.read_to_string(&mut text).expect("a body");
+            return serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        }
+        loop {
+            let mut line = String::new();
+            let read = self.body.read_line(&mut line).expect("an event");
+            assert!(read > 0, "the stream has ended");
+            let data = line.strip_prefix("data:").map(str::trim);
+            if let Some(data) = data.filter(|data| !data.is_empty()) {
+                return serde_json::from_str(data)
+                    .unwrap_or_else(|error| panic!("{error}: {data}"));
+            }
+        }
+    }
+
+    /// The message that has this id.
+    fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.message();
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_newer_era_needs_no_session() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let found = server.new_era("server/discover", json!({})).message();
+    assert!(found["result"]["supportedVersions"].is_array(), "{found}");
+    let list = server.new_era("tools/list", json!({})).message();
+    assert_eq!(
+        list["result"]["tools"].as_array().map(Vec::len),
+        Some(4),
+        "{list}"
+    );
+    let params = json!({"name": "echo", "arguments": {"b": 1, "a": 2}});
+    let mut answer = server.new_era("tools/call", params);
+    assert_eq!(answer.header("mcp-session-id"), None);
+    assert_eq!(text(&answer.message()["result"]), r#"{"b":1,"a":2}"#);
+    // The headers say what the body says, or it is refused.
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": new_era(json!({}))}});
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+    ];
+    let mut refused = server.send("POST", "/mcp", &headers, &body.to_string());
+    assert_eq!(
+        (refused.status, &refused.message()["error"]["code"]),
+        (400, &json!(-32020))
+    );
+}
+
+#[test]
+fn the_older_era_has_sessions() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let (one, two) = (server.session(), server.session());
+    assert_ne!(one, two);
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "echo", "arguments": {"a": 1}}});
+    for session in [&one, &two] {
+        let answer = server.in_session(session, &call).answer(7);
+        assert_eq!(text(&answer["result"]), r#"{"a":1}"#);
+    }
+    let headers = [("mcp-session-id", one.as_str())];
+    assert!(server.send("DELETE", "/mcp", &headers, "").status < 300);
+    assert_eq!(server.in_session(&one, &call).status, 404);
+    assert_eq!(server.in_session(&two, &call).status, 200);
+}
+
+#[test]
+fn a_session_is_asked_on_the_stream_of_its_call() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let session = server.session();
+    let call =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "name"}});
+    let mut stream = server.in_session(&session, &call);
+    let request = stream.message();
+    assert_eq!(request["method"], "elicitation/create", "{request}");
+    let result = json!({"action": "accept", "content": {"answer": "Ada"}});
+    let reply = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
+    assert_eq!(server.in_session(&session, &reply).status, 202);
+    assert_eq!(text(&stream.answer(7)["result"]), "Ada");
+}
+
+#[test]
+fn closing_the_answer_cancels_the_call() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let params = json!({"name": "wait", "_meta": {"progressToken": 1}});
+    let mut stream = server.new_era("tools/call", params);
+    assert_eq!(stream.message()["params"]["message"], "waiting");
+    drop(stream);
+    let start = Instant::now();
+    loop {
+        let answer = server
+            .new_era("tools/call", json!({"name": "aborted"}))
+            .message();
+        if text(&answer["result"]) == "1" {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "the call goes on");
+    }
+}
+
+#[test]
+fn strangers_are_refused() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    for headers in [
+        [("host", "evil.example")].as_slice(),
+        &[("origin", "https://evil.example")],
+    ] {
+        let answer = server.send("POST", "/mcp", headers, &body);
+        assert_eq!(answer.status, 403, "{headers:?}");
+    }
+    let huge = format!(r#"{{"a":"{}"}}"#, "x".repeat(17 << 20));
+    assert_eq!(server.send("POST", "/mcp", &[], &huge).status, 413);
+    let ran = server.sandbox.sh("haft serve mcp --http 0.0.0.0:0");
+    assert_eq!(ran.code, 2, "{}", ran.output);
+    assert!(ran.output.contains("there is no token"), "{}", ran.output);
+}
+
+#[test]
+fn many_clients_are_served_at_once() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    thread::scope(|scope| {
+        for number in 0..40 {
+            let server = &server;
+            scope.spawn(move || {
+                let params = json!({"name": "echo", "arguments": {"number": number}});
+                let answer = server.new_era("tools/call", params).message();
+                assert_eq!(
+                    text(&answer["result"]),
+                    json!({"number": number}).to_string()
+                );
+            });
+        }
+    });
+}
+
+#[test]
+fn one_port_serves_both_and_changes_are_told_in_both_eras() {
+    let mut server = Server::start(&["--listen", "127.0.0.1:0"]);
+    let session = server.session();
+    let headers = [
+        ("mcp-session-id", session.as_str()),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let mut older = server.send("GET", "/mcp", &headers, "");
+    // The list that its client knows.
+    let list = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
+    server.in_session(&session, &list).answer(3);
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let mut newer = server.new_era("subscriptions/listen", filter);
+    assert_eq!(
+        newer.message()["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+
+    let added = "export default () => ({ name: 'added', description: 'a', parameters: { type: 'object' }, execute: async () => ({ content: [] }) });";
+    server
+        .sandbox
+        .write("home/.omp/agent/tools/added.ts", added);
+    assert_eq!(
+        server.send("POST", "/api/tools/reload", &[], "").status,
+        200
+    );
+    for stream in [&mut older, &mut newer] {
+        assert_eq!(
+            stream.message()["method"],
+            "notifications/tools/list_changed"
+        );
+    }
+    let list = server.new_era("tools/list", json!({})).message();
+    assert!(list.to_string().contains("\"added\""), "{list}");
+
+    // A signal ends what streams without end.
+    kill_process(Pid::from_child(&server.child), Signal::TERM).expect("it runs");
+    let ended = server.child.wait().expect("it is our child");
+    assert!(ended.success());
+}
