@@ -8,7 +8,7 @@ use super::{Host, Setup};
 use crate::config::{Config, Env, Flags, Limits, PermissionProfile};
 use crate::error::{Error, ErrorKind};
 use crate::family::custom::CustomTool;
-use crate::tool::{ApprovalMode, ApprovalPolicy, Approver};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, SessionProvider, UserInterface};
 
 /// Makes a [`Host`] step by step; [`Host::builder`] starts one.
 ///
@@ -29,6 +29,8 @@ pub struct HostBuilder {
     only_providers: Option<Vec<String>>,
     approver: Option<Arc<dyn Approver>>,
     tools: Vec<CustomTool>,
+    ui: Option<Arc<dyn UserInterface>>,
+    session: Option<Arc<dyn SessionProvider>>,
 }
 
 /// Which of the tools that a project brings run without being asked about.
@@ -112,6 +114,18 @@ impl HostBuilder {
         self
     }
 
+    /// Whom tools ask where a handle has nobody of its own; see [`Host::set_default_ui`].
+    pub fn ui(mut self, ui: Arc<dyn UserInterface>) -> HostBuilder {
+        self.ui = Some(ui);
+        self
+    }
+
+    /// The conversation that calls belong to; see [`Host::set_session`].
+    pub fn session(mut self, session: Arc<dyn SessionProvider>) -> HostBuilder {
+        self.session = Some(session);
+        self
+    }
+
     /// Bounds in time and memory. Replaces what the user configured.
     pub fn limits(mut self, limits: Limits) -> HostBuilder {
         self.limits = Some(limits);
@@ -159,6 +173,7 @@ impl HostBuilder {
     pub fn build(mut self) -> Result<Host, Error> {
         let tools = std::mem::take(&mut self.tools);
         let approver = self.approver.take();
+        let (ui, session) = (self.ui.take(), self.session.take());
         let config = self.resolve()?;
         let mut names: BTreeSet<String> = config.built_in_tool_names.iter().cloned().collect();
         let mut loaded = Vec::with_capacity(tools.len());
@@ -175,6 +190,8 @@ impl HostBuilder {
             ..Setup::lasting()
         };
         let host = Host::with(config, setup);
+        host.set_default_ui(ui);
+        host.set_session(session);
         Ok(match approver {
             Some(approver) => host.asking(approver),
             None => host,

@@ -59,6 +59,10 @@ mod rpc;
 mod system_tools;
 // The program at a terminal, and every exit code.
 mod terminal;
+// The conversation that calls belong to, through the SDK.
+mod session;
+// What tools ask at a terminal.
+mod terminal_ui;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
 // YAML shell tools that run: texts, steps, outputs, rights.
