@@ -21,7 +21,7 @@ export default (pi) => [
   tool("sure", async () => says(await pi.ui.confirm("Remove it?", "It is\x1b[2J gone then.\r\nFor good."))),
   tool("name", async () => says(await pi.ui.input("Your name?", "Ada"))),
   tool("text", async (_id, { prefill }) => says(await pi.ui.editor("Write", prefill))),
-  tool("quick", async () => says(await pi.ui.input("Quick!", undefined, { timeout: 50 }))),
+  tool("quick", async () => says(await pi.ui.input("Quick!", undefined, { timeout: 1000 }))),
   tool("both", async () => says(await Promise.all([pi.ui.confirm("First?", ""), pi.ui.confirm("Second?", "")]))),
   tool("news", async () => {
     pi.ui.setStatus("a", "step 1");
@@ -35,6 +35,10 @@ export default (pi) => [
   tool("waits", async (_id, _params, _onUpdate, _ctx, signal) => {
     const answer = await pi.ui.confirm("Go on?", "");
     return says({ answer, aborted: signal.aborted });
+  }),
+  tool("stage", async () => {
+    pi.pushPendingAction({ label: "Rename 3 files", apply: async (reason) => says(`applied: ${reason}`) });
+    return says("staged");
   }),
   tool("there", async () => says(pi.hasUI)),
 ];
@@ -64,9 +68,11 @@ impl Fixture {
 /// What stays of what was written: the last line, which is the result.
 fn result(terminal: Terminal) -> (String, Option<i32>) {
     let (written, code) = terminal.end();
-    let plain = console::strip_ansi_codes(&written).replace('\r', "");
-    let last = plain.lines().rfind(|line| !line.is_empty());
-    (last.unwrap_or_default().to_owned(), code)
+    let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
+    // Where the spinner was.
+    let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
+    let plain = console::strip_ansi_codes(last).replace('\r', "");
+    (plain, code)
 }
 
 fn answered(terminal: Terminal, expected: &str) {
@@ -224,6 +230,28 @@ fn what_is_said_waits_while_a_question_is_on_the_screen() {
     terminal.shows("[news] warning: while you think");
     terminal.shows("[news] error: done");
     answered(terminal, "true");
+}
+
+#[test]
+fn what_a_call_leaves_pending_is_applied_or_discarded_before_haft_ends() {
+    let fixture = Fixture::new();
+    let mut terminal = fixture.call(&["stage"]);
+    terminal.shows("\"staged\"");
+    terminal.shows("[resolve] Pending: Rename 3 files");
+    terminal.shows("❯ Apply");
+    terminal.types("\r");
+    answered(terminal, "\"applied: chosen at the terminal\"");
+
+    let mut terminal = fixture.call(&["stage"]);
+    terminal.shows("❯ Apply");
+    terminal.types(ESCAPE);
+    answered(
+        terminal,
+        "Discarded: Rename 3 files. Reason: chosen at the terminal",
+    );
+    // A program that reads the result cannot be asked later.
+    let (last, code) = result(fixture.call(&["stage", "--json"]));
+    assert_eq!(code, Some(1), "{last}");
 }
 
 #[test]
