@@ -121,7 +121,7 @@ fn options_cannot_draw_and_are_given_back_as_they_were() {
     let mut terminal = fixture.call(&["choose", options]);
     terminal.shows("  red\r\n");
     // Wide characters take two cells: the line is cut where the terminal ends.
-    terminal.shows("日本語の長い選択肢日本語の長い選択肢日本語の長い選択…");
+    terminal.shows("日本語の長い選択肢日本語の長い選択肢日本語の長い選択肢日…");
     terminal.types(DOWN);
     terminal.shows("❯ red");
     terminal.types("\r");

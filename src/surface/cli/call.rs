@@ -220,7 +220,7 @@ impl Args {
         match ended {
             Ok(outcome) => {
                 self.print(&outcome, session, "reported an error")?;
-                pending::resolve(&host, &terminal, session).await?;
+                pending::resolve(&host, session).await?;
                 Ok(code_of(&outcome))
             }
             // A refusal is what a model would be given: a result.

@@ -22,11 +22,10 @@ const APPLY: &str = "Apply";
 const DISCARD: &str = "Discard";
 
 /// The newest first; whoever does not choose has nothing applied.
-pub(super) async fn resolve(
-    host: &Host,
-    terminal: &Terminal,
-    session: &mut Session<'_>,
-) -> Result<(), Failure> {
+pub(super) async fn resolve(host: &Host, session: &mut Session<'_>) -> Result<(), Failure> {
+    // The spinner has gone with the call, and what is applied may ask, too.
+    let terminal = Terminal::new(None, session.err, session.host.config(), true);
+    let host = &host.with_ui(Arc::new(terminal.clone()));
     while let Some(label) = host.newest_pending() {
         let question = Question {
             from: Speaker {
@@ -42,7 +41,7 @@ pub(super) async fn resolve(
         };
         let answer = tokio::select! {
             biased;
-            answer = UserInterface::ask(terminal, question) => answer,
+            answer = UserInterface::ask(&terminal, question) => answer,
             () = session.signals.next() => Answer::Dismissed,
         };
         terminal.settle().await;
