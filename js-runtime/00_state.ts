@@ -36,6 +36,8 @@ export interface Settings {
   logFile: string;
   /** The same in all isolates of a host. */
   sessionId: string;
+  /** Calls run without a question. */
+  autoApprove: boolean;
   version: string;
   /** The world is on tape; see `41_tape.ts`. */
   hasTape: boolean;
@@ -45,6 +47,7 @@ export const settings: Settings = {
   cwd: "",
   logFile: "",
   sessionId: "",
+  autoApprove: false,
   version: "",
   hasTape: false,
 };

@@ -1,45 +1,104 @@
 // `ctx`, the fourth argument of `execute` and the second of `onSession` (spec omp 8).
 //
-// What the caller's session is comes with `session/event` over rpc or from the SDK; until then the
-// session is empty, and the functions answer so instead of throwing.
+// The session is the host's: whoever embeds it provides one, or a peer tells of it. Every look sees it
+// as it is now; without one it is empty, and the functions answer so instead of throwing.
 
-import { currentCall, type RunningCall, settings } from "ext:haft/00_state.ts";
+import {
+  op_haft_session,
+  op_haft_session_abort,
+  op_haft_session_idle,
+  op_haft_session_queued,
+} from "ext:core/ops";
+import { captured, currentCall, type RunningCall, settings } from "ext:haft/00_state.ts";
 import { hasUser, ui, uiOf } from "ext:haft/12_ui.ts";
 import { logger } from "ext:haft/13_logger.ts";
 
-type Entry = Record<string, unknown>;
-
 const { create } = Object;
 
-/** The session as the host last described it. */
-export const session: {
+type Entry = Record<string, any>;
+
+/** Twin of `SessionView` in `src/tool/session.rs`. */
+interface View {
   id: string;
-  file: string | undefined;
-  branch: Entry[];
+  name?: string;
+  file?: string;
+  cwd?: string;
   entries: Entry[];
-} = { id: "", file: undefined, branch: [], entries: [] };
-
-/** Gives the session its name; called once when the isolate starts. */
-export function startSession(id: string): void {
-  session.id = id;
+  branch: Entry[];
+  model?: unknown;
+  models?: unknown[];
+  settings?: Record<string, unknown>;
 }
 
-/** Takes over what a `session/event` says about branch and entries. */
-export function updateSession(description: { branch?: Entry[]; entries?: Entry[] }): void {
-  if (Array.isArray(description.branch)) session.branch = description.branch;
-  if (Array.isArray(description.entries)) session.entries = description.entries;
+let read: View = { id: "", entries: [], branch: [] };
+
+/** The session as it is now. Read again only when it has changed. */
+function session(): View {
+  const text = op_haft_session();
+  if (text !== "") read = captured.jsonParse(text) as View;
+  return read;
 }
+
+interface TreeNode {
+  entry: Entry;
+  children: TreeNode[];
+  label?: string;
+}
+
+function entryById(id: unknown): Entry | undefined {
+  return session().entries.find((entry) => entry?.["id"] === id);
+}
+
+function branchTo(id: unknown): Entry[] {
+  const branch: Entry[] = [];
+  let entry = entryById(id);
+  while (entry !== undefined && !branch.includes(entry)) {
+    branch.unshift(entry);
+    entry = entry["parentId"] == null ? undefined : entryById(entry["parentId"]);
+  }
+  return branch;
+}
+
+// The newest label of an entry counts; an empty one takes it away.
+function labelOf(id: unknown): string | undefined {
+  const { entries } = session();
+  for (let at = entries.length - 1; at >= 0; at--) {
+    const entry = entries[at];
+    if (entry?.["type"] === "label" && entry["targetId"] === id) return entry["label"] || undefined;
+  }
+  return undefined;
+}
+
+function tree(): TreeNode[] {
+  const roots: TreeNode[] = [];
+  const nodes = new Map<unknown, TreeNode>();
+  for (const entry of session().entries) {
+    const node: TreeNode = { entry, children: [] };
+    const label = labelOf(entry?.["id"]);
+    if (label !== undefined) node.label = label;
+    nodes.set(entry?.["id"], node);
+    (nodes.get(entry?.["parentId"])?.children ?? roots).push(node);
+  }
+  return roots;
+}
+
+const sessionId = (): string => session().id || settings.sessionId;
+const workingDirectory = (): string => session().cwd ?? settings.cwd;
 
 const sessionManager = {
-  getBranch: (): Entry[] => session.branch,
-  getEntries: (): Entry[] => session.entries,
-  getLeafId: (): unknown => session.branch.at(-1)?.id ?? null,
-  getLeafEntry: (): Entry | undefined => session.branch.at(-1),
-  getEntry: (id: unknown): Entry | undefined => session.entries.find((entry) => entry.id === id),
-  getSessionId: (): string => session.id,
-  getSessionFile: (): string | undefined => session.file,
-  getSessionName: (): string | undefined => undefined,
-  getCwd: (): string => settings.cwd,
+  getBranch: (from?: unknown): Entry[] => (from == null ? [...session().branch] : branchTo(from)),
+  getEntries: (): Entry[] => [...session().entries],
+  getLeafId: (): unknown => session().branch.at(-1)?.["id"] ?? null,
+  getLeafEntry: (): Entry | undefined => session().branch.at(-1),
+  getEntry: entryById,
+  getLabel: labelOf,
+  getTree: tree,
+  getHeader: (): Entry => ({ type: "session", id: sessionId(), cwd: workingDirectory() }),
+  getSessionId: sessionId,
+  getSessionFile: (): string | undefined => session().file,
+  getSessionDir: (): string | undefined => session().file?.replace(/\/[^/]*$/, ""),
+  getSessionName: (): string | undefined => session().name,
+  getCwd: workingDirectory,
 };
 
 /** The variables in which providers' keys are commonly kept, besides `<PROVIDER>_API_KEY`. */
@@ -71,18 +130,25 @@ const authStorage = {
 
 const modelRegistry = {
   authStorage,
-  getAll: (): unknown[] => [],
-  getAvailable: (): unknown[] => [],
-  find: (): undefined => undefined,
+  getAll: (): unknown[] => [...(session().models ?? [])],
+  getAvailable: (): unknown[] => [...(session().models ?? [])],
+  find: (provider: string, id: string): unknown =>
+    session().models?.find((model: any) => model?.provider === provider && model?.id === id),
   getApiKey: async (model: { provider?: string } | undefined): Promise<string | undefined> =>
     model?.provider ? keyFromEnvironment(model.provider) : undefined,
   getApiKeyForProvider: async (provider: string): Promise<string | undefined> =>
     keyFromEnvironment(provider),
 };
 
-const settingsView = {
-  get: (_path: string): undefined => undefined,
-};
+/** `a.b` is a key of its own, or `b` in `a`. */
+function setting(path: string): unknown {
+  let found: any = session().settings;
+  if (found !== undefined && path in found) return found[path];
+  for (const key of `${path}`.split(".")) found = found?.[key];
+  return found;
+}
+
+const settingsView = { get: setting };
 
 const CALL = Symbol("call");
 const UI = Symbol("ui");
@@ -100,9 +166,13 @@ const callOf = (context: OfCall | undefined) => context?.[CALL] ?? currentCall.g
 export const toolContext = {
   sessionManager,
   modelRegistry,
-  model: undefined,
+  get model(): unknown {
+    return session().model;
+  },
   settings: settingsView,
-  autoApprove: false,
+  get autoApprove(): boolean {
+    return settings.autoApprove;
+  },
   get ui(): typeof ui {
     const context = this as OfCall;
     const call = context?.[CALL];
@@ -114,17 +184,18 @@ export const toolContext = {
     return hasUser(callOf(this as OfCall));
   },
   get cwd(): string {
-    return settings.cwd;
+    return workingDirectory();
   },
   get sessionId(): string {
-    return session.id;
+    return sessionId();
   },
-  isIdle: (): boolean => false,
-  hasQueuedMessages: (): boolean => false,
+  isIdle: (): boolean => op_haft_session_idle(),
+  hasQueuedMessages: (): boolean => op_haft_session_queued(),
   abort(): void {
     const call = callOf(this as OfCall | undefined);
     if (call?.abort) call.abort.abort("Interrupted by user");
-    else logger.debug("ctx.abort() outside a call does nothing");
+    else logger.debug("ctx.abort() outside a call cancels no call");
+    op_haft_session_abort();
   },
   fetch: (...args: Parameters<typeof fetch>): Promise<Response> => globalThis.fetch(...args),
 };

@@ -1,27 +1,41 @@
 // Delivers session events to every `onSession`, one after another in load order (spec omp 8).
 // A listener that throws is logged and stops nobody.
 
-import { captured, ReplyKind, reply } from "ext:haft/00_state.ts";
+import { captured, onBehalfOf, ReplyKind, type RunningCall, reply } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
-import { toolContext, updateSession } from "ext:haft/15_context.ts";
+import { toolContext } from "ext:haft/15_context.ts";
 import { modules } from "ext:haft/30_load.ts";
 
-/** `text` is the JSON of `{event, branch?, entries?}`; answers when every listener is done. */
+/** `text` is the JSON of the event; answers when every listener is done. */
 export function sessionEvent(id: number, text: string): void {
   captured.then(
-    deliver(captured.jsonParse(text)),
+    deliver(id, captured.jsonParse(text)),
     () => reply(id, ReplyKind.Done, "true"),
     (error) => reply(id, ReplyKind.Failed, String(error)),
   );
 }
 
-async function deliver(message: { event: unknown; branch?: any; entries?: any }): Promise<void> {
-  updateSession(message);
-  for (const tools of modules.values()) {
+/** The events whose `previousSessionFile` is there and undefined, which JSON cannot say. */
+const WITHOUT_FILE = ["start", "switch", "branch", "tree", "shutdown"];
+
+async function deliver(id: number, told: any): Promise<void> {
+  const event = WITHOUT_FILE.includes(told?.reason)
+    ? { reason: told.reason, previousSessionFile: undefined, ...told }
+    : told;
+  for (const [moduleId, tools] of modules) {
     for (const tool of tools) {
-      if (typeof tool.authored.onSession !== "function") continue;
+      if (typeof tool.authored["onSession"] !== "function") continue;
+      // Nothing that could fail: a name for the log, and for whom it asks.
+      const listener: RunningCall = {
+        id,
+        owner: tool.name,
+        moduleId,
+        abort: null,
+        ended: true,
+        fail() {},
+      };
       try {
-        await tool.authored.onSession(message.event, toolContext);
+        await onBehalfOf(listener, () => tool.authored["onSession"](event, toolContext));
       } catch (error) {
         logger.warn("Custom tool onSession error", { tool: tool.name, error: String(error) });
       }

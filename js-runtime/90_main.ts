@@ -5,7 +5,6 @@
 import { type Settings, settings } from "ext:haft/00_state.ts";
 import "ext:haft/06_loader.ts";
 import "ext:haft/08_warm.ts";
-import { startSession } from "ext:haft/15_context.ts";
 import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
@@ -17,7 +16,6 @@ import { installTape } from "ext:haft/41_tape.ts";
 
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
-  startSession(settings.sessionId);
   guardUncaught();
   if (settings.hasTape) installTape();
 }

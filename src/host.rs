@@ -29,9 +29,10 @@ use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
-    Approver, Call, CatalogChange, DefaultUser, Event, Family, Outcome, Problem, ScanState,
-    Stopped, Tape, Test, UserInterface,
+    Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Family, Outcome, Problem,
+    ScanState, Stopped, Tape, Test, UserInterface,
 };
+use crate::tool::{SessionEvent, SessionProvider};
 use crate::trust::{self, Judged};
 use abort::{Abortable, Known};
 pub use builder::{HostBuilder, TrustPolicy};
@@ -56,6 +57,7 @@ struct Inner {
     spill: Spill,
     /// For handles that have no user of their own.
     default_user: Arc<DefaultUser>,
+    session: Arc<CurrentSession>,
     /// The tool that ends pending actions, made when there is the first.
     resolver: OnceCell<Arc<Entry>>,
     /// Held while tools are loaded: one load at a time.
@@ -176,6 +178,7 @@ impl Host {
         };
         let inner = Inner {
             default_user: world.default_user.clone(),
+            session: world.session.clone(),
             engine: js::engine(&config, world),
             resolver: OnceCell::new(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
@@ -214,6 +217,12 @@ impl Host {
     /// on, for all handles. `None`: nobody, as in the beginning.
     pub fn set_default_ui(&self, ui: Option<Arc<dyn UserInterface>>) {
         self.0.default_user.set(ui);
+    }
+
+    /// What the newest action says of itself that waits to be applied or discarded with the tool
+    /// `resolve`.
+    pub fn newest_pending(&self) -> Option<String> {
+        self.0.engine.newest_pending()
     }
 
     /// What runs the modules, with its version.
@@ -423,8 +432,42 @@ impl Host {
         self.entry(&call.tool).await?.runner.check(call).await
     }
 
-    /// Tells every tool's `onSession`. `event` is the JSON of `{event, branch?, entries?}`.
+    /// The conversation that calls belong to, for all handles; `None`: what session events say of it.
+    /// Tools that look see it from now on; tell them with [`Host::emit`] what happened.
+    pub fn set_session(&self, session: Option<Arc<dyn SessionProvider>>) {
+        self.0.session.set(session);
+    }
+
+    /// Tells every tool's `onSession`, one after another, and waits for them. What they throw is
+    /// logged.
+    pub async fn emit(&self, event: &SessionEvent) {
+        if let Ok(event) = serde_json::value::to_raw_value(event) {
+            self.deliver(&event).await;
+        }
+    }
+
+    /// The same with the JSON of `{event, branch?, entries?}`, as a host in another language says it:
+    /// where there is no [`Host::set_session`], tools see its branch and entries from then on.
     pub async fn session_event(&self, event: &RawValue) {
+        #[derive(serde::Deserialize)]
+        struct Told {
+            event: Box<RawValue>,
+            branch: Option<Box<RawValue>>,
+            entries: Option<Box<RawValue>>,
+        }
+        let Ok(told) = serde_json::from_str::<Told>(event.get()) else {
+            return;
+        };
+        // What is no list says nothing.
+        let list = |json: Option<Box<RawValue>>| -> Option<Vec<Arc<RawValue>>> {
+            let entries: Vec<Box<RawValue>> = serde_json::from_str(json?.get()).ok()?;
+            Some(entries.into_iter().map(Arc::from).collect())
+        };
+        self.0.session.tell(list(told.branch), list(told.entries));
+        self.deliver(&told.event).await;
+    }
+
+    async fn deliver(&self, event: &RawValue) {
         if self.0.closing.is_cancelled() {
             return;
         }

@@ -10,6 +10,7 @@ mod tool;
 
 mod files;
 mod private_files;
+mod session;
 
 mod engine;
 #[doc(hidden)]
@@ -61,6 +62,8 @@ pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
 pub use host::{Host, HostBuilder, Loaded, RunningCall, TrustPolicy};
 pub use registry::{Catalog, Entry};
+/// The conversation that calls belong to.
+pub use session::SessionFile;
 /// The person at a surface: whom tools ask.
 pub use tool::{
     Answer, Asked, MOST_QUESTIONS, Notice, NoticeLevel, Question, Speaker, Told, TooManyQuestions,
@@ -74,6 +77,7 @@ pub use tool::{
 };
 /// How calls and results look to people.
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
+pub use tool::{SessionEvent, SessionProvider, SessionView};
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
     ToolRegistrationResult, ToolRegistry, ToolSource,

@@ -271,12 +271,27 @@ export interface SessionEntry {
   [key: string]: unknown;
 }
 
+export interface SessionTreeNode {
+  entry: SessionEntry;
+  children: SessionTreeNode[];
+  label?: string;
+}
+
+/** The session as it is at the moment of asking. It can only be read; lists are copies. */
 export interface ReadonlySessionManager {
-  getBranch(): SessionEntry[];
+  /** From the first entry to where the session stands, or to the entry `from`. */
+  getBranch(from?: string): SessionEntry[];
   getEntries(): SessionEntry[];
   getLeafId(): string | null;
+  getLeafEntry(): SessionEntry | undefined;
+  getEntry(id: string): SessionEntry | undefined;
+  getLabel(id: string): string | undefined;
+  getTree(): SessionTreeNode[];
+  getHeader(): { type: "session"; id: string; cwd: string } | null;
   getSessionId(): string;
   getSessionFile(): string | undefined;
+  getSessionDir(): string | undefined;
+  getSessionName(): string | undefined;
   getCwd(): string;
 }
 
@@ -285,6 +300,11 @@ export interface CustomToolContext {
   readonly modelRegistry: any;
   readonly model: any;
   readonly cwd: string;
+  readonly sessionId: string;
+  /** `pi.ui`, of this call wherever it is used. */
+  readonly ui: UIContext;
+  readonly hasUI: boolean;
+  /** `get("a.b")`. */
   readonly settings?: any;
   /** True if calls are approved without asking. */
   readonly autoApprove?: boolean;

@@ -222,6 +222,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
     let settings = serde_json::json!({
         "cwd": options.cwd,
         "sessionId": options.session_id,
+        "autoApprove": options.auto_approve,
         "version": env!("CARGO_PKG_VERSION"),
         "hasTape": options.tape.is_some(),
     });

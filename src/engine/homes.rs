@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use url::Url;
 
-use super::isolate::{Ask, Isolate};
+use super::isolate::Isolate;
 use super::kinship::Kinship;
-use super::session::Session;
 use super::{Engine, LoadFailure, Module, lock};
 
 /// Where modules live.
@@ -26,8 +25,6 @@ pub(super) struct Homes {
     moved: HashMap<u32, Arc<Isolate>>,
     /// Those of the modules that must be alone.
     own: HashMap<u32, Arc<Isolate>>,
-    /// What a fresh isolate has to be told.
-    pub(super) session: Session,
 }
 
 /// Who may move, and who is on the way.
@@ -75,7 +72,7 @@ impl Engine {
             {
                 return Ok(isolate.clone());
             }
-            let isolate = self.start_isolate(&homes, true).await?;
+            let isolate = self.start_isolate(true).await?;
             homes.own.insert(module, isolate.clone());
             return Ok(isolate);
         }
@@ -87,24 +84,16 @@ impl Engine {
         {
             return Ok(isolate.clone());
         }
-        let isolate = self.start_isolate(&homes, false).await?;
+        let isolate = self.start_isolate(false).await?;
         homes.shared = Some(isolate.clone());
         Ok(isolate)
     }
 
-    async fn start_isolate(
-        &self,
-        homes: &Homes,
-        is_for_one: bool,
-    ) -> Result<Arc<Isolate>, LoadFailure> {
+    async fn start_isolate(&self, is_for_one: bool) -> Result<Arc<Isolate>, LoadFailure> {
         let loners = (!is_for_one).then(|| self.0.loners.clone());
         let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
-        if let Some(event) = homes.session.retold() {
-            // Nothing is loaded there yet, so nobody is told; the isolate only remembers it.
-            drop(isolate.ask(|id| Ask::Session { id, event }, None));
-        }
         let mut isolates = self.isolates();
         isolates.retain(|isolate| !isolate.is_gone());
         isolates.push(isolate.shared());
@@ -171,7 +160,7 @@ impl Engine {
         if homes.more.len() + 1 >= self.0.options.isolates as usize {
             return None;
         }
-        let isolate = self.start_isolate(&homes, false).await.ok()?;
+        let isolate = self.start_isolate(false).await.ok()?;
         homes.more.push(isolate.clone());
         Some(isolate)
     }

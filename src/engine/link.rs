@@ -17,7 +17,7 @@ use super::extension::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::{EngineOptions, Programs, ToolLog, drawing, witness};
-use crate::tool::{Played, Progress, Reach, Tape};
+use crate::tool::{CurrentSession, Played, Progress, Reach, SessionView, Tape};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct Link {
@@ -28,6 +28,9 @@ pub(super) struct Link {
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
     asking: Asking,
+    session: Arc<CurrentSession>,
+    /// What JavaScript has read last.
+    session_read: RefCell<Option<Arc<SessionView>>>,
     most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
     tape: Option<Arc<dyn Tape>>,
@@ -37,6 +40,8 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
         Link {
+            session: options.session.clone(),
+            session_read: RefCell::default(),
             asking: Asking::new(shared.clone(), options.default_user.clone()),
             shared,
             loading: RefCell::default(),
@@ -136,6 +141,35 @@ impl IsolateHost for Link {
     fn abort_exec(&self, id: u32) {
         if let Some(running) = self.execs.borrow().get(&id) {
             running.cancel();
+        }
+    }
+
+    fn session(&self) -> String {
+        witness::fickle("it looks at the session");
+        let view = self.session.view();
+        let mut read = self.session_read.borrow_mut();
+        if read.as_ref().is_some_and(|read| Arc::ptr_eq(read, &view)) {
+            return String::new();
+        }
+        let json = view.json().to_owned();
+        *read = Some(view);
+        json
+    }
+
+    fn is_idle(&self) -> bool {
+        self.session
+            .provider()
+            .is_some_and(|session| session.is_idle())
+    }
+
+    fn has_queued_messages(&self) -> bool {
+        let session = self.session.provider();
+        session.is_some_and(|session| session.has_queued_messages())
+    }
+
+    fn abort_agent(&self) {
+        if let Some(session) = self.session.provider() {
+            session.abort();
         }
     }
 

@@ -64,7 +64,7 @@ pub use version::version;
 use witness::Notes;
 
 use crate::error::Error;
-use crate::tool::{CallCtx, DefaultUser, Stopped, Tape};
+use crate::tool::{CallCtx, CurrentSession, DefaultUser, Stopped, Tape};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module.
 #[derive(Clone)]
@@ -115,6 +115,10 @@ pub struct EngineOptions {
     pub has_later: bool,
     /// Whom tools ask where no call's own user is known.
     pub default_user: Arc<DefaultUser>,
+    /// The conversation that calls belong to.
+    pub session: Arc<CurrentSession>,
+    /// `ctx.autoApprove`: calls run without a question.
+    pub auto_approve: bool,
     /// The folder for what can be made again; `None`: remember nothing.
     pub cache: Option<PathBuf>,
 }
@@ -243,6 +247,11 @@ impl Engine {
         self.0.pending.withhold();
     }
 
+    /// What the newest pending action says of itself.
+    pub fn newest_pending(&self) -> Option<String> {
+        self.0.pending.newest_label()
+    }
+
     /// Whether any action is pending.
     pub fn has_pending(&self) -> bool {
         self.0.pending.any()
@@ -253,8 +262,8 @@ impl Engine {
         self.0.pending.take_lost()
     }
 
-    /// Delivers the JSON of a session event to every `onSession`. Modules that have one are loaded
-    /// for it; isolates that start later are told what it says.
+    /// Delivers the JSON of a session event to every `onSession`, one after another. Modules that have
+    /// one are loaded for it.
     pub async fn session_event(&self, event: &str) {
         let listeners = lock(&self.0.listeners).clone();
         for Listener { id, url, life } in listeners {
@@ -268,19 +277,15 @@ impl Engine {
             // One that cannot be loaded hears nothing; its calls say why.
             let _ = module.ready_isolate().await;
         }
-        let mut homes = self.0.homes.lock().await;
-        homes.session.update(event);
-        let asked: Vec<_> = homes
-            .isolates()
-            .map(|isolate| {
-                let event = event.to_owned();
-                isolate.ask(|id| Ask::Session { id, event }, None)
-            })
-            .collect();
+        let homes = self.0.homes.lock().await;
+        let isolates: Vec<_> = homes.isolates().cloned().collect();
         drop(homes);
-        let answers = futures::future::join_all(asked.into_iter().map(|asked| asked.answer));
-        // An isolate that is lost meanwhile has no listeners left to wait for.
-        let _ = tokio::time::timeout(self.0.options.load_timeout, answers).await;
+        for isolate in isolates {
+            let event = event.to_owned();
+            let asked = isolate.ask(|id| Ask::Session { id, event }, None);
+            // An isolate that is lost meanwhile has no listeners left to wait for.
+            let _ = tokio::time::timeout(self.0.options.load_timeout, asked.answer).await;
+        }
     }
 
     /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in

@@ -86,6 +86,15 @@ impl PendingActions {
         self.newest_home().is_some()
     }
 
+    /// What the newest says of itself.
+    pub(super) fn newest_label(&self) -> Option<String> {
+        self.newest_home()?;
+        self.lock()
+            .waiting
+            .last()
+            .map(|action| action.label.clone())
+    }
+
     /// The isolate of the newest action.
     pub(super) fn newest_home(&self) -> Option<Arc<Isolate>> {
         let mut state = self.lock();

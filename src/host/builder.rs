@@ -8,7 +8,7 @@ use super::{Host, Setup};
 use crate::config::{Config, Env, Flags, Limits, PermissionProfile};
 use crate::error::{Error, ErrorKind};
 use crate::family::custom::CustomTool;
-use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, UserInterface};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, SessionProvider, UserInterface};
 
 /// Makes a [`Host`] step by step; [`Host::builder`] starts one.
 ///
@@ -28,8 +28,9 @@ pub struct HostBuilder {
     permissions: Option<PermissionProfile>,
     only_providers: Option<Vec<String>>,
     approver: Option<Arc<dyn Approver>>,
-    ui: Option<Arc<dyn UserInterface>>,
     tools: Vec<CustomTool>,
+    ui: Option<Arc<dyn UserInterface>>,
+    session: Option<Arc<dyn SessionProvider>>,
 }
 
 /// Which of the tools that a project brings run without being asked about.
@@ -113,10 +114,17 @@ impl HostBuilder {
         self
     }
 
-    /// The person whom `pi.ui` and [`Invocation::ask`](crate::Invocation::ask) reach, and who is asked
-    /// for approval where there is no approver. Nobody without it.
+    /// The person whom `pi.ui` and [`Invocation::ask`](crate::Invocation::ask) reach where a handle has
+    /// nobody of its own, and who is asked for approval where there is no approver. Nobody without
+    /// it; see [`Host::set_default_ui`].
     pub fn ui(mut self, ui: Arc<dyn UserInterface>) -> HostBuilder {
         self.ui = Some(ui);
+        self
+    }
+
+    /// The conversation that calls belong to; see [`Host::set_session`].
+    pub fn session(mut self, session: Arc<dyn SessionProvider>) -> HostBuilder {
+        self.session = Some(session);
         self
     }
 
@@ -166,7 +174,8 @@ impl HostBuilder {
     /// (no name, parameters that are no object), and for two tools of one name.
     pub fn build(mut self) -> Result<Host, Error> {
         let tools = std::mem::take(&mut self.tools);
-        let (approver, ui) = (self.approver.take(), self.ui.take());
+        let approver = self.approver.take();
+        let (ui, session) = (self.ui.take(), self.session.take());
         let config = self.resolve()?;
         let mut names: BTreeSet<String> = config.built_in_tool_names.iter().cloned().collect();
         let mut loaded = Vec::with_capacity(tools.len());
@@ -183,9 +192,8 @@ impl HostBuilder {
             ..Setup::lasting()
         };
         let host = Host::with(config, setup);
-        if ui.is_some() {
-            host.set_default_ui(ui);
-        }
+        host.set_default_ui(ui);
+        host.set_session(session);
         Ok(match approver {
             Some(approver) => host.asking(approver),
             None => host,

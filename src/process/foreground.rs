@@ -1,9 +1,10 @@
 //! A program that has the terminal while it runs: the user's editor.
 //!
-//! The opposite of every other child: our session, our descriptors, no bounds, no deadline. It is the
+//! The opposite of every other child: our session, our terminal, no bounds, no deadline. It is the
 //! user who ends it. Never for tools.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::process::ExitStatus;
 
@@ -19,7 +20,12 @@ use std::process::ExitStatus;
 pub(crate) fn in_foreground(line: &str, argument: &OsStr) -> io::Result<ExitStatus> {
     // As git does it: quotes in the line mean what they mean to a shell, and the argument is one
     // whatever is in it.
-    std::process::Command::new("sh")
+    let mut command = std::process::Command::new("sh");
+    // Our standard input may be data, or kept from tools.
+    if let Ok(terminal) = File::open("/dev/tty") {
+        command.stdin(terminal);
+    }
+    command
         .arg("-c")
         .arg(format!("{line} \"$@\""))
         .arg(line)

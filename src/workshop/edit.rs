@@ -34,13 +34,13 @@ impl Desk {
     }
 
     /// Writes a draft; only its user may read it.
-    pub(crate) fn lay(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+    pub(crate) fn lay(&self, name: &str, extension: &str, text: &str) -> Result<PathBuf, Error> {
         let write = || -> io::Result<PathBuf> {
             fs::create_dir_all(&self.folder)?;
             for number in 0..1000u32 {
                 let path = match number {
-                    0 => self.folder.join(format!("{name}.yaml")),
-                    _ => self.folder.join(format!("{name}-{number}.yaml")),
+                    0 => self.folder.join(format!("{name}.{extension}")),
+                    _ => self.folder.join(format!("{name}-{number}.{extension}")),
                 };
                 match fs::OpenOptions::new()
                     .write(true)

@@ -83,6 +83,10 @@ mod mcp_http;
 mod system_tools;
 // The program at a terminal, and every exit code.
 mod terminal;
+// The conversation that calls belong to, through the SDK.
+mod session;
+// What tools ask at a terminal.
+mod terminal_ui;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
 // A project with YAML shell tools, and what their calls give.

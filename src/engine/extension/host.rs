@@ -40,6 +40,18 @@ pub trait IsolateHost {
     /// What the user has written and not yet sent.
     fn editor_text(&self, request: u32, owner: &str) -> String;
 
+    /// The JSON of the session as it is now; empty if it is what was answered last.
+    fn session(&self) -> String;
+
+    /// Whether the agent waits for its user.
+    fn is_idle(&self) -> bool;
+
+    /// Whether messages of the user wait.
+    fn has_queued_messages(&self) -> bool;
+
+    /// A tool wants the agent to stop what it does.
+    fn abort_agent(&self);
+
     /// Checks a JSON value against a JSON Schema, both as text. The answer is the JSON text of a
     /// list of issues, empty if the value fits.
     fn check_schema(&self, schema: &str, value: &str) -> String;

@@ -14,6 +14,7 @@ mod ops_pending;
 mod ops_read;
 mod ops_reply;
 mod ops_schema;
+mod ops_session;
 mod ops_signal;
 mod ops_tape;
 mod ops_ui;
@@ -36,6 +37,10 @@ deno_core::extension!(
         ops_log::op_haft_log,
         ops_pending::op_haft_pending_push,
         ops_pending::op_haft_pending_done,
+        ops_session::op_haft_session,
+        ops_session::op_haft_session_idle,
+        ops_session::op_haft_session_queued,
+        ops_session::op_haft_session_abort,
         ops_ui::op_haft_ui_has_user,
         ops_ui::op_haft_ui_ask,
         ops_ui::op_haft_ui_withdraw,

@@ -21,7 +21,9 @@ use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
-use crate::tool::{DefaultUser, Problem, Source, Stance, Tape, Tier, Tool};
+use crate::tool::{
+    ApprovalMode, CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool,
+};
 use drawing::Renderers;
 use runner::JsRunner;
 
@@ -38,6 +40,8 @@ pub(crate) struct World {
     pub(crate) env: BTreeMap<String, Option<String>>,
     /// Whom modules ask outside of calls.
     pub(crate) default_user: Arc<DefaultUser>,
+    /// The conversation that calls belong to.
+    pub(crate) session: Arc<CurrentSession>,
 }
 
 /// The engine for the modules of one host.
@@ -56,6 +60,8 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         tape: world.tape,
         env: world.env,
         default_user: world.default_user,
+        session: world.session,
+        auto_approve: config.approval.mode == ApprovalMode::Yolo,
         cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
 }

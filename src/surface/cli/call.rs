@@ -5,19 +5,21 @@
 
 mod drawn;
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::ask::Terminal;
 use super::call_input::Input;
+use super::call_session::CallSession;
 use super::exit::{Answer, Failure, REFUSED, code_of, say};
 use super::flags::Approval;
+use super::pending;
 use super::progress::Progress;
 use super::session::Session;
+use super::terminal::Terminal;
 use crate::config::{Flags, parse_duration};
 use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
@@ -89,6 +91,14 @@ pub(super) struct Args {
     /// Draw in so many columns; default: those of the terminal, else 80
     #[arg(long, value_name = "COLUMNS", requires = "render", value_parser = columns)]
     width: Option<usize>,
+
+    /// The session that the call belongs to: a name, or a file of JSON lines
+    #[arg(long, value_name = "NAME|FILE")]
+    session: Option<String>,
+
+    /// Go on from this entry of the session, as a branch
+    #[arg(long, value_name = "ENTRY", requires = "session")]
+    from: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -143,30 +153,74 @@ impl Args {
     }
 
     pub(super) async fn run(&self, input: Input, session: &mut Session<'_>) -> Result<u8, Failure> {
+        let lines = !self.json && !self.events;
+        // Whoever pipes the arguments in by name sits there all the same.
+        let is_attended = session.is_attended || self.arguments.as_deref() == Some("-");
+        if lines && is_attended && io::stderr().is_terminal() {
+            session.has_later();
+        }
         // Loaded before the clock and the spinner of the call start.
         let entry = session.tool_to_call(&self.name).await?;
         let arguments = input.typed_by(&entry.tool)?;
-        let call = Call {
-            id: CALL_ID.into(),
-            tool: self.name.clone(),
-            arguments,
+        let kept = match &self.session {
+            Some(name) => Some(
+                CallSession::open(name, self.from.as_deref(), &session.host, session.err).await?,
+            ),
+            None => None,
         };
+        let ended = self
+            .call(
+                Call {
+                    id: kept
+                        .as_ref()
+                        .map_or_else(|| CALL_ID.into(), CallSession::call_id),
+                    tool: self.name.clone(),
+                    arguments,
+                },
+                is_attended,
+                kept.as_ref(),
+                session,
+            )
+            .await;
+        if let Some(kept) = kept {
+            kept.close(&session.host).await;
+        }
+        ended
+    }
+
+    /// Makes the call, and ends what it leaves pending.
+    async fn call(
+        &self,
+        call: Call,
+        is_attended: bool,
+        kept: Option<&CallSession>,
+        session: &mut Session<'_>,
+    ) -> Result<u8, Failure> {
         if self.render {
-            return self.run_drawn(call, session).await;
+            return self.run_drawn(call, is_attended, kept, session).await;
         }
         let lines = !self.json && !self.events;
         let mut progress = match self.events {
             true => Progress::Silent,
             false => Progress::for_call(&self.name, lines),
         };
-        let terminal = Terminal::new(progress.spinner(), session.err);
-        let host = session.host.asking(Arc::new(terminal));
-        let running = host.call(call, self.timeout);
-        let ended = self.follow(running, &mut progress, session).await;
+        let (spinner, config) = (progress.spinner(), session.host.config());
+        let terminal = Terminal::new(spinner, session.err, config, is_attended);
+        let host = session.host.asking(Arc::new(terminal.clone()));
+        let host = host.with_ui(Arc::new(terminal.clone()));
+        let running = host.call(call.clone(), self.timeout);
+        let ended = self
+            .follow(running, &mut progress, &terminal, session)
+            .await;
+        terminal.settle().await;
         progress.end();
+        if let (Some(kept), Ok(outcome)) = (kept, &ended) {
+            kept.append(&call, outcome, session.err);
+        }
         match ended {
             Ok(outcome) => {
                 self.print(&outcome, session, "reported an error")?;
+                pending::resolve(&host, session).await?;
                 Ok(code_of(&outcome))
             }
             // A refusal is what a model would be given: a result.
@@ -184,6 +238,7 @@ impl Args {
         &self,
         mut running: RunningCall,
         progress: &mut Progress,
+        terminal: &Terminal,
         session: &mut Session<'_>,
     ) -> Result<Outcome, Failure> {
         let cancel = running.cancel_token();
@@ -195,6 +250,7 @@ impl Args {
                         return Err(self.killed(session));
                     }
                     cancel.cancel();
+                    terminal.settle().await;
                     progress.note(&self.cancelling());
                     continue;
                 }
@@ -223,6 +279,7 @@ impl Args {
                         return Err(self.killed(session));
                     }
                     cancel.cancel();
+                    terminal.settle().await;
                     progress.note(&self.cancelling());
                 }
             }

@@ -8,10 +8,10 @@ mod flags;
 mod usage;
 
 mod agents;
-mod ask;
 mod call;
 mod call_input;
 mod call_pairs;
+mod call_session;
 mod completions;
 mod doctor;
 mod list;
@@ -27,10 +27,12 @@ mod tool;
 mod trust;
 
 mod exit;
+mod pending;
 mod progress;
 mod region;
 mod schema_kind;
 mod session;
+mod terminal;
 mod trust_page;
 
 use std::ffi::OsString;

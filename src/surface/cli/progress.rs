@@ -15,6 +15,8 @@ use crate::render::text;
 
 /// Loading is fast; only when it is not, somebody should hear of it.
 const PATIENCE: Duration = Duration::from_millis(800);
+/// Between the tool's name and what it says of itself. No name holds it.
+const STATUS_MARK: &str = " \u{2502} ";
 const TICK: Duration = Duration::from_millis(100);
 
 /// How a call shows that it is alive.
@@ -46,6 +48,31 @@ impl Spinner {
             Spinner::Line(bar) => bar.finish_and_clear(),
             Spinner::Region(region) => region.rest(),
         }
+    }
+
+    /// Has `say` print above it.
+    pub(super) fn suspend(&self, say: impl FnOnce()) {
+        match self {
+            Spinner::Line(bar) => bar.suspend(say),
+            Spinner::Region(region) => {
+                region.rest();
+                say();
+                region.go_on();
+            }
+        }
+    }
+
+    /// Shows `status` behind the tool's name until another one comes. A drawing has no place for it.
+    pub(super) fn status(&self, status: &str) {
+        let Spinner::Line(bar) = self else {
+            return;
+        };
+        let name = bar.prefix();
+        let name = name.split(STATUS_MARK).next().unwrap_or_default();
+        bar.set_prefix(match status.is_empty() {
+            true => name.to_owned(),
+            false => format!("{name}{STATUS_MARK}{status}"),
+        });
     }
 
     /// Takes it back, with the time from here.
@@ -92,12 +119,7 @@ impl Progress {
     /// Says something that stays.
     pub(super) fn note(&self, line: &str) {
         match self {
-            Progress::Spinner(Spinner::Line(bar)) => bar.suspend(|| say(line)),
-            Progress::Spinner(Spinner::Region(region)) => {
-                region.rest();
-                say(line);
-                region.go_on();
-            }
+            Progress::Spinner(spinner) => spinner.suspend(|| say(line)),
             Progress::Lines { .. } | Progress::Silent => say(line),
         }
     }

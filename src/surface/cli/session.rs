@@ -1,5 +1,6 @@
 //! One command's time with the host: open, ask, shut down, and Ctrl-C all along.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +36,12 @@ pub(super) struct Session<'a> {
     pub(super) err: Ink,
     /// What asks us to end.
     pub(super) signals: Signals,
+    /// Standard input was a person's when the program started.
+    pub(super) is_attended: bool,
     /// The user asked twice: nothing is waited for any more.
     pub(super) killed: bool,
+    /// There are questions after a call: what it leaves pending can be applied.
+    has_later: bool,
     /// What the host was made of, to make it again once the project is trusted.
     flags: Flags,
 }
@@ -58,6 +63,7 @@ impl<'a> Session<'a> {
         work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
     ) -> Result<u8, Failure> {
         let config = Config::resolve(flags.clone())?;
+        let is_attended = std::io::stdin().is_terminal();
         // No tool may read what was meant for haft; a call's own `-` has been read by now.
         drop(stdin::claim()?);
         let mut session = Session {
@@ -65,12 +71,27 @@ impl<'a> Session<'a> {
             out,
             err: Ink::for_stderr(),
             signals: Signals::take()?,
+            is_attended,
             killed: false,
+            has_later: false,
             flags,
         };
         let ended = work(&mut session).await;
         session.close().await;
         ended
+    }
+
+    /// What a call leaves pending can be applied. Before anything is loaded.
+    pub(super) fn has_later(&mut self) {
+        self.has_later = true;
+        self.host = self.make_host(self.host.config().clone());
+    }
+
+    fn make_host(&self, config: Config) -> Host {
+        match self.has_later {
+            true => Host::new(config),
+            false => Host::for_one_call(config),
+        }
     }
 
     /// Every tool, loaded now if need be. Ctrl-C ends the wait.
@@ -108,7 +129,7 @@ impl<'a> Session<'a> {
             if is_trusted {
                 // Its configuration counts now, too.
                 self.host.shutdown().await;
-                self.host = Host::for_one_call(Config::resolve(self.flags.clone())?);
+                self.host = self.make_host(Config::resolve(self.flags.clone())?);
             }
         }
         self.tool(name).await

@@ -15,11 +15,13 @@ use crate::host::{Host, RunningCall};
 use crate::render::drawing;
 use crate::render::palette::Ground;
 use crate::render::problem;
-use crate::surface::cli::ask::Terminal;
+use crate::surface::cli::call_session::CallSession;
 use crate::surface::cli::exit::{Failure, REFUSED, code_of, say};
+use crate::surface::cli::pending;
 use crate::surface::cli::progress::Spinner;
 use crate::surface::cli::region::Region;
 use crate::surface::cli::session::Session;
+use crate::surface::cli::terminal::Terminal;
 use crate::tool::{Block, Call, Colors, Drawing, Event, Look, Outcome, Problem, Screen};
 
 /// Between two frames of a spinner.
@@ -34,15 +36,23 @@ impl Args {
     pub(super) async fn run_drawn(
         &self,
         call: Call,
+        is_attended: bool,
+        kept: Option<&CallSession>,
         session: &mut Session<'_>,
     ) -> Result<u8, Failure> {
         let region = Region::new(session.out.file()?);
         let spinner = Spinner::Region(region.clone());
-        let terminal = Terminal::new(Some(spinner), session.err);
-        let host = session.host.asking(Arc::new(terminal));
+        let config = session.host.config();
+        let terminal = Terminal::new(Some(spinner), session.err, config, is_attended);
+        let host = session.host.asking(Arc::new(terminal.clone()));
+        let host = host.with_ui(Arc::new(terminal.clone()));
         let running = host.call(call.clone(), self.timeout);
-        let mut canvas = Canvas::new(call, session.host.clone(), &region);
+        let mut canvas = Canvas::new(call.clone(), session.host.clone(), &region);
         let ended = self.paint(running, &mut canvas, session).await;
+        terminal.settle().await;
+        if let (Some(kept), Ok(outcome)) = (kept, &ended) {
+            kept.append(&call, outcome, session.err);
+        }
         let (outcome, failed, code) = match ended {
             Ok(outcome) => {
                 let code = code_of(&outcome);
@@ -57,6 +67,7 @@ impl Args {
         };
         self.finish(&outcome, canvas, session).await?;
         self.tell_end(&outcome, session, failed);
+        pending::resolve(&host, session).await?;
         Ok(code)
     }
 

@@ -58,7 +58,7 @@ pub(super) async fn edited(
     // Ctrl-C belongs to the editor while it is open.
     let _signals = Signals::take()?;
     let desk = Arc::new(Desk::new(config, editor));
-    let draft = desk.lay(name, &text)?;
+    let draft = desk.lay(name, "yaml", &text)?;
     let shown = text::path(&draft, &config.home);
     loop {
         let (at, path, before) = (desk.clone(), draft.clone(), text.clone());

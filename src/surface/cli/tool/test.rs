@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::super::ask::Terminal;
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::super::flags::Globals;
 use super::super::session::Session;
+use super::super::terminal::Terminal;
 use super::failed;
 use super::run::{first, the_tool};
 use super::scope::ScopeArgs;
@@ -94,7 +94,8 @@ impl Args {
             writeln!(session.out, "Tool '{name}' has no tests.")?;
             return Ok(SUCCESS);
         }
-        let terminal = Terminal::new(None, session.err);
+        let (err, is_attended) = (session.err, session.is_attended);
+        let terminal = Terminal::new(None, err, session.host.config(), is_attended);
         let host = session.host.asking(Arc::new(terminal));
         let mut count = Count::default();
         for test in &tests {

@@ -1,0 +1,248 @@
+//! Sessions of our own: one file of JSON lines each, for the command line and whoever has no history.
+//!
+//! A file is only ever appended to, a line at a time, so that nothing is lost when two programs have
+//! it open or one dies. Lines that cannot be read are left alone and skipped.
+
+mod entry;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, ErrorKind};
+use crate::tool::{Call, Outcome, SessionProvider, SessionView};
+use entry::Entry;
+pub(crate) use entry::new_id;
+
+/// A session that is kept in a file of JSON lines.
+pub struct SessionFile {
+    path: PathBuf,
+    cwd: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    id: String,
+    entries: Vec<Entry>,
+    /// Where the conversation stands.
+    leaf: Option<String>,
+    view: Arc<SessionView>,
+    /// How many lines could not be read.
+    unreadable: usize,
+    /// The last line of the file has no end.
+    is_torn: bool,
+}
+
+/// The version of the format, which is that of oh-my-pi's sessions.
+const VERSION: u32 = 3;
+
+impl SessionFile {
+    /// Opens the session in the file `path`, or begins one there. `cwd`: what a new one is about.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a file that cannot be read or written, or that is something else.
+    pub fn open(path: impl Into<PathBuf>, cwd: &Path) -> Result<SessionFile, Error> {
+        let path = path.into();
+        let text = match fs::read(&path) {
+            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(trouble("cannot be read", &path, &error)),
+        };
+        let mut state = match text.filter(|text| !text.trim().is_empty()) {
+            Some(text) => read(&text, &path)?,
+            None => {
+                begin(&path, cwd).map_err(|error| trouble("cannot be written", &path, &error))?
+            }
+        };
+        state.leaf = state.entries.last().map(|entry| entry.id.clone());
+        let session = SessionFile {
+            path,
+            cwd: cwd.to_owned(),
+            state: Mutex::new(state),
+        };
+        session.look_again(&mut session.state());
+        Ok(session)
+    }
+
+    /// Where it is kept.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many of its lines could not be read.
+    pub fn unreadable(&self) -> usize {
+        self.state().unreadable
+    }
+
+    /// Goes on from the entry `id`: what is appended next comes after it. The other entries stay.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if there is no such entry.
+    pub fn branch(&self, id: &str) -> Result<(), Error> {
+        let mut state = self.state();
+        let Some(entry) = state.entries.iter().find(|entry| entry.id == id) else {
+            let text = format!("the session {} has no entry `{id}`", self.path.display());
+            return Err(Error::new(ErrorKind::Usage, text).with_hint(
+                "the `id` of a line of the file, as `haft call --session` writes them",
+            ));
+        };
+        state.leaf = Some(entry.id.clone());
+        self.look_again(&mut state);
+        Ok(())
+    }
+
+    /// Appends a call and what it came to, as an agent keeps them: what the model said, and the
+    /// tool's result. Gives the id of the result's entry.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn append(&self, call: &Call, outcome: &Outcome) -> io::Result<String> {
+        let now = entry::millis();
+        let asked = json!({
+            "role": "assistant",
+            "content": [{ "type": "toolCall", "id": call.id, "name": call.tool, "arguments": call.arguments }],
+            "stopReason": "toolUse",
+            "timestamp": now,
+        });
+        let result = json!({
+            "role": "toolResult",
+            "toolCallId": call.id,
+            "toolName": call.tool,
+            "content": outcome.content,
+            "details": outcome.details,
+            "isError": outcome.is_error,
+            "timestamp": now,
+        });
+        let mut state = self.state();
+        let asked = Entry::message(state.leaf.as_deref(), &asked)?;
+        let result = Entry::message(Some(&asked.id), &result)?;
+        let mut lines = String::new();
+        if std::mem::take(&mut state.is_torn) {
+            lines.push('\n');
+        }
+        for entry in [&asked, &result] {
+            lines.push_str(entry.json.get());
+            lines.push('\n');
+        }
+        let mut file = OpenOptions::new().append(true).open(&self.path)?;
+        file.write_all(lines.as_bytes())?;
+        let id = result.id.clone();
+        state.entries.extend([asked, result]);
+        state.leaf = Some(id.clone());
+        self.look_again(&mut state);
+        Ok(id)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the view of what there is now.
+    fn look_again(&self, state: &mut State) {
+        state.view = Arc::new(SessionView {
+            id: state.id.clone(),
+            file: Some(self.path.clone()),
+            cwd: Some(self.cwd.clone()),
+            entries: state
+                .entries
+                .iter()
+                .map(|entry| entry.json.clone())
+                .collect(),
+            branch: branch_to(&state.entries, state.leaf.as_deref()),
+            ..SessionView::default()
+        });
+    }
+}
+
+impl SessionProvider for SessionFile {
+    fn view(&self) -> Arc<SessionView> {
+        self.state().view.clone()
+    }
+}
+
+/// From the first entry to `leaf`.
+fn branch_to(entries: &[Entry], leaf: Option<&str>) -> Vec<Arc<RawValue>> {
+    let mut branch = Vec::new();
+    let mut wanted = leaf;
+    // Parents come before their children, so one look back is enough, and no circle can hold us up.
+    for entry in entries.iter().rev() {
+        if wanted == Some(entry.id.as_str()) {
+            branch.push(entry.json.clone());
+            wanted = entry.parent.as_deref();
+        }
+    }
+    branch.reverse();
+    branch
+}
+
+fn begin(path: &Path, cwd: &Path) -> io::Result<State> {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    let id = new_id();
+    let header = json!({
+        "type": "session",
+        "version": VERSION,
+        "id": id,
+        "timestamp": entry::now(),
+        "cwd": cwd.to_string_lossy(),
+    });
+    // What tools return may be secret: nobody else reads it.
+    let mut file: File = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(format!("{header}\n").as_bytes())?;
+    Ok(State {
+        id,
+        entries: Vec::new(),
+        leaf: None,
+        view: Arc::default(),
+        unreadable: 0,
+        is_torn: false,
+    })
+}
+
+fn read(text: &str, path: &Path) -> Result<State, Error> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let header = lines.next().and_then(entry::header);
+    let Some(id) = header else {
+        let text = format!("{} is no session", path.display());
+        return Err(Error::new(ErrorKind::Usage, text)
+            .with_hint("its first line must be {\"type\":\"session\",\"id\":…}"));
+    };
+    let mut unreadable = 0;
+    let mut entries: Vec<Entry> = Vec::new();
+    for line in lines {
+        let before = entries.last().map(|entry| entry.id.as_str());
+        match Entry::read(line, before) {
+            Some(entry) => entries.push(entry),
+            None => unreadable += 1,
+        }
+    }
+    Ok(State {
+        id,
+        entries,
+        leaf: None,
+        view: Arc::default(),
+        unreadable,
+        is_torn: !text.ends_with('\n'),
+    })
+}
+
+fn trouble(what: &str, path: &Path, error: &io::Error) -> Error {
+    let text = format!("the session {} {what}: {error}", path.display());
+    Error::new(ErrorKind::Usage, text)
+}

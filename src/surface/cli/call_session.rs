@@ -1,0 +1,80 @@
+//! The session that a call on the command line belongs to: opened, told to tools, appended to, closed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::exit::{Failure, say};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::host::Host;
+use crate::render::ink::Ink;
+use crate::session::{SessionFile, new_id};
+use crate::tool::{Call, Outcome, SessionEvent};
+
+/// A session that is open for one call.
+pub(super) struct CallSession(Arc<SessionFile>);
+
+impl CallSession {
+    /// Opens `name`, goes to its entry `from`, and tells the tools that the session starts.
+    pub(super) async fn open(
+        name: &str,
+        from: Option<&str>,
+        host: &Host,
+        ink: Ink,
+    ) -> Result<CallSession, Failure> {
+        let config = host.config();
+        let file = SessionFile::open(place(name, config)?, &config.cwd)?;
+        if let Some(entry) = from {
+            file.branch(entry)?;
+        }
+        let unreadable = file.unreadable();
+        if unreadable > 0 {
+            let path = file.path().display();
+            let warning = ink.warning("warning");
+            say(&format!(
+                "{warning}: {unreadable} lines of {path} cannot be read and were skipped\n"
+            ));
+        }
+        let file = Arc::new(file);
+        host.set_session(Some(file.clone()));
+        host.emit(&SessionEvent::Start).await;
+        Ok(CallSession(file))
+    }
+
+    /// An id that no other call of the session has.
+    pub(super) fn call_id(&self) -> String {
+        format!("call-{}", new_id())
+    }
+
+    /// Keeps what the call came to. What cannot be kept is said; the result is there all the same.
+    pub(super) fn append(&self, call: &Call, outcome: &Outcome, ink: Ink) {
+        if let Err(error) = self.0.append(call, outcome) {
+            let path = self.0.path().display();
+            let warning = ink.warning("warning");
+            say(&format!(
+                "{warning}: the call was not kept in {path}: {error}\n"
+            ));
+        }
+    }
+
+    /// Tells the tools that the session ends.
+    pub(super) async fn close(self, host: &Host) {
+        host.emit(&SessionEvent::Shutdown).await;
+    }
+}
+
+/// A path is what has a slash or the ending; everything else is a name among haft's own sessions.
+fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
+    if name.contains('/') || name.ends_with(".jsonl") {
+        return Ok(config.cwd.join(name));
+    }
+    if name.is_empty() || name.starts_with('.') {
+        let text = format!("`{name}` is no name of a session");
+        return Err(Error::new(ErrorKind::Usage, text)
+            .with_hint("a name is a word; a file has a `/` in it, or ends with `.jsonl`"));
+    }
+    Ok(config
+        .state_dir
+        .join("sessions")
+        .join(format!("{name}.jsonl")))
+}

@@ -1,0 +1,101 @@
+//! What a call at a terminal leaves pending: the user applies or discards it before haft ends.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use tokio_util::sync::CancellationToken;
+
+use super::exit::{Failure, say};
+use super::session::Session;
+use super::terminal::Terminal;
+use crate::error::{Error, ErrorKind};
+use crate::host::Host;
+use crate::render;
+use crate::tool::{
+    Answer, Approver, Asked, Call, Decision, Outcome, Question, Speaker, UserInterface,
+};
+
+const APPLY: &str = "Apply";
+const DISCARD: &str = "Discard";
+
+/// The newest first; whoever does not choose has nothing applied.
+pub(super) async fn resolve(host: &Host, session: &mut Session<'_>) -> Result<(), Failure> {
+    // The spinner has gone with the call, and what is applied may ask, too.
+    let terminal = Terminal::new(None, session.err, session.host.config(), true);
+    let host = &host.with_ui(Arc::new(terminal.clone()));
+    while let Some(label) = host.newest_pending() {
+        let question = Question {
+            from: Speaker {
+                call_id: None,
+                tool: "resolve".to_owned(),
+            },
+            what: Asked::Select {
+                title: format!("Pending: {label}"),
+                options: vec![APPLY.to_owned(), DISCARD.to_owned()],
+            },
+            timeout: None,
+            withdrawn: CancellationToken::new(),
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = UserInterface::ask(&terminal, question) => answer,
+            () = session.signals.next() => Answer::Dismissed,
+        };
+        terminal.settle().await;
+        let is_applied = answer == Answer::Text(APPLY.to_owned());
+        let action = if is_applied { "apply" } else { "discard" };
+        let outcome = run(host, action, session).await?;
+        if outcome.is_error && is_applied {
+            // It is pending still: the user is asked again, and may discard it.
+            say(&format!(
+                "{}: {}\n",
+                session.err.error("error"),
+                outcome.text()
+            ));
+            continue;
+        }
+        render::outcome::write_content(session.out, &outcome.content)?;
+        session.out.flush()?;
+    }
+    Ok(())
+}
+
+async fn run(host: &Host, action: &str, session: &mut Session<'_>) -> Result<Outcome, Failure> {
+    let arguments = json!({ "action": action, "reason": "chosen at the terminal" });
+    let call = Call {
+        id: format!("resolve-{action}"),
+        tool: "resolve".to_owned(),
+        arguments: to_raw_value(&arguments)
+            .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?,
+    };
+    // The user has just said so.
+    let running = host.asking(Arc::new(Consent)).call(call, None);
+    let cancel = running.cancel_token();
+    let outcome = running.outcome();
+    tokio::pin!(outcome);
+    loop {
+        tokio::select! {
+            biased;
+            ended = &mut outcome => return Ok(match ended {
+                Ok(outcome) => outcome,
+                Err(error) if error.kind() == ErrorKind::Denied => {
+                    Outcome::failure(error.message(), Duration::ZERO)
+                }
+                Err(error) => return Err(error.into()),
+            }),
+            () = session.signals.next() => cancel.cancel(),
+        }
+    }
+}
+
+struct Consent;
+
+#[async_trait::async_trait]
+impl Approver for Consent {
+    async fn ask(&self, _: crate::tool::ApprovalRequest) -> Decision {
+        Decision::Approved
+    }
+}

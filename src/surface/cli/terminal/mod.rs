@@ -1,0 +1,165 @@
+//! The person at the terminal: approvals and the questions of tools, one at a time.
+//!
+//! Questions go to standard error, answers come from the terminal itself: standard input may be the
+//! arguments. A prompt runs on a thread of its own, which ends as soon as nobody waits for the answer.
+
+mod approval;
+mod keys;
+mod line;
+mod notices;
+mod paint;
+mod prompt;
+mod tty;
+
+use std::io::{self, IsTerminal};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use rustix::event::{EventfdFlags, eventfd};
+use tokio::sync::OwnedMutexGuard;
+
+use super::progress::Spinner;
+use crate::config::Config;
+use crate::render::ink::Ink;
+use crate::tool::{
+    Answer, ApprovalRequest, Approver, Decision, Notice, Question, Told, UserInterface,
+};
+use crate::workshop::Desk;
+use notices::Notices;
+
+/// The terminal that haft was started at. Clones are the same one.
+#[derive(Clone)]
+pub(super) struct Terminal(Arc<Inner>);
+
+struct Inner {
+    spinner: Option<Spinner>,
+    ink: Ink,
+    desk: Desk,
+    /// Whether tools may ask there, as far as that is settled from the beginning.
+    may_ask: bool,
+    /// Held by whoever has a question on the screen.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    notices: Mutex<Notices>,
+}
+
+impl Terminal {
+    /// Asks in place of `spinner`. `is_attended`: standard input is a person's, too.
+    pub(super) fn new(
+        spinner: Option<Spinner>,
+        ink: Ink,
+        config: &Config,
+        is_attended: bool,
+    ) -> Self {
+        Terminal(Arc::new(Inner {
+            notices: Mutex::new(Notices::new(spinner.clone(), ink)),
+            spinner,
+            ink,
+            desk: Desk::new(config, None),
+            may_ask: is_attended && io::stderr().is_terminal(),
+            turn: Arc::default(),
+        }))
+    }
+
+    /// Waits until no prompt is on the screen any more. Nothing can be asked meanwhile.
+    pub(super) async fn settle(&self) {
+        drop(self.0.turn.lock().await);
+    }
+
+    /// Has `prompt` put its question when it is its turn; `None` if it could not. Dropped, the prompt
+    /// ends by itself.
+    async fn put<T: Send + 'static>(
+        &self,
+        prompt: impl FnOnce(&Inner, &OwnedFd) -> io::Result<T> + Send + 'static,
+    ) -> Option<T> {
+        let turn = self.0.turn.clone().lock_owned().await;
+        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).ok()?);
+        let _wake = WakeOnDrop(wake.clone());
+        let stage = Stage::take(self.clone(), turn);
+        let asked = tokio::task::spawn_blocking(move || prompt(&stage.terminal.0, &wake));
+        // No terminal to read from, or one that went away.
+        asked.await.ok()?.ok()
+    }
+}
+
+impl Inner {
+    fn notices(&self) -> MutexGuard<'_, Notices> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Approver for Terminal {
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        if !io::stderr().is_terminal() {
+            return Decision::NobodyToAsk;
+        }
+        let asked = self.put(move |terminal, wake| approval::ask(&request, terminal.ink, wake));
+        asked.await.unwrap_or(Decision::NobodyToAsk)
+    }
+}
+
+#[async_trait]
+impl UserInterface for Terminal {
+    fn has_user(&self) -> bool {
+        self.0.may_ask && tty::is_ours()
+    }
+
+    async fn ask(&self, question: Question) -> Answer {
+        let put = self
+            .put(move |terminal, wake| prompt::ask(&question, &terminal.desk, terminal.ink, wake));
+        put.await.unwrap_or(Answer::Dismissed)
+    }
+
+    fn tell(&self, notice: Notice) {
+        let mut notices = self.0.notices();
+        match notice.what {
+            Told::Notify { message, level } => notices.say(&notice.from.tool, &message, level),
+            Told::Status { key, text } => notices.status(key, text),
+            Told::EditorText { text } => notices.editor_text = text,
+        }
+    }
+
+    fn editor_text(&self) -> String {
+        self.0.notices().editor_text.clone()
+    }
+}
+
+/// The screen while a question is on it: the spinner rests, and what is said has to wait.
+struct Stage {
+    terminal: Terminal,
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl Stage {
+    fn take(terminal: Terminal, turn: OwnedMutexGuard<()>) -> Stage {
+        if let Some(spinner) = &terminal.0.spinner {
+            spinner.rest();
+        }
+        terminal.0.notices().hold();
+        Stage {
+            terminal,
+            _turn: turn,
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let inner = &self.terminal.0;
+        inner.notices().release();
+        if let Some(spinner) = &inner.spinner {
+            spinner.go_on();
+        }
+    }
+}
+
+/// Ends the prompt when nobody waits for its answer any more.
+struct WakeOnDrop(Arc<OwnedFd>);
+
+impl Drop for WakeOnDrop {
+    fn drop(&mut self) {
+        // A prompt that has ended does not read it.
+        let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
+    }
+}

@@ -1,0 +1,70 @@
+//! What tools say at the terminal without a question: messages, and lines that stay for a while.
+
+use std::collections::BTreeMap;
+
+use crate::render::ink::Ink;
+use crate::render::text;
+use crate::surface::cli::exit::say;
+use crate::surface::cli::progress::Spinner;
+use crate::tool::NoticeLevel;
+
+/// Messages wait while a question is on the screen.
+pub(super) struct Notices {
+    spinner: Option<Spinner>,
+    ink: Ink,
+    statuses: BTreeMap<String, String>,
+    /// What waits, while it has to.
+    held: Option<String>,
+    pub(super) editor_text: String,
+}
+
+impl Notices {
+    pub(super) fn new(spinner: Option<Spinner>, ink: Ink) -> Self {
+        Notices {
+            spinner,
+            ink,
+            statuses: BTreeMap::new(),
+            held: None,
+            editor_text: String::new(),
+        }
+    }
+
+    pub(super) fn say(&mut self, tool: &str, message: &str, level: NoticeLevel) {
+        let tool = self.ink.dim(format!("[{}]", text::first_line(tool)));
+        let mut lines = text::clean(message).trim_end().to_owned();
+        lines.push('\n');
+        let line = match level {
+            NoticeLevel::Info => format!("{tool} {lines}"),
+            NoticeLevel::Warning => format!("{tool} {}: {lines}", self.ink.warning("warning")),
+            NoticeLevel::Error => format!("{tool} {}: {lines}", self.ink.error("error")),
+        };
+        match (&mut self.held, &self.spinner) {
+            (Some(held), _) => held.push_str(&line),
+            (None, Some(spinner)) => spinner.suspend(|| say(&line)),
+            (None, None) => say(&line),
+        }
+    }
+
+    pub(super) fn status(&mut self, key: String, line: Option<String>) {
+        match line.map(|line| text::first_line(&line)) {
+            Some(line) if !line.is_empty() => self.statuses.insert(key, line),
+            _ => self.statuses.remove(&key),
+        };
+        if let Some(spinner) = &self.spinner {
+            let lines: Vec<&str> = self.statuses.values().map(String::as_str).collect();
+            spinner.status(&lines.join(" · "));
+        }
+    }
+
+    /// A question comes.
+    pub(super) fn hold(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
+    /// It has gone.
+    pub(super) fn release(&mut self) {
+        if let Some(held) = self.held.take() {
+            say(&held);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! A tool's question on the screen, from its first line to its answer.
+//!
+//! Every word of the tool is cleaned, and the first line says whose words they are: no tool can pass
+//! its question off as haft's own.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::keys::Key;
+use super::line::Line;
+use super::paint::{Frame, room};
+use super::tty::{Heard, Tty};
+use crate::render::ink::Ink;
+use crate::render::text;
+use crate::surface::cli::exit::say;
+use crate::tool::{Answer, Asked, Question};
+use crate::workshop::{Desk, Edited};
+
+/// So many options are shown at once.
+const MOST_OPTIONS: usize = 10;
+
+/// Asks until there is an answer, or `wake` fires.
+pub(super) fn ask(
+    question: &Question,
+    desk: &Desk,
+    ink: Ink,
+    wake: &OwnedFd,
+) -> io::Result<Answer> {
+    // Before the question is to be seen: what was typed before is no answer.
+    let mut terminal = Tty::by_keys()?;
+    let tool = text::first_line(&question.from.tool);
+    let (title, more) = match &question.what {
+        Asked::Confirm { title, message } => (title, message.as_str()),
+        Asked::Select { title, .. } | Asked::Input { title, .. } | Asked::Editor { title, .. } => {
+            (title, "")
+        }
+    };
+    say(&head(&tool, title, more, ink));
+    match &question.what {
+        Asked::Select { options, .. } => Choice::of(options, ink).run(&mut terminal, wake),
+        Asked::Confirm { .. } => confirm(&mut terminal, ink, wake),
+        Asked::Input { placeholder, .. } => input(&mut terminal, placeholder.as_deref(), ink, wake),
+        Asked::Editor { prefill, .. } => {
+            // The editor finds the terminal as it was.
+            drop(terminal);
+            Ok(edit(desk, prefill.as_deref().unwrap_or_default(), ink))
+        }
+    }
+}
+
+fn head(tool: &str, title: &str, more: &str, ink: Ink) -> String {
+    let mut titles = title.lines().map(text::clean);
+    let first = titles.next().unwrap_or_default();
+    let mut head = format!("{} {}\n", ink.dim(format!("[{tool}]")), ink.bold(first));
+    for line in titles.chain(more.lines().map(text::clean)) {
+        head.push_str(&format!("{line}\n"));
+    }
+    head
+}
+
+const NO_ANSWER: &str = "(no answer)";
+const WITHDRAWN: &str = "(not asked any more)";
+
+/// The last line of a question without an answer.
+fn unanswered(frame: &mut Frame, why: &str, ink: Ink) -> Answer {
+    frame.end(&ink.dim(why).to_string());
+    Answer::Dismissed
+}
+
+fn confirm(terminal: &mut Tty, ink: Ink, wake: &OwnedFd) -> io::Result<Answer> {
+    let mut frame = Frame::default();
+    let line = format!("Yes or No? {} ", ink.dim("[y/N]"));
+    let column = text::width(&line);
+    frame.draw(&[line], Some((0, column)));
+    loop {
+        let (answer, word) = match terminal.key(wake)? {
+            Heard::Withdrawn => return Ok(unanswered(&mut frame, WITHDRAWN, ink)),
+            Heard::End | Heard::This(Key::Escape | Key::End) => {
+                return Ok(unanswered(&mut frame, NO_ANSWER, ink));
+            }
+            Heard::This(Key::Char('y' | 'Y')) => (Answer::Yes, "Yes"),
+            Heard::This(Key::Char('n' | 'N') | Key::Enter) => (Answer::No, "No"),
+            Heard::This(_) => continue,
+        };
+        frame.end(&format!("{} {word}", ink.hint("❯")));
+        return Ok(answer);
+    }
+}
+
+fn input(
+    terminal: &mut Tty,
+    placeholder: Option<&str>,
+    ink: Ink,
+    wake: &OwnedFd,
+) -> io::Result<Answer> {
+    let mut frame = Frame::default();
+    let mut line = Line::default();
+    let example = placeholder.map(text::first_line).unwrap_or_default();
+    loop {
+        let (shown, cursor) = line.view(room().saturating_sub(2));
+        let shown = match line.text().is_empty() {
+            true => ink.dim(&example).to_string(),
+            false => shown,
+        };
+        frame.draw(
+            &[format!("{} {shown}", ink.hint("❯"))],
+            Some((0, cursor + 2)),
+        );
+        match terminal.key(wake)? {
+            Heard::Withdrawn => return Ok(unanswered(&mut frame, WITHDRAWN, ink)),
+            Heard::End | Heard::This(Key::Escape) => {
+                return Ok(unanswered(&mut frame, NO_ANSWER, ink));
+            }
+            Heard::This(Key::End) if line.text().is_empty() => {
+                return Ok(unanswered(&mut frame, NO_ANSWER, ink));
+            }
+            Heard::This(Key::Enter) => {
+                frame.end(&format!("{} {}", ink.hint("❯"), line.text()));
+                return Ok(Answer::Text(line.text().to_owned()));
+            }
+            Heard::This(key) => {
+                line.press(key);
+            }
+        }
+    }
+}
+
+fn edit(desk: &Desk, prefill: &str, ink: Ink) -> Answer {
+    let edited = desk.lay("answer", "md", prefill).and_then(|draft| {
+        let edited = desk.edit(&draft, prefill);
+        desk.clear(&draft);
+        edited
+    });
+    match edited {
+        Ok(Edited::Same) => Answer::Text(prefill.to_owned()),
+        Ok(Edited::Changed(text)) => {
+            // Editors end the last line, whether it was ended or not.
+            let text = match prefill.ends_with('\n') {
+                true => text,
+                false => text.strip_suffix('\n').map_or(text.clone(), str::to_owned),
+            };
+            Answer::Text(text)
+        }
+        Err(error) => {
+            say(&format!(
+                "{}: {}\n",
+                ink.warning("warning"),
+                error.message()
+            ));
+            Answer::Dismissed
+        }
+    }
+}
+
+/// A list to choose from: arrows move, letters narrow it down.
+struct Choice<'a> {
+    options: &'a [String],
+    labels: Vec<String>,
+    filter: Line,
+    /// Which options the filter leaves.
+    left: Vec<usize>,
+    /// Which of these is chosen.
+    at: usize,
+    ink: Ink,
+}
+
+impl<'a> Choice<'a> {
+    fn of(options: &'a [String], ink: Ink) -> Self {
+        Choice {
+            labels: options.iter().map(|text| text::first_line(text)).collect(),
+            left: (0..options.len()).collect(),
+            options,
+            filter: Line::default(),
+            at: 0,
+            ink,
+        }
+    }
+
+    fn run(mut self, terminal: &mut Tty, wake: &OwnedFd) -> io::Result<Answer> {
+        let mut frame = Frame::default();
+        loop {
+            frame.draw(&self.lines(), None);
+            match terminal.key(wake)? {
+                Heard::Withdrawn => return Ok(unanswered(&mut frame, WITHDRAWN, self.ink)),
+                Heard::End | Heard::This(Key::Escape | Key::End) => {
+                    return Ok(unanswered(&mut frame, NO_ANSWER, self.ink));
+                }
+                Heard::This(Key::Enter) => {
+                    if let Some(&chosen) = self.left.get(self.at) {
+                        frame.end(&format!("{} {}", self.ink.hint("❯"), self.labels[chosen]));
+                        return Ok(Answer::Text(self.options[chosen].clone()));
+                    }
+                }
+                Heard::This(key) => self.press(key),
+            }
+        }
+    }
+
+    fn press(&mut self, key: Key) {
+        let last = self.left.len().saturating_sub(1);
+        match key {
+            Key::Up if self.at == 0 => self.at = last,
+            Key::Up => self.at -= 1,
+            Key::Down if self.at >= last => self.at = 0,
+            Key::Down => self.at += 1,
+            Key::PageUp => self.at = self.at.saturating_sub(MOST_OPTIONS),
+            Key::PageDown => self.at = (self.at + MOST_OPTIONS).min(last),
+            Key::LineStart => self.at = 0,
+            Key::LineEnd => self.at = last,
+            key => {
+                if self.filter.press(key) {
+                    self.narrow();
+                }
+            }
+        }
+    }
+
+    fn narrow(&mut self) {
+        let wanted = self.filter.text().to_lowercase();
+        let fits = |&at: &usize| self.labels[at].to_lowercase().contains(&wanted);
+        self.left = (0..self.options.len()).filter(fits).collect();
+        self.at = 0;
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let from = self.at.saturating_sub(MOST_OPTIONS - 1);
+        let shown = self.left.iter().enumerate().skip(from).take(MOST_OPTIONS);
+        let mut lines: Vec<String> = shown
+            .map(|(place, &option)| match place == self.at {
+                true => self
+                    .ink
+                    .hint(format!("❯ {}", self.labels[option]))
+                    .to_string(),
+                false => format!("  {}", self.labels[option]),
+            })
+            .collect();
+        let filter = self.filter.text();
+        let count = match self.left.len() {
+            0 => format!("nothing has `{filter}` in it"),
+            left if left < self.options.len() => {
+                format!("`{filter}`: {left} of {}", self.options.len())
+            }
+            all if all > MOST_OPTIONS => format!("{all} to choose from; type to narrow them down"),
+            _ => return lines,
+        };
+        lines.push(self.ink.dim(count).to_string());
+        lines
+    }
+}

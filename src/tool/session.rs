@@ -1,0 +1,207 @@
+//! The conversation that calls belong to, as tools see it through `ctx` (spec omp 8).
+//!
+//! Vocabulary only. An agent implements [`SessionProvider`] over its own history; tools read it and
+//! never write it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// What an agent tells tools about itself and its conversation. Only [`view`](Self::view) is required.
+///
+/// Called on a tool's own thread whenever a tool looks: must neither block nor call tools.
+pub trait SessionProvider: Send + Sync {
+    /// The session as it is now. As long as nothing changes it should be the same `Arc`: then tools
+    /// look at what they have already read.
+    fn view(&self) -> Arc<SessionView>;
+
+    /// `ctx.isIdle()`: the agent waits for its user. A tool that runs is usually no idle time.
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    /// `ctx.hasQueuedMessages()`: the user has said something that the model has not read.
+    fn has_queued_messages(&self) -> bool {
+        false
+    }
+
+    /// `ctx.abort()`, which cancels the call by itself: the agent's part of it.
+    fn abort(&self) {}
+}
+
+/// A session at one moment.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its name for programs. Empty: that of the host.
+    pub id: String,
+    /// Its name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where it is kept.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
+    pub file: Option<PathBuf>,
+    /// The directory that it is about; the host's own without one.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
+    pub cwd: Option<PathBuf>,
+    /// Every entry of every branch, oldest first: JSON objects as
+    /// `{type, id, parentId, timestamp, message?}`.
+    #[serde(serialize_with = "as_they_are")]
+    pub entries: Vec<Arc<RawValue>>,
+    /// The entries from the first one to where the conversation stands.
+    #[serde(serialize_with = "as_they_are")]
+    pub branch: Vec<Arc<RawValue>>,
+    /// `ctx.model`: the JSON object of the model that is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Value>,
+    /// `ctx.modelRegistry.getAll()`: the models that there are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<Value>,
+    /// `ctx.settings`: an object, asked by `get("a.b")`.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub settings: Value,
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub json: OnceLock<String>,
+}
+
+/// What happens to a session; every `onSession` hears of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(
+    tag = "reason",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+#[allow(
+    missing_docs,
+    reason = "the fields are the original's words (spec omp 8)"
+)]
+pub enum SessionEvent {
+    /// It begins, or goes on in a new process.
+    Start,
+    /// Another session is open now.
+    Switch {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        previous_session_file: Option<PathBuf>,
+    },
+    /// It goes on from an earlier entry, as a session of its own.
+    Branch {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        previous_session_file: Option<PathBuf>,
+    },
+    /// It stands elsewhere in its tree.
+    Tree,
+    /// It ends.
+    Shutdown,
+    AutoCompactionStart {
+        trigger: String,
+        action: String,
+    },
+    AutoCompactionEnd {
+        action: String,
+        result: Value,
+        aborted: bool,
+        will_retry: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_message: Option<String>,
+    },
+    AutoRetryStart {
+        attempt: u32,
+        max_attempts: u32,
+        delay_ms: u64,
+        error_message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_id: Option<String>,
+    },
+    AutoRetryEnd {
+        success: bool,
+        attempt: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        final_error: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        retry_errors: Vec<Value>,
+    },
+    TtsrTriggered {
+        rules: Vec<Value>,
+    },
+    TodoReminder {
+        todos: Vec<Value>,
+        attempt: u32,
+        max_attempts: u32,
+    },
+}
+
+/// The session of a host, which may become another one while it runs.
+#[derive(Default)]
+pub struct CurrentSession(RwLock<State>);
+
+#[derive(Default)]
+struct State {
+    provider: Option<Arc<dyn SessionProvider>>,
+    /// What was told where nobody provides one.
+    told: Arc<SessionView>,
+}
+
+impl SessionView {
+    /// As JavaScript reads it; made once.
+    pub fn json(&self) -> &str {
+        // Maps with keys that are texts, and JSON that was JSON: it can be written.
+        self.json
+            .get_or_init(|| serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned()))
+    }
+}
+
+impl CurrentSession {
+    /// From now on it is this one; `None`: what is told.
+    pub fn set(&self, provider: Option<Arc<dyn SessionProvider>>) {
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .provider = provider;
+    }
+
+    /// What a peer says about branch and entries. It counts where nobody provides a session.
+    pub fn tell(&self, branch: Option<Vec<Arc<RawValue>>>, entries: Option<Vec<Arc<RawValue>>>) {
+        if branch.is_none() && entries.is_none() {
+            return;
+        }
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let before = &state.told;
+        state.told = Arc::new(SessionView {
+            branch: branch.unwrap_or_else(|| before.branch.clone()),
+            entries: entries.unwrap_or_else(|| before.entries.clone()),
+            ..SessionView::default()
+        });
+    }
+
+    /// The session as it is now.
+    pub fn view(&self) -> Arc<SessionView> {
+        match self.provider() {
+            Some(provider) => provider.view(),
+            None => {
+                let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+                state.told.clone()
+            }
+        }
+    }
+
+    /// Whoever provides it.
+    pub fn provider(&self) -> Option<Arc<dyn SessionProvider>> {
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        state.provider.clone()
+    }
+}
+
+// A path need not be text, and one that is not must not take the rest with it.
+fn as_text<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_deref()
+        .map(std::path::Path::to_string_lossy)
+        .serialize(serializer)
+}
+
+fn as_they_are<S: Serializer>(entries: &[Arc<RawValue>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(entries.iter().map(|entry| &**entry))
+}

@@ -1,0 +1,300 @@
+//! The questions of tools at a real terminal (`docs/ui.md`).
+
+use std::process::Command;
+
+use crate::pty::Terminal;
+use crate::sandbox::Sandbox;
+
+const CTRL_C: &str = "\x03";
+const DOWN: &str = "\x1b[B";
+const LEFT: &str = "\x1b[D";
+const ESCAPE: &str = "\x1b";
+
+const TOOLS: &str = r#"
+const says = (value) => ({ content: [{ type: "text", text: JSON.stringify(value ?? null) }] });
+const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
+const months = ["January", "February", "March", "April", "May", "June", "July", "August", "September",
+  "October", "November", "December"];
+
+export default (pi) => [
+  tool("choose", async (_id, { options }) => says(await pi.ui.select("Which month?", options ?? months))),
+  tool("sure", async () => says(await pi.ui.confirm("Remove it?", "It is\x1b[2J gone then.\r\nFor good."))),
+  tool("name", async () => says(await pi.ui.input("Your name?", "Ada"))),
+  tool("text", async (_id, { prefill }) => says(await pi.ui.editor("Write", prefill))),
+  tool("quick", async () => says(await pi.ui.input("Quick!", undefined, { timeout: 1000 }))),
+  tool("both", async () => says(await Promise.all([pi.ui.confirm("First?", ""), pi.ui.confirm("Second?", "")]))),
+  tool("news", async () => {
+    pi.ui.setStatus("a", "step 1");
+    pi.ui.notify("starting", "info");
+    const asked = pi.ui.confirm("Go on?", "");
+    pi.ui.notify("while you think", "warning");
+    const answer = await asked;
+    pi.ui.notify("done", "error");
+    return says(answer);
+  }),
+  tool("waits", async (_id, _params, _onUpdate, _ctx, signal) => {
+    const answer = await pi.ui.confirm("Go on?", "");
+    return says({ answer, aborted: signal.aborted });
+  }),
+  tool("stage", async () => {
+    pi.pushPendingAction({ label: "Rename 3 files", apply: async (reason) => says(`applied: ${reason}`) });
+    return says("staged");
+  }),
+  tool("there", async () => says(pi.hasUI)),
+];
+"#;
+
+struct Fixture(Sandbox);
+
+impl Fixture {
+    fn new() -> Fixture {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("tools.ts", TOOLS);
+        Fixture(sandbox)
+    }
+
+    fn haft(&self, arguments: &[&str]) -> Command {
+        let mut command = self.0.haft();
+        command.args(["--tool", "tools.ts", "call"]).args(arguments);
+        command.env("NO_COLOR", "1");
+        command
+    }
+
+    fn call(&self, arguments: &[&str]) -> Terminal {
+        Terminal::start(60, &self.haft(arguments))
+    }
+}
+
+/// What stays of what was written: the last line, which is the result.
+fn result(terminal: Terminal) -> (String, Option<i32>) {
+    let (written, code) = terminal.end();
+    let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
+    // Where the spinner was.
+    let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
+    let plain = console::strip_ansi_codes(last).replace('\r', "");
+    (plain, code)
+}
+
+fn answered(terminal: Terminal, expected: &str) {
+    assert_eq!(result(terminal), (expected.to_owned(), Some(0)));
+}
+
+#[test]
+fn a_choice_is_made_with_arrows_or_by_typing_a_part_of_it() {
+    let fixture = Fixture::new();
+    let mut terminal = fixture.call(&["choose"]);
+    terminal.shows("[choose] Which month?");
+    terminal.shows("❯ January");
+    terminal.shows("  October");
+    terminal.shows("12 to choose from; type to narrow them down");
+    terminal.types(DOWN);
+    terminal.shows("❯ February");
+    terminal.types("\r");
+    terminal.shows("❯ February\r\n");
+    answered(terminal, "\"February\"");
+
+    let mut terminal = fixture.call(&["choose"]);
+    terminal.shows("12 to choose from");
+    terminal.types("EMB");
+    terminal.shows("`EMB`: 3 of 12");
+    terminal.types(DOWN);
+    terminal.shows("❯ November");
+    terminal.types("\x7f\x7f\x7fxyz");
+    terminal.shows("nothing has `xyz` in it");
+    // Enter has nothing to choose there.
+    terminal.types("\r\x15dec");
+    terminal.shows("❯ December");
+    terminal.types("\r");
+    answered(terminal, "\"December\"");
+
+    let mut terminal = fixture.call(&["choose"]);
+    terminal.shows("❯ January");
+    terminal.types(ESCAPE);
+    terminal.shows("(no answer)");
+    answered(terminal, "null");
+}
+
+#[test]
+fn options_cannot_draw_and_are_given_back_as_they_were() {
+    let fixture = Fixture::new();
+    let options = r#"{"options":["plain","\u001b[31mred\u001b[0m\nsecond line","日本語の長い選択肢日本語の長い選択肢日本語の長い選択肢日本語の長い選択肢"]}"#;
+    let mut terminal = fixture.call(&["choose", options]);
+    terminal.shows("  red\r\n");
+    // Wide characters take two cells: the line is cut where the terminal ends.
+    terminal.shows("日本語の長い選択肢日本語の長い選択肢日本語の長い選択肢日…");
+    terminal.types(DOWN);
+    terminal.shows("❯ red");
+    terminal.types("\r");
+    answered(terminal, r#""\u001b[31mred\u001b[0m\nsecond line""#);
+}
+
+#[test]
+fn yes_has_to_be_said() {
+    let fixture = Fixture::new();
+    for (key, expected) in [
+        ("y", "true"),
+        ("n", "false"),
+        ("\r", "false"),
+        (ESCAPE, "false"),
+    ] {
+        let mut terminal = fixture.call(&["sure"]);
+        terminal.shows("[sure] Remove it?");
+        terminal.shows("It is gone then.\r\nFor good.\r\n");
+        terminal.shows("Yes or No? [y/N]");
+        terminal.types(key);
+        answered(terminal, expected);
+    }
+}
+
+#[test]
+fn a_line_can_be_edited_character_by_character() {
+    let fixture = Fixture::new();
+    let mut terminal = fixture.call(&["name"]);
+    terminal.shows("[name] Your name?");
+    terminal.shows("❯ Ada");
+    // A family is one character to erase, and what was forgotten goes in before the end.
+    terminal.types("Gräce👨‍👩‍👧\x7f");
+    terminal.types(LEFT);
+    terminal.types("X\x7f");
+    terminal.types("\x05 Hopper\x17Murray\r");
+    answered(terminal, "\"Gräce Murray\"");
+
+    let mut terminal = fixture.call(&["name"]);
+    terminal.shows("❯ Ada");
+    terminal.types("\r");
+    answered(terminal, "\"\"");
+
+    let mut terminal = fixture.call(&["name"]);
+    terminal.shows("❯ Ada");
+    terminal.types("\x04");
+    answered(terminal, "null");
+
+    // Longer than the terminal: the place in it stays to be seen.
+    let mut terminal = fixture.call(&["name"]);
+    terminal.shows("❯ Ada");
+    let long = "0123456789".repeat(9);
+    terminal.types(&long);
+    terminal.types("!\r");
+    answered(terminal, &format!("\"{long}!\""));
+}
+
+#[test]
+fn the_users_editor_writes_the_text() {
+    let fixture = Fixture::new();
+    fixture.0.write(
+        "editor.sh",
+        "#!/bin/sh\ntest -t 0 && test -t 1 && sed -i 's/one/two/' \"$1\" && echo last >> \"$1\"\n",
+    );
+    let mut command = fixture.haft(&["text", r#"{"prefill":"line one\n"}"#]);
+    command.env("EDITOR", "sh editor.sh");
+    answered(Terminal::start(60, &command), "\"line two\\nlast\\n\"");
+
+    let mut command = fixture.haft(&["text", r#"{"prefill":"same"}"#]);
+    command.env("EDITOR", "true");
+    answered(Terminal::start(60, &command), "\"same\"");
+
+    let mut command = fixture.haft(&["text"]);
+    command.env("EDITOR", "false");
+    let mut terminal = Terminal::start(60, &command);
+    terminal.shows("the editor `false` failed (exit code 1)");
+    answered(terminal, "null");
+}
+
+#[test]
+fn questions_come_one_at_a_time_and_go_by_themselves() {
+    let fixture = Fixture::new();
+    let mut terminal = fixture.call(&["both"]);
+    terminal.shows("First?");
+    terminal.shows("[y/N]");
+    terminal.types("y");
+    terminal.shows("❯ Yes");
+    terminal.shows("Second?");
+    terminal.shows("[y/N]");
+    terminal.types("n");
+    answered(terminal, "[true,false]");
+
+    let mut terminal = fixture.call(&["quick"]);
+    terminal.shows("Quick!");
+    terminal.shows("(not asked any more)");
+    answered(terminal, "null");
+}
+
+#[test]
+fn what_is_said_waits_while_a_question_is_on_the_screen() {
+    let fixture = Fixture::new();
+    let mut terminal = fixture.call(&["news"]);
+    terminal.shows("[news] starting");
+    terminal.shows("[y/N]");
+    terminal.types("y");
+    terminal.shows("❯ Yes");
+    terminal.shows("[news] warning: while you think");
+    terminal.shows("[news] error: done");
+    answered(terminal, "true");
+}
+
+#[test]
+fn what_a_call_leaves_pending_is_applied_or_discarded_before_haft_ends() {
+    let fixture = Fixture::new();
+    let mut terminal = fixture.call(&["stage"]);
+    terminal.shows("\"staged\"");
+    terminal.shows("[resolve] Pending: Rename 3 files");
+    terminal.shows("❯ Apply");
+    terminal.types("\r");
+    answered(terminal, "\"applied: chosen at the terminal\"");
+
+    let mut terminal = fixture.call(&["stage"]);
+    terminal.shows("❯ Apply");
+    terminal.types(ESCAPE);
+    answered(
+        terminal,
+        "Discarded: Rename 3 files. Reason: chosen at the terminal",
+    );
+    // A program that reads the result cannot be asked later.
+    let (last, code) = result(fixture.call(&["stage", "--json"]));
+    assert_eq!(code, Some(1), "{last}");
+}
+
+#[test]
+fn ctrl_c_takes_the_question_back_and_ends_the_call() {
+    let fixture = Fixture::new();
+    let mut terminal = fixture.call(&["waits"]);
+    terminal.shows("[y/N]");
+    terminal.types(CTRL_C);
+    terminal.shows("(not asked any more)");
+    terminal.shows("cancelling `waits`");
+    terminal.shows(r#"{"answer":false,"aborted":true}"#);
+    let (_, code) = terminal.end();
+    assert_eq!(code, Some(130));
+}
+
+#[test]
+fn the_terminal_is_left_as_it_was() {
+    let fixture = Fixture::new();
+    let mut shell = Command::new("sh");
+    let line =
+        "trap : INT; stty -g > before; \"$@\"; stty -g > after; cmp before after && echo same mode";
+    let haft = fixture.haft(&["waits"]);
+    shell
+        .args(["-c", line, "sh"])
+        .arg(haft.get_program())
+        .args(haft.get_args());
+    for (name, value) in haft.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    shell.current_dir(fixture.0.path());
+    for key in ["y", ESCAPE, CTRL_C] {
+        let mut terminal = Terminal::start(60, &shell);
+        terminal.shows("[y/N]");
+        terminal.types(key);
+        terminal.shows("same mode");
+        drop(terminal);
+    }
+}
+
+#[test]
+fn nobody_is_asked_where_nobody_sits() {
+    let fixture = Fixture::new();
+    answered(fixture.call(&["there"]), "true");
+    let ran = fixture.0.sh("haft --tool tools.ts call there </dev/null");
+    assert_eq!(ran.output, "false\n");
+}
