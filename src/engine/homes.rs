@@ -12,7 +12,6 @@ use url::Url;
 
 use super::isolate::{Ask, Isolate};
 use super::kinship::Kinship;
-use super::session::Session;
 use super::{Engine, LoadFailure, Module, lock};
 
 /// Where modules live.
@@ -26,8 +25,6 @@ pub(super) struct Homes {
     moved: HashMap<u32, Arc<Isolate>>,
     /// Those of the modules that must be alone.
     own: HashMap<u32, Arc<Isolate>>,
-    /// What a fresh isolate has to be told.
-    pub(super) session: Session,
 }
 
 /// Who may move, and who is on the way.
@@ -68,14 +65,14 @@ impl Moves {
 impl Engine {
     /// The isolate for new work of a module; a fresh one if the last was lost or retired.
     pub(super) async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
-        let mut homes = self.0.homes.lock().await;
-        if self.0.loners.contain(module) {
+        let mut homes = self.1.homes.lock().await;
+        if self.1.loners.contain(module) {
             if let Some(isolate) = homes.own.get(&module)
                 && isolate.takes_work()
             {
                 return Ok(isolate.clone());
             }
-            let isolate = self.start_isolate(&homes, true).await?;
+            let isolate = self.start_isolate(true).await?;
             homes.own.insert(module, isolate.clone());
             return Ok(isolate);
         }
@@ -87,21 +84,18 @@ impl Engine {
         {
             return Ok(isolate.clone());
         }
-        let isolate = self.start_isolate(&homes, false).await?;
+        let isolate = self.start_isolate(false).await?;
         homes.shared = Some(isolate.clone());
         Ok(isolate)
     }
 
-    async fn start_isolate(
-        &self,
-        homes: &Homes,
-        is_for_one: bool,
-    ) -> Result<Arc<Isolate>, LoadFailure> {
-        let loners = (!is_for_one).then(|| self.0.loners.clone());
+    async fn start_isolate(&self, is_for_one: bool) -> Result<Arc<Isolate>, LoadFailure> {
+        let loners = (!is_for_one).then(|| self.1.loners.clone());
         let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
-        if let Some(event) = homes.session.retold() {
+        let retold = lock(&self.0.session).retold();
+        if let Some(event) = retold {
             // Nothing is loaded there yet, so nobody is told; the isolate only remembers it.
             drop(isolate.ask(|id| Ask::Session { id, event }, None));
         }
@@ -116,20 +110,20 @@ impl Engine {
         if self.0.options.isolates < 2 || !isolate.could_lose(module.id) {
             return;
         }
-        if !lock(&self.0.moves.settled).insert(module.id) {
+        if !lock(&self.1.moves.settled).insert(module.id) {
             return;
         }
         let (engine, busy, module) = (self.clone(), isolate.clone(), module.clone());
         tokio::spawn(async move {
             if engine.is_independent(module.id).await && engine.move_out(&busy, &module).await {
-                lock(&engine.0.moves.settled).remove(&module.id);
+                lock(&engine.1.moves.settled).remove(&module.id);
             }
         });
     }
 
     async fn is_independent(&self, module: u32) -> bool {
-        let known = lock(&self.0.moves.known).clone();
-        let kinship = self.0.moves.kinship.clone();
+        let known = lock(&self.1.moves.known).clone();
+        let kinship = self.1.moves.kinship.clone();
         let asked =
             tokio::task::spawn_blocking(move || lock(&kinship).is_independent(module, &known));
         asked.await.unwrap_or(false)
@@ -147,7 +141,7 @@ impl Engine {
             Some((Err(_), _)) => return false,
             None => return true,
         }
-        let mut homes = self.0.homes.lock().await;
+        let mut homes = self.1.homes.lock().await;
         if home.takes_work() && busy.evict(module.id) {
             homes.moved.insert(module.id, home);
         } else {
@@ -158,7 +152,7 @@ impl Engine {
 
     /// An isolate of the pool that has nothing to do, other than `busy`.
     async fn idle_isolate(&self, busy: &Arc<Isolate>) -> Option<Arc<Isolate>> {
-        let mut homes = self.0.homes.lock().await;
+        let mut homes = self.1.homes.lock().await;
         homes.more.retain(|isolate| isolate.takes_work());
         // Modules that have not moved live in the shared one, or will again.
         let idle = homes
@@ -171,7 +165,7 @@ impl Engine {
         if homes.more.len() + 1 >= self.0.options.isolates as usize {
             return None;
         }
-        let isolate = self.start_isolate(&homes, false).await.ok()?;
+        let isolate = self.start_isolate(false).await.ok()?;
         homes.more.push(isolate.clone());
         Some(isolate)
     }

@@ -58,7 +58,8 @@ pub(crate) fn ground(means: &Means<'_>) -> Ground {
         temp: config.temp_dir.clone(),
         grace: config.limits.grace,
         permissions: config.permissions.clone(),
-        engine: means.engine.clone(),
+        // Of all it can do this only evaluates expressions; it must hold no module's isolate.
+        engine: means.engine.new_generation(),
     }
 }
 
