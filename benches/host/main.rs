@@ -5,6 +5,7 @@
 
 mod calls;
 mod children;
+mod reload;
 mod render;
 mod tools;
 
@@ -17,11 +18,12 @@ async fn main() -> ExitCode {
     match words.as_slice() {
         ["calls", rest @ ..] => calls::run(rest).await,
         ["children", rest @ ..] => children::run(rest).await,
+        ["reload", rest @ ..] => reload::run(rest).await,
         ["render", rest @ ..] => render::run(rest).await,
         ["tools", rest @ ..] => tools::run(rest).await,
         // Cargo itself says `--bench`.
         _ => {
-            eprintln!("usage: host calls|children|render|tools … (see `cargo xtask bench`)");
+            eprintln!("usage: host calls|children|reload|render|tools … (see `cargo xtask bench`)");
             ExitCode::from(2)
         }
     }

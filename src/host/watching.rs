@@ -211,7 +211,12 @@ impl Watch {
             let change = changes.has_changed().unwrap_or_default();
             let change = change.then(|| changes.borrow_and_update().clone());
             self.tell(&before, &after, change, std::mem::take(&mut files), began);
-            if !watcher.set(host.interest().await).await && watcher.problem().is_none() {
+            let is_more = watcher.set(host.interest().await).await;
+            let told = host.problems_of_watching();
+            let is_told = watcher
+                .problem()
+                .is_none_or(|problem| told.contains(problem));
+            if !is_more && is_told {
                 return;
             }
         }

@@ -14,6 +14,8 @@ use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
 
+use crate::arena::{self, Arena, Holding};
+use crate::pty::Terminal;
 use crate::sandbox::Sandbox;
 
 const USER: &str = "home/.omp/agent/tools";
@@ -466,7 +468,7 @@ async fn files_that_are_no_modules_are_watched_too() {
         fs::rename(aside, folder.join("prog")).expect("ours");
     };
     let yaml = |text: &str| {
-        let text = format!("name: say\ndescription: d\nbash: echo {text}\n");
+        let text = format!("name: say\ndescription: d\ntags: [read]\nbash: echo {text}\n");
         fixture.sandbox.write("home/.cycod/tools/say.yaml", &text);
     };
     program("one");
@@ -550,4 +552,90 @@ async fn where_the_kernel_does_not_tell_the_files_are_looked_at() {
     assert_eq!(watched.change().await[0], just(&["added"]));
     fs::remove_file(watched.path(&format!("{USER}/edited.ts"))).expect("ours");
     assert_eq!(watched.change().await[1], just(&["edited"]));
+}
+
+// ---- What a reload leaves behind: nothing.
+
+#[test]
+fn a_thousand_reloads_leave_nothing_behind() {
+    arena::alone(
+        "reload::a_thousand_reloads_leave_nothing_behind",
+        reload_a_thousand_times,
+    );
+}
+
+/// After so many the caches of V8, of the allocator and of haft have what they keep.
+const WARM: usize = 100;
+
+async fn reload_a_thousand_times(arena: &Arena) {
+    let root = arena.folder();
+    let tools = root.join("home/.omp/agent/tools");
+    fs::create_dir_all(&tools).expect("ours");
+    let env = Env {
+        current_dir: Some(root.to_owned()),
+        home: Some(root.join("home")),
+        ..Env::default()
+    };
+    let config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+    let host = Host::new(config);
+    fs::write(tools.join("stays.ts"), module("stays", "stays")).expect("ours");
+    // A megabyte of code and data each time: what stays is seen at once.
+    let ballast = format!(
+        "const ballast = new Array(60_000).fill(0).map((_, at) => ({{ at }}));\n// {}\n",
+        "x".repeat(100_000)
+    );
+    let mut before = None;
+    for number in 0..1000 {
+        let text = format!("{ballast}{}", module("edited", &number.to_string()));
+        fs::write(tools.join("edited.ts"), text).expect("ours");
+        host.refresh().await;
+        // Each version is really there: its ballast is made when it is loaded.
+        if number % 50 == 0 {
+            assert_eq!(text_of(&host, "edited").await, format!("{number} 1"));
+        }
+        if number == WARM {
+            before = Some(Holding::now());
+        }
+    }
+    assert_eq!(text_of(&host, "edited").await, "999 1");
+    assert_eq!(text_of(&host, "stays").await, "stays 1");
+    Holding::now().assert_back_to(&before.expect("it was warm"), 48);
+    host.shutdown().await;
+}
+
+async fn text_of(host: &Host, tool: &str) -> String {
+    let call = Call {
+        id: "c".into(),
+        tool: tool.into(),
+        arguments: RawValue::from_string("{}".into()).expect("it is JSON"),
+    };
+    host.call(call, None)
+        .outcome()
+        .await
+        .expect("it runs")
+        .text()
+}
+
+// ---- The program.
+
+#[test]
+fn watch_shows_changes_at_a_terminal() {
+    let sandbox = Sandbox::with_home();
+    let path = format!("{USER}/greet.ts");
+    sandbox.write(&path, &module("greet", "one"));
+    let mut command = sandbox.haft();
+    command.arg("watch");
+    let mut terminal = Terminal::start(100, &command);
+    terminal.shows("watching 1 tool; Ctrl-C ends");
+    sandbox.write(&path, &module("greet", "two"));
+    terminal.shows(" greet");
+    sandbox.write(&path, "export default () => ({\n  name:: 'greet' });\n");
+    terminal.shows("error");
+    terminal.shows("name:: 'greet'");
+    terminal.shows("last good version");
+    sandbox.write(&format!("{USER}/more.ts"), &module("more", "one"));
+    terminal.shows(" more");
+    terminal.types("\u{3}");
+    let (_, code) = terminal.end();
+    assert_eq!(code, Some(0));
 }
