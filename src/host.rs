@@ -3,15 +3,19 @@
 mod abort;
 mod builder;
 mod drawing;
+mod known;
+mod load;
 mod pace;
+mod plan;
 mod running;
 mod sdk;
 mod search;
+mod watching;
 
 use std::collections::{BTreeMap, HashSet};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use futures::FutureExt;
 use serde_json::value::RawValue;
@@ -20,7 +24,7 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::discover::{self, Candidate, Scan};
+use crate::discover::{self, Candidate, Places};
 use crate::engine::{self, Engine};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Spill, Terms, execute};
@@ -29,16 +33,18 @@ use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
-    Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Family, Outcome, Problem,
-    ScanState, Stopped, Tape, Test, UserInterface,
+    Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Outcome, Problem, ScanState,
+    Stopped, Test, UserInterface,
 };
-use crate::tool::{SessionEvent, SessionProvider};
-use crate::trust::{self, Judged};
-use abort::{Abortable, Known};
+use crate::tool::{SessionEvent, SessionProvider, Tape};
+use abort::Abortable;
 pub use builder::{HostBuilder, TrustPolicy};
+use known::{Known, KnownModule, group_of, key_of};
 use pace::Pace;
+use plan::Why;
 pub use running::RunningCall;
-use search::{Found, Modules, Search, module_of};
+use search::{Found, Search};
+pub use watching::{Reload, Watching};
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
 #[derive(Clone)]
@@ -53,7 +59,10 @@ struct Audience {
 
 struct Inner {
     config: Config,
+    /// Modules of the host's own; those of tools live in other generations of it.
     engine: Engine,
+    /// Where modules that are new are loaded.
+    base: std::sync::Mutex<Engine>,
     spill: Spill,
     /// For handles that have no user of their own.
     default_user: Arc<DefaultUser>,
@@ -67,6 +76,8 @@ struct Inner {
     scan: watch::Sender<ScanState>,
     /// The last change of what callers see.
     changes: watch::Sender<Arc<CatalogChange>>,
+    /// What is wrong with watching files, while somebody wants that.
+    watching: std::sync::Mutex<Vec<Problem>>,
     /// Fires when the host shuts down; every call's token is its child.
     closing: CancellationToken,
     /// Every running call reads it, so whoever may write knows that none is left.
@@ -89,10 +100,11 @@ struct LoadedSoFar {
     /// Everything that can be found has been looked for.
     is_scanned: bool,
     /// What was loaded by name, to be there again after a refresh.
-    given: Vec<(Candidate, family::Loaded)>,
-    /// The modules that were found. They are imported once: a refresh finds new ones, and what is
-    /// running in an isolate stays as it is.
-    modules: Modules,
+    given: Vec<Candidate>,
+    /// What was loaded, and from what.
+    known: Known,
+    /// What decides what there is, for whoever watches it.
+    places: Places,
     /// Tools of ikigai's that a refresh did not find any more. Whoever calls one was promised an
     /// envelope.
     departed: HashSet<String>,
@@ -128,6 +140,16 @@ impl Setup {
 const MARGIN: Duration = Duration::from_millis(500);
 
 const SHUT_DOWN: &str = "the host has been shut down";
+
+impl LoadedSoFar {
+    /// Takes over what was found.
+    fn take(&mut self, found: Found, base: &std::sync::Mutex<Engine>) {
+        self.catalog = Arc::new(found.catalog);
+        self.known = found.known;
+        self.places = found.places;
+        *base.lock().unwrap_or_else(PoisonError::into_inner) = found.base;
+    }
+}
 
 impl Host {
     /// A host with this configuration.
@@ -174,12 +196,16 @@ impl Host {
         let own = own.finish();
         let so_far = LoadedSoFar {
             catalog: Arc::new(own.clone()),
+            as_loaded: Arc::new(own.clone()),
             ..LoadedSoFar::default()
         };
+        let (default_user, session) = (world.default_user.clone(), world.session.clone());
+        let engine = js::engine(&config, world);
         let inner = Inner {
-            default_user: world.default_user.clone(),
-            session: world.session.clone(),
-            engine: js::engine(&config, world),
+            default_user,
+            session,
+            base: std::sync::Mutex::new(engine.new_generation()),
+            engine,
             resolver: OnceCell::new(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
@@ -187,6 +213,7 @@ impl Host {
             refreshing: Mutex::default(),
             scan: watch::Sender::default(),
             changes: watch::Sender::default(),
+            watching: std::sync::Mutex::default(),
             closing: CancellationToken::new(),
             calls: RwLock::default(),
             pace: Arc::default(),
@@ -243,13 +270,12 @@ impl Host {
             return loaded.catalog.clone();
         }
         if !loaded.is_scanned {
-            let existing = Catalog::clone(&loaded.catalog);
+            let (given, known) = (loaded.given.clone(), loaded.known.clone());
             let search = Search::start(&self.0.scan);
-            let found = self.load_all(existing, Modules::new()).await;
+            let found = self.load_all(given, known, Why::First).await;
             search.end(&found);
-            loaded.catalog = Arc::new(found.catalog);
+            loaded.take(found, &self.0.base);
             loaded.as_loaded = loaded.catalog.clone();
-            loaded.modules = found.modules;
             loaded.is_scanned = true;
         } else {
             loaded.catalog = loaded.catalog.refreshed().await;
@@ -292,13 +318,26 @@ impl Host {
             entries: Vec::new(),
             problems: scan.problems,
         };
-        let loaded = family::load(&self.means(), &scan.candidates).await;
-        for (candidate, loaded) in scan.candidates.iter().zip(loaded) {
-            let given = (candidate.clone(), loaded.clone());
-            loaded_so_far.given.push(given);
-            let (entries, problems) = builder.add(candidate, loaded);
+        let engine = match loaded_so_far.known.is_spoilt {
+            false => self.base(),
+            true => self.base().new_generation(),
+        };
+        let (since, candidates) = (SystemTime::now(), scan.candidates);
+        let stamps = known::stamps(&candidates.iter().collect::<Vec<_>>());
+        let loaded = family::load(&self.means(&engine), &candidates).await;
+        for ((candidate, loaded), stamp) in candidates.into_iter().zip(loaded).zip(stamps) {
+            let (entries, problems) = builder.add(&candidate, loaded.clone());
             result.entries.extend(entries);
             result.problems.extend(problems);
+            let known = &mut loaded_so_far.known;
+            match group_of(&candidate, true) {
+                Some(group) => known.others.entry(group).or_default().add(stamp, loaded),
+                None => {
+                    let module = KnownModule::new(loaded, since, &engine, None);
+                    known.modules.insert(key_of(&candidate), module);
+                }
+            }
+            loaded_so_far.given.push(candidate);
         }
         loaded_so_far.catalog = Arc::new(self.without_rival(builder.finish()));
         let mut as_loaded = Catalog::clone(&loaded_so_far.as_loaded);
@@ -340,7 +379,7 @@ impl Host {
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
         let wants_task = timeout.is_some() || !self.is_scanned();
         let (host, asked) = (self.clone(), cancel.clone());
-        let known = Known::new(self, &call.id, &cancel);
+        let known = abort::Known::new(self, &call.id, &cancel);
         let (pace, runs) = (self.0.pace.clone(), pace::Running::begin(&self.0.pace));
         let running = async move {
             let (_known, _runs) = (known, runs);
@@ -511,53 +550,6 @@ impl Host {
         Err(no_such_tool(name, &catalog))
     }
 
-    /// Adds everything that can be found to `start`; `known` modules are not loaded again.
-    async fn load_all(&self, mut start: Catalog, mut known: Modules) -> Found {
-        let config = self.0.config.clone();
-        let judged = tokio::task::spawn_blocking(move || {
-            let mut scan = discover::scan(&config);
-            (trust::judge(&config, &mut scan), scan)
-        })
-        .await;
-        let is_complete = judged.is_ok();
-        start
-            .problems
-            .extend(self.0.config.problems.iter().cloned());
-        let (judged, scan) = judged.unwrap_or_else(|error| {
-            // Nothing runs that was not judged.
-            let text = format!("the tools could not be looked at: {error}");
-            start.problems.push(Problem::error(text));
-            (Judged::default(), Scan::default())
-        });
-        start.problems.extend(scan.problems);
-        start.looked_at.extend(scan.looked_at);
-        start.problems.extend(judged.problems);
-        let mut builder = self.assembly(start);
-        // What may not run must not take a name from what may.
-        let is_new = |candidate: &&Candidate| !known.contains_key(&module_of(candidate));
-        let new: Vec<Candidate> = judged.trusted.iter().filter(is_new).cloned().collect();
-        let mut new = family::load(&self.means(), &new).await.into_iter();
-        let mut modules = Modules::new();
-        for candidate in &judged.trusted {
-            let module = module_of(candidate);
-            // What is not known is new, and those come in the same order.
-            let loaded = known.remove(&module).or_else(|| new.next());
-            let loaded = loaded.unwrap_or_default();
-            if candidate.source.family == Family::Js && !loaded.tools.is_empty() {
-                modules.insert(module, loaded.clone());
-            }
-            builder.add(candidate, loaded);
-        }
-        for (candidate, doubt) in &judged.doubted {
-            builder.add_if_free(candidate, trust::untrusted(candidate, doubt));
-        }
-        Found {
-            catalog: self.without_rival(builder.finish()),
-            modules,
-            is_complete,
-        }
-    }
-
     /// Says so where a tool has the name of the one that ends pending actions. Its author was
     /// first, so there will be no pending actions.
     fn without_rival(&self, mut catalog: Catalog) -> Catalog {
@@ -590,11 +582,17 @@ impl Host {
         made.await.ok().cloned()
     }
 
-    fn means(&self) -> Means<'_> {
+    fn means<'a>(&'a self, engine: &'a Engine) -> Means<'a> {
         Means {
             config: &self.0.config,
-            engine: &self.0.engine,
+            engine,
         }
+    }
+
+    /// What loads modules that are new.
+    fn base(&self) -> Engine {
+        let base = self.0.base.lock();
+        base.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn assembly(&self, existing: Catalog) -> Builder<'_> {

@@ -37,6 +37,8 @@ mod dialect;
 
 mod execute;
 
+mod watch;
+
 mod host;
 
 mod agents;
@@ -60,7 +62,7 @@ pub use custom_tools::{
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
-pub use host::{Host, HostBuilder, Loaded, RunningCall, TrustPolicy};
+pub use host::{Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, Watching};
 pub use registry::{Catalog, Entry};
 /// The conversation that calls belong to.
 pub use session::SessionFile;

@@ -6,6 +6,7 @@
 mod calls;
 mod children;
 mod native;
+mod reload;
 mod render;
 mod shell;
 mod tools;
@@ -21,6 +22,7 @@ async fn main() -> ExitCode {
         ["calls", rest @ ..] => calls::run(rest).await,
         ["children", rest @ ..] => children::run(rest).await,
         ["native", rest @ ..] => native::run(rest).await,
+        ["reload", rest @ ..] => reload::run(rest).await,
         ["render", rest @ ..] => render::run(rest).await,
         ["shell", rest @ ..] => shell::run(rest).await,
         ["tools", rest @ ..] => tools::run(rest).await,
@@ -28,7 +30,7 @@ async fn main() -> ExitCode {
         // Cargo itself says `--bench`.
         _ => {
             eprintln!(
-                "usage: host calls|children|native|render|shell|tools|web … (see `cargo xtask bench`)"
+                "usage: host calls|children|native|reload|render|shell|tools|web … (see `cargo xtask bench`)"
             );
             ExitCode::from(2)
         }

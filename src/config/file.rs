@@ -279,6 +279,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             allowed_origins: serve.allow_origins,
             body_mb: serve.body_mb,
             with_builtin_tools: false,
+            no_watch: false,
         },
         problems,
         ..Written::default()

@@ -41,6 +41,8 @@ pub struct Serve {
     pub allowed_origins: Vec<String>,
     /// The most that one request may bring, in MiB.
     pub body_mb: u32,
+    /// Whether the tools' files are watched.
+    pub watch: bool,
 }
 
 /// The same as the command line or one layer says it.
@@ -58,6 +60,8 @@ pub struct ServeFlags {
     pub body_mb: Option<u32>,
     /// aynd's built-in tools are wanted unless somebody said no.
     pub with_builtin_tools: bool,
+    /// The tools' files are not watched.
+    pub no_watch: bool,
 }
 
 impl ServeFlags {
@@ -82,6 +86,7 @@ impl ServeFlags {
             allowed_origins: list("SERVE_ORIGINS"),
             body_mb: body_mb.map_err(|problem| wrong("SERVE_BODY_MB", problem))?,
             with_builtin_tools: false,
+            no_watch: false,
         })
     }
 
@@ -92,6 +97,7 @@ impl ServeFlags {
         self.allowed_origins.extend(lower.allowed_origins);
         self.body_mb = self.body_mb.or(lower.body_mb);
         self.with_builtin_tools |= lower.with_builtin_tools;
+        self.no_watch |= lower.no_watch;
     }
 
     pub(super) fn resolve(self) -> Serve {
@@ -105,6 +111,7 @@ impl ServeFlags {
             allowed_hosts: lower(self.allowed_hosts),
             allowed_origins: lower(self.allowed_origins),
             body_mb: self.body_mb.unwrap_or(BODY_MB),
+            watch: !self.no_watch,
         }
     }
 }

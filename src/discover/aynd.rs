@@ -26,6 +26,7 @@ fn places(config: &Config) -> Vec<PathBuf> {
 
 fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     let folder = &ground.config.aynd.tools_dir;
+    sweep.lists(folder);
     let mut files: Vec<PathBuf> = match fs::read_dir(folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         // A file in the folder's place is no folder with files, as aynd sees it.

@@ -51,6 +51,7 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
 }
 
 fn take(folder: &Path, level: Level, sweep: &mut Sweep<'_>) {
+    sweep.lists(folder);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => return refuse(folder, &error, sweep),

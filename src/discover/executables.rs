@@ -26,6 +26,7 @@ pub(super) fn take(
     is_off: impl Fn(&OsStr) -> Option<&'static str>,
     sweep: &mut Sweep<'_>,
 ) {
+    sweep.lists(directory);
     let read = fs::read_dir(directory).and_then(|entries| {
         let paths = entries.map(|entry| Ok(entry?.path()));
         paths.collect::<io::Result<Vec<_>>>()

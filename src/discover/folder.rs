@@ -47,6 +47,7 @@ impl Folder {
         config: &Config,
         sweep: &mut Sweep<'_>,
     ) -> Option<Folder> {
+        sweep.lists(folder);
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) => {
@@ -149,6 +150,7 @@ impl Folder {
             return;
         }
         let rules = Rules::of(folder, config);
+        rules.looked_at.iter().for_each(|file| sweep.reads(file));
         self.files.retain(|module| match rules.hides(&module.name) {
             Some(reason) => {
                 sweep.ignored(&module.path, reason);
@@ -166,6 +168,7 @@ impl Folder {
         sweep: &mut Sweep<'_>,
     ) {
         let directory = folder.join(&name);
+        sweep.lists(&directory);
         let mut first: Option<&'static str> = None;
         for index in INDEXES {
             let path = directory.join(index);

@@ -16,6 +16,8 @@ use crate::config::{Config, paths};
 pub(super) struct Rules {
     folder: PathBuf,
     layers: Vec<Layer>,
+    /// Every place where such a file may lie.
+    pub(super) looked_at: Vec<PathBuf>,
 }
 
 struct Layer {
@@ -34,11 +36,12 @@ impl Rules {
             let above = folder.ancestors().skip(1);
             directories.extend(above.take_while(|directory| directory.starts_with(root)));
         }
-        let mut layers = Vec::new();
+        let (mut layers, mut looked_at) = (Vec::new(), Vec::new());
         for name in [".ignore", ".gitignore"] {
             let files = directories
                 .iter()
-                .map(|directory| (*directory, directory.join(name)));
+                .map(|directory| (*directory, directory.join(name)))
+                .inspect(|(_, file)| looked_at.push(file.clone()));
             layers.extend(files.filter_map(|(root, file)| Layer::read(file, root, &folder)));
         }
         if let Some(root) = repository {
@@ -46,10 +49,15 @@ impl Rules {
             layers.extend(
                 more.into_iter()
                     .flatten()
+                    .inspect(|file| looked_at.push(file.clone()))
                     .filter_map(|file| Layer::read(file, root, &folder)),
             );
         }
-        Rules { folder, layers }
+        Rules {
+            folder,
+            layers,
+            looked_at,
+        }
     }
 
     /// Why `name` is hidden, if it is.

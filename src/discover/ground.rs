@@ -47,6 +47,7 @@ impl<'a> Ground<'a> {
             marketplace: Vec::new(),
         };
         let anchor = plugins::project_anchor(config);
+        sweep.reads(config.cwd.join(&config.roots.omp_name));
         let wanted = |ids: &[&str]| ids.iter().any(|id| ground.switched_off(id).is_none());
         let (plugins, roots) = (
             wanted(&[omp_plugins::PROVIDER.id, manifests::PROVIDER.id]),

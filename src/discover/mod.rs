@@ -32,6 +32,7 @@ mod manifests;
 mod native;
 mod omp_plugins;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
@@ -49,8 +50,20 @@ pub struct Scan {
     pub problems: Vec<Problem>,
     /// Every file and folder that was looked at, with what became of it.
     pub looked_at: Vec<LookedAt>,
+    /// What all of this depends on.
+    pub places: Places,
     /// Files whose keys were taken.
     spares: Vec<Spare>,
+}
+
+/// What decides what there is: who watches these places knows when to look again. Many of them are
+/// empty.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Folders of which every entry counts.
+    pub folders: BTreeSet<PathBuf>,
+    /// Everything else, where it counts what lies there.
+    pub files: BTreeSet<PathBuf>,
 }
 
 /// A file, or a folder given by name, that should hold tools.

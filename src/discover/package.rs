@@ -18,6 +18,7 @@ const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json
 /// program that follows the format may load anything of it.
 pub(super) fn is_sound(root: &Path, sweep: &mut Sweep<'_>) -> bool {
     let path = root.join("plugin.json");
+    sweep.reads(&path);
     let Ok(Some(text)) = paths::read_text(&path) else {
         return true;
     };

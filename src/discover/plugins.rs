@@ -56,6 +56,7 @@ pub(super) fn enabled(
     let mut plugins: Vec<Plugin> = Vec::new();
     for (root, level) in roots.into_iter().flatten() {
         let is_same = level == Level::Project && root == *user_root;
+        sweep.reads(root.join("node_modules"));
         if is_same || !root.join("node_modules").is_dir() {
             continue;
         }

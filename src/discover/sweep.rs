@@ -58,9 +58,21 @@ impl<'a> Sweep<'a> {
         self.scan.problems.push(problem);
     }
 
+    /// Which entries `folder` has decides what there is.
+    pub(super) fn lists(&mut self, folder: &Path) {
+        self.scan.places.folders.insert(folder.to_owned());
+    }
+
+    /// What lies at `path` decides what there is.
+    pub(super) fn reads(&mut self, path: impl Into<PathBuf>) {
+        self.scan.places.files.insert(path.into());
+    }
+
     pub(super) fn note(&mut self, path: impl Into<PathBuf>, verdict: Verdict) {
+        let path = path.into();
+        self.reads(&path);
         self.scan.looked_at.push(LookedAt {
-            path: path.into(),
+            path,
             provider: self.provider.id.to_owned(),
             verdict,
         });

@@ -61,6 +61,7 @@ fn read(
     sweep: &mut Sweep<'_>,
     parse: impl Fn(&str) -> Result<Value, Fault>,
 ) -> Parsed {
+    sweep.reads(path);
     let parsed = match paths::read_text(path) {
         Ok(None) => return Parsed::Missing,
         Ok(Some(text)) => parse(&text),

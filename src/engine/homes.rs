@@ -65,8 +65,8 @@ impl Moves {
 impl Engine {
     /// The isolate for new work of a module; a fresh one if the last was lost or retired.
     pub(super) async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
-        let mut homes = self.0.homes.lock().await;
-        if self.0.loners.contain(module) {
+        let mut homes = self.1.homes.lock().await;
+        if self.1.loners.contain(module) {
             if let Some(isolate) = homes.own.get(&module)
                 && isolate.takes_work()
             {
@@ -90,7 +90,7 @@ impl Engine {
     }
 
     async fn start_isolate(&self, is_for_one: bool) -> Result<Arc<Isolate>, LoadFailure> {
-        let loners = (!is_for_one).then(|| self.0.loners.clone());
+        let loners = (!is_for_one).then(|| self.1.loners.clone());
         let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
@@ -105,20 +105,20 @@ impl Engine {
         if self.0.options.isolates < 2 || !isolate.could_lose(module.id) {
             return;
         }
-        if !lock(&self.0.moves.settled).insert(module.id) {
+        if !lock(&self.1.moves.settled).insert(module.id) {
             return;
         }
         let (engine, busy, module) = (self.clone(), isolate.clone(), module.clone());
         tokio::spawn(async move {
             if engine.is_independent(module.id).await && engine.move_out(&busy, &module).await {
-                lock(&engine.0.moves.settled).remove(&module.id);
+                lock(&engine.1.moves.settled).remove(&module.id);
             }
         });
     }
 
     async fn is_independent(&self, module: u32) -> bool {
-        let known = lock(&self.0.moves.known).clone();
-        let kinship = self.0.moves.kinship.clone();
+        let known = lock(&self.1.moves.known).clone();
+        let kinship = self.1.moves.kinship.clone();
         let asked =
             tokio::task::spawn_blocking(move || lock(&kinship).is_independent(module, &known));
         asked.await.unwrap_or(false)
@@ -136,7 +136,7 @@ impl Engine {
             Some((Err(_), _)) => return false,
             None => return true,
         }
-        let mut homes = self.0.homes.lock().await;
+        let mut homes = self.1.homes.lock().await;
         if home.takes_work() && busy.evict(module.id) {
             homes.moved.insert(module.id, home);
         } else {
@@ -147,7 +147,7 @@ impl Engine {
 
     /// An isolate of the pool that has nothing to do, other than `busy`.
     async fn idle_isolate(&self, busy: &Arc<Isolate>) -> Option<Arc<Isolate>> {
-        let mut homes = self.0.homes.lock().await;
+        let mut homes = self.1.homes.lock().await;
         homes.more.retain(|isolate| isolate.takes_work());
         // Modules that have not moved live in the shared one, or will again.
         let idle = homes

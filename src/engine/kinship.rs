@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::graph::Grapher;
+use super::graph::{Graph, Grapher};
 
 /// What all modules of one isolate share, and what lives on beside any call.
 const TYING_WORDS: [&str; 14] = [
@@ -32,11 +32,33 @@ const TYING_WORDS: [&str; 14] = [
 
 /// What is known of modules; the answer for one module is found once.
 #[derive(Default)]
-pub(super) struct Kinship(HashMap<u32, Facts>);
+pub(super) struct Kinship(HashMap<u32, Kin>);
 
-struct Facts {
+/// The code of one module, as far as it matters who else has it.
+pub struct Kin {
     files: BTreeSet<PathBuf>,
     is_closed: bool,
+}
+
+impl Kin {
+    /// That of the module with this graph.
+    pub fn of(graph: &Graph) -> Kin {
+        let files = graph.files.keys().filter(|file| is_code(file));
+        Kin {
+            files: files.cloned().collect(),
+            is_closed: !graph.is_open(),
+        }
+    }
+
+    /// Whether both import the same file, so that they share what it remembers.
+    pub fn is_kin_of(&self, other: &Kin) -> bool {
+        !self.files.is_disjoint(&other.files)
+    }
+
+    /// Whether nothing ties the module to others with which it shares no file. Reads its files.
+    pub fn is_untied(&self) -> bool {
+        self.is_closed && !self.files.iter().any(|file| ties(file))
+    }
 }
 
 impl Kinship {
@@ -44,35 +66,25 @@ impl Kinship {
     pub(super) fn is_independent(&mut self, module: u32, all: &HashMap<u32, Url>) -> bool {
         let grapher = Grapher::default();
         for (id, url) in all {
-            self.0
-                .entry(*id)
-                .or_insert_with(|| Facts::of(&grapher, url));
+            self.0.entry(*id).or_insert_with(|| kin_at(&grapher, url));
         }
         let Some(own) = self.0.get(&module) else {
             return false;
         };
-        let has_no_kin = |(id, other): (&u32, &Facts)| {
-            *id == module || other.files.is_disjoint(&own.files) || !all.contains_key(id)
+        let has_no_kin = |(id, other): (&u32, &Kin)| {
+            *id == module || !other.is_kin_of(own) || !all.contains_key(id)
         };
-        own.is_closed && self.0.iter().all(has_no_kin) && !own.files.iter().any(|file| ties(file))
+        self.0.iter().all(has_no_kin) && own.is_untied()
     }
 }
 
-impl Facts {
-    fn of(grapher: &Grapher, url: &Url) -> Facts {
-        let Ok(path) = url.to_file_path() else {
-            return Facts {
-                files: BTreeSet::new(),
-                is_closed: false,
-            };
-        };
-        let graph = grapher.graph(&path);
-        let is_closed = !graph.is_open();
-        let files = graph.files.into_keys().filter(|file| is_code(file));
-        Facts {
-            files: files.collect(),
-            is_closed,
-        }
+fn kin_at(grapher: &Grapher, url: &Url) -> Kin {
+    match url.to_file_path() {
+        Ok(path) => Kin::of(&grapher.graph(&path)),
+        Err(()) => Kin {
+            files: BTreeSet::new(),
+            is_closed: false,
+        },
     }
 }
 

@@ -3,12 +3,15 @@
 //! A module is announced with a description, which may have been remembered; then it is loaded at
 //! its first call, or at the first session event if it listens.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Mutex;
 use url::Url;
 
+use super::graph::Graph;
 use super::isolate::Isolate;
 use super::told::{self, Told};
 use super::witness::Notes;
@@ -30,6 +33,27 @@ pub(super) struct ModuleLife {
     /// Held while it is loaded: its factory runs once in an isolate.
     pub(super) turn: Mutex<()>,
     pub(super) was_loaded: AtomicBool,
+    /// What it came from when it was imported last.
+    origin: std::sync::Mutex<Option<Origin>>,
+}
+
+/// What an import read.
+struct Origin {
+    /// The files of code, with their hashes. Those that another module imported before are missing.
+    imported: BTreeMap<PathBuf, String>,
+    /// The other paths that were looked at.
+    looked: BTreeSet<PathBuf>,
+}
+
+impl ModuleLife {
+    /// Takes note of what an import read.
+    pub(super) fn came_from(&self, notes: Option<&Notes>) {
+        let origin = notes.map(|notes| Origin {
+            imported: notes.imported.clone(),
+            looked: notes.looked.clone(),
+        });
+        *lock(&self.origin) = origin;
+    }
 }
 
 impl Engine {
@@ -40,7 +64,7 @@ impl Engine {
     ) -> (Result<(Module, String), LoadFailure>, Option<Notes>) {
         let module = self.module(url);
         for _ in 0..MOST_ISOLATES {
-            let isolate = match self.isolate_for(module.id).await {
+            let isolate = match module.place().await {
                 Ok(isolate) => isolate,
                 Err(error) => return (Err(error), None),
             };
@@ -66,7 +90,7 @@ impl Engine {
     fn module(&self, url: Url) -> Module {
         let id = self.0.next_module.fetch_add(1, Ordering::Relaxed);
         // Whoever may move has to know with whom it shares files.
-        self.0.moves.know(id, &url);
+        self.1.moves.know(id, &url);
         Module {
             engine: self.clone(),
             id,
@@ -80,7 +104,7 @@ impl Engine {
         // Said once: whoever loads a module again compares.
         let _ = module.life.told.set(Told::new(described.to_owned()));
         if told::listens(described) {
-            lock(&self.0.listeners).push(Listener {
+            lock(&self.1.listeners).push(Listener {
                 id: module.id,
                 url: module.url.clone(),
                 life: module.life.clone(),
@@ -90,6 +114,26 @@ impl Engine {
 }
 
 impl Module {
+    /// Whether callers were told of what `graph` says that lies on the disk; `None` if the module was
+    /// not imported yet, so that nobody knows.
+    pub fn is_of(&self, graph: &Graph) -> Option<bool> {
+        let origin = lock(&self.life.origin);
+        let imported = &origin.as_ref()?.imported;
+        let is_same = |(path, digest): (&PathBuf, &String)| {
+            imported.get(path).is_none_or(|read| read == digest)
+        };
+        let is_as_told = self.life.told.get().is_none_or(Told::is_true);
+        Some(is_as_told && graph.files.iter().all(is_same))
+    }
+
+    /// Whether the module looked at that file while it was imported, other than by importing it.
+    pub fn looked_at(&self, path: &Path) -> bool {
+        let origin = lock(&self.life.origin);
+        origin
+            .as_ref()
+            .is_some_and(|origin| origin.looked.contains(path))
+    }
+
     /// Loads the module if it never was. What goes wrong is told to whoever calls it.
     pub async fn ready(&self) {
         if self.life.was_loaded.load(Ordering::Acquire) {

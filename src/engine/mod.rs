@@ -13,6 +13,7 @@ mod expressions;
 mod extension;
 mod files;
 mod gated;
+mod generation;
 pub mod graph;
 mod homes;
 mod isolate;
@@ -42,7 +43,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -51,9 +51,10 @@ use cache::Cache;
 pub use drawing::Drawn;
 pub use expressions::{ExpressionError, Expressions};
 pub use extension::LogLevel;
-use homes::{Homes, Moves};
+use generation::{Generation, Generations};
 pub use isolate::{Answer, Ask, Lost};
-use isolate::{Asked, Isolate, Loners, Shared};
+use isolate::{Asked, Isolate, Shared};
+pub use kinship::Kin;
 use lazy::{Listener, ModuleLife};
 pub(crate) use patience::has_several_cores;
 use pending::PendingActions;
@@ -66,15 +67,14 @@ use witness::Notes;
 use crate::error::Error;
 use crate::tool::{CallCtx, CurrentSession, DefaultUser, Stopped, Tape};
 
-/// Runs the modules of tools. Cheap to clone; starts nothing before the first module.
+/// Runs the modules of tools. Cheap to clone; starts nothing before the first module. What is loaded
+/// through one handle and its clones lives together.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<Inner>, Arc<Generation>);
 
 struct Inner {
     options: EngineOptions,
-    homes: Mutex<Homes>,
-    moves: Moves,
-    loners: Arc<Loners>,
+    generations: Generations,
     /// Every isolate that may still be there, retired and doomed ones too.
     isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
@@ -82,8 +82,6 @@ struct Inner {
     expressions: Expressions,
     /// What modules said in earlier processes.
     cache: Option<Arc<Cache>>,
-    /// The modules that want to hear of session events.
-    listeners: std::sync::Mutex<Vec<Listener>>,
 }
 
 /// What an engine needs to know and have.
@@ -208,18 +206,17 @@ pub enum Ended {
 impl Engine {
     /// An engine that has not started anything yet.
     pub fn new(options: EngineOptions) -> Self {
-        Engine(Arc::new(Inner {
+        let inner = Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.has_later)),
             cache: Cache::open(&options).map(Arc::new),
-            listeners: std::sync::Mutex::default(),
             expressions: Expressions::new(options.heap_mb),
             options,
-            homes: Mutex::default(),
-            moves: Moves::default(),
-            loners: Arc::default(),
+            generations: Generations::default(),
             isolates: std::sync::Mutex::default(),
             next_module: AtomicU32::new(1),
-        }))
+        });
+        let generation = inner.generations.begin();
+        Engine(inner, generation)
     }
 
     /// The module with the tool `resolve`, which ends pending actions. Its calls run where the
@@ -265,7 +262,22 @@ impl Engine {
     /// Delivers the JSON of a session event to every `onSession`, one after another. Modules that have
     /// one are loaded for it.
     pub async fn session_event(&self, event: &str) {
-        let listeners = lock(&self.0.listeners).clone();
+        for generation in self.0.generations.living() {
+            let engine = Engine(self.0.clone(), generation);
+            engine.wake_listeners().await;
+            let isolates: Vec<_> = engine.1.homes.lock().await.isolates().cloned().collect();
+            for isolate in isolates {
+                let event = event.to_owned();
+                let asked = isolate.ask(|id| Ask::Session { id, event }, None);
+                // An isolate that is lost meanwhile has no listeners left to wait for.
+                let _ = tokio::time::timeout(self.0.options.load_timeout, asked.answer).await;
+            }
+        }
+    }
+
+    /// Loads the modules that want to hear of session events.
+    async fn wake_listeners(&self) {
+        let listeners = lock(&self.1.listeners).clone();
         for Listener { id, url, life } in listeners {
             let engine = self.clone();
             let module = Module {
@@ -277,22 +289,15 @@ impl Engine {
             // One that cannot be loaded hears nothing; its calls say why.
             let _ = module.ready_isolate().await;
         }
-        let homes = self.0.homes.lock().await;
-        let isolates: Vec<_> = homes.isolates().cloned().collect();
-        drop(homes);
-        for isolate in isolates {
-            let event = event.to_owned();
-            let asked = isolate.ask(|id| Ask::Session { id, event }, None);
-            // An isolate that is lost meanwhile has no listeners left to wait for.
-            let _ = tokio::time::timeout(self.0.options.load_timeout, asked.answer).await;
-        }
     }
 
     /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
     /// native code is not waited for.
     pub async fn shutdown(&self) {
         // Dropping the last handle dooms an isolate that is not doomed yet.
-        drop(std::mem::take(&mut *self.0.homes.lock().await));
+        for generation in self.0.generations.living() {
+            drop(std::mem::take(&mut *generation.homes.lock().await));
+        }
         let isolates = std::mem::take(&mut *self.isolates());
         for isolate in &isolates {
             isolate.doom(Doom {
@@ -307,6 +312,13 @@ impl Engine {
 
     fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
         lock(&self.0.isolates)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Actions hold their isolates, which hold the list of actions.
+        self.pending.let_go();
     }
 }
 
@@ -487,20 +499,23 @@ impl Module {
         Ended::Killed(why)
     }
 
-    /// The current isolate with this module in it; for the resolver that of the newest action.
+    /// The isolate for new work; for the resolver that of the newest action.
+    async fn place(&self) -> Result<Arc<Isolate>, LoadFailure> {
+        let home = match self.url.as_str() == RESOLVER {
+            true => self.engine.0.pending.newest_home(),
+            false => None,
+        };
+        match home {
+            Some(home) => Ok(home),
+            None => self.engine.isolate_for(self.id).await,
+        }
+    }
+
+    /// The current isolate with this module in it.
     async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
         for _ in 0..MOST_ISOLATES {
-            let home = match self.url.as_str() == RESOLVER {
-                true => self.engine.0.pending.newest_home(),
-                false => None,
-            };
-            let isolate = match home {
-                Some(home) => home,
-                None => {
-                    let isolate = self.engine.isolate_for(self.id).await;
-                    isolate.map_err(|error| Lost(error.text()))?
-                }
-            };
+            let isolate = self.place().await;
+            let isolate = isolate.map_err(|error| Lost(error.text()))?;
             if isolate.has_module(self.id) {
                 return Ok(isolate);
             }
@@ -560,7 +575,11 @@ impl Module {
             Ok(Answer::NotStarted) => return None,
             Err(_) => Err(LoadFailure::Engine("its isolate ended".into())),
         };
-        Some((loaded, isolate.shared().take_witnessed(asked.id)))
+        let notes = isolate.shared().take_witnessed(asked.id);
+        if loaded.is_ok() {
+            self.life.came_from(notes.as_ref());
+        }
+        Some((loaded, notes))
     }
 
     /// A factory that waits for ever leaves the isolate usable; one that loops does not.

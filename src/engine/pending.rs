@@ -25,6 +25,8 @@ struct Action {
     home: u64,
     id: u32,
     label: String,
+    /// Whatever is loaded anew meanwhile, the action can be applied.
+    _isolate: Option<Arc<Isolate>>,
 }
 
 impl PendingActions {
@@ -54,22 +56,36 @@ impl PendingActions {
     pub(super) fn home_lost(&self, home: u64, why: &str) {
         let mut state = self.lock();
         state.homes.remove(&home);
-        state.forget_home(home, why);
+        let lost = state.forget_home(home, why);
+        // An isolate that goes with its last action comes back here.
+        drop(state);
+        drop(lost);
     }
 
     pub(super) fn push(&self, home: u64, id: u32, label: &str) -> bool {
         let mut state = self.lock();
         if state.is_offered {
-            let label = label.to_owned();
-            state.waiting.push(Action { home, id, label });
+            let isolate = state.homes.get(&home).and_then(Weak::upgrade);
+            state.waiting.push(Action {
+                home,
+                id,
+                label: label.to_owned(),
+                _isolate: isolate,
+            });
         }
         state.is_offered
     }
 
     pub(super) fn done(&self, home: u64, id: u32) {
-        self.lock()
-            .waiting
-            .retain(|action| action.home != home || action.id != id);
+        let is_it = |action: &mut Action| action.home == home && action.id == id;
+        let done: Vec<_> = self.lock().waiting.extract_if(.., is_it).collect();
+        drop(done);
+    }
+
+    /// Lets go of everything that waits: nobody can resolve it any more.
+    pub(super) fn let_go(&self) {
+        let waiting = std::mem::take(&mut self.lock().waiting);
+        drop(waiting);
     }
 
     /// From now on nothing can be resolved.
@@ -97,14 +113,16 @@ impl PendingActions {
 
     /// The isolate of the newest action.
     pub(super) fn newest_home(&self) -> Option<Arc<Isolate>> {
+        // Let go of when the lock is.
+        let mut lost = Vec::new();
         let mut state = self.lock();
         while let Some(newest) = state.waiting.last() {
             let home = newest.home;
             let isolate = state.homes.get(&home).and_then(Weak::upgrade);
             match isolate {
                 Some(isolate) if isolate.takes_work() => return Some(isolate),
-                Some(isolate) => state.forget_home(home, isolate.why_not()),
-                None => state.forget_home(home, "its isolate has ended"),
+                Some(isolate) => lost.extend(state.forget_home(home, isolate.why_not())),
+                None => lost.extend(state.forget_home(home, "its isolate has ended")),
             }
         }
         None
@@ -122,13 +140,17 @@ impl PendingActions {
 }
 
 impl State {
-    fn forget_home(&mut self, home: u64, why: &str) {
+    /// The actions are for the caller to drop, without the lock.
+    #[must_use]
+    fn forget_home(&mut self, home: u64, why: &str) -> Vec<Action> {
         let lost = self.waiting.extract_if(.., |action| action.home == home);
-        self.lost.extend(lost.map(|Action { label, .. }| {
+        let lost: Vec<Action> = lost.collect();
+        self.lost.extend(lost.iter().map(|Action { label, .. }| {
             format!(
                 "Pending action lost: {label}. Nothing was applied: {why}. \
                  Run its tool again to stage it anew."
             )
         }));
+        lost
     }
 }

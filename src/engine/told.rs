@@ -32,6 +32,12 @@ impl Told {
         is_same
     }
 
+    /// False if the module said something else when it was loaded last.
+    pub(super) fn is_true(&self) -> bool {
+        let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
+        other.is_none()
+    }
+
     /// Why the tool at `index` is not the one that callers know, if it is not.
     pub(super) fn is_other(&self, index: u32) -> Option<String> {
         let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);

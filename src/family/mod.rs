@@ -17,7 +17,7 @@ use futures::join;
 
 use crate::config::Config;
 use crate::discover::Candidate;
-use crate::engine::Engine;
+use crate::engine::{Engine, Module};
 use crate::tool::{Family, Problem, Runner, Tool};
 
 /// What a family made of one candidate: the tools that can be called, and what is wrong with the
@@ -28,6 +28,8 @@ pub(crate) struct Loaded {
     pub(crate) problems: Vec<Problem>,
     /// Nothing was asked: the answer was remembered.
     pub(crate) is_remembered: bool,
+    /// What runs the tools, where that is a module.
+    pub(crate) module: Option<Module>,
 }
 
 /// What families work with.

@@ -3,25 +3,27 @@
 //! The hard thing is that nobody waits: calls and lists go on with the old catalog, which is swapped
 //! for the new one when that is whole.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::known::Known;
+use super::plan::Why;
 use super::{Host, LoadedSoFar};
-use crate::discover::Candidate;
+use crate::discover::Places;
+use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
-use crate::family;
 use crate::registry::Catalog;
 use crate::tool::{CatalogChange, Family, ScanState};
-
-pub(super) type Modules = HashMap<(PathBuf, Option<String>), family::Loaded>;
 
 /// What looking for tools came to.
 pub(super) struct Found {
     pub(super) catalog: Catalog,
-    pub(super) modules: Modules,
+    pub(super) known: Known,
+    /// Where modules that are new are loaded from now on.
+    pub(super) base: Engine,
+    /// What decides what there is.
+    pub(super) places: Places,
     /// The host itself could look.
     pub(super) is_complete: bool,
 }
@@ -54,36 +56,41 @@ impl Drop for Search<'_> {
 
 impl Host {
     /// Looks for all tools again and swaps the catalog whole: new ones appear, those that are gone
-    /// disappear, executables are asked anew. Calls go on meanwhile, and those that run end with the
-    /// tool that they began with. Modules that are loaded already stay as they are.
+    /// disappear, executables are asked anew, modules of which any file changed are loaded afresh. Calls
+    /// go on meanwhile, and those that run end with the tool that they began with. Modules that did
+    /// not change stay as they are, unless something ties them to one that did.
     pub async fn refresh(&self) -> Arc<Catalog> {
+        self.look_again(Why::Asked).await
+    }
+
+    pub(super) async fn look_again(&self, why: Why) -> Arc<Catalog> {
         let _one_at_a_time = self.0.refreshing.lock().await;
         let loaded = self.0.loaded.lock().await;
         if !loaded.is_scanned || self.0.closing.is_cancelled() {
             drop(loaded);
             return self.catalog().await;
         }
-        let (given, modules) = (loaded.given.clone(), loaded.modules.clone());
+        let (given, known) = (loaded.given.clone(), loaded.known.clone());
         drop(loaded);
-        let mut builder = self.assembly(self.0.own.clone());
-        for (candidate, found) in given {
-            builder.add(&candidate, found);
-        }
         let search = Search::start(&self.0.scan);
-        let found = self.load_all(builder.finish(), modules).await;
+        let found = self.load_all(given, known, why).await;
         search.end(&found);
         let mut loaded = self.0.loaded.lock().await;
-        loaded.catalog = Arc::new(found.catalog);
-        let now = Catalog::clone(&loaded.catalog);
-        let before = self.swapped(&mut loaded, now);
+        let before = self.take(&mut loaded, found);
         let of_ikigai = before
             .tools()
             .filter(|tool| tool.source.family == Family::Ikigai);
         let names = of_ikigai.map(|tool| tool.name.clone());
         loaded.departed.extend(names);
-        loaded.modules = found.modules;
         drop(loaded);
         self.catalog().await
+    }
+
+    /// Swaps what was found in, and tells what is different; gives the catalog before.
+    fn take(&self, loaded: &mut LoadedSoFar, found: Found) -> Arc<Catalog> {
+        loaded.take(found, &self.0.base);
+        let now = Catalog::clone(&loaded.catalog);
+        self.swapped(loaded, now)
     }
 
     /// How far the search for tools is; the receiver hears of every change.
@@ -118,9 +125,4 @@ impl Host {
     pub(super) async fn has_departed(&self, name: &str, error: &Error) -> bool {
         error.kind() == ErrorKind::NoSuchTool && self.0.loaded.lock().await.departed.contains(name)
     }
-}
-
-/// What a loaded module is known by.
-pub(super) fn module_of(candidate: &Candidate) -> (PathBuf, Option<String>) {
-    (candidate.resolved.clone(), candidate.query.clone())
 }

@@ -12,8 +12,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::error::{Error, ErrorKind};
+use crate::host::Reload;
 use crate::registry::Catalog;
-use crate::tool::{Block, Family, Level, Outcome, Problem, Severity, Stopped, Tier, Tool};
+use crate::tool::{
+    Block, CatalogChange, Family, Level, Outcome, Problem, Severity, Stopped, Tier, Tool,
+};
 
 /// Everything a catalog holds: what `list --json` and `tools/list` answer.
 #[derive(Serialize, ToSchema)]
@@ -90,6 +93,22 @@ pub(crate) struct OutcomeView<'a> {
     stopped: Option<Stopped>,
 }
 
+/// What a change on disk came to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReloadView<'a> {
+    /// Grows by one with each change that callers see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<u64>,
+    added: &'a [String],
+    removed: &'a [String],
+    changed: &'a [String],
+    /// Other code runs, whether callers see a difference or not.
+    reloaded: &'a [String],
+    problems: Vec<ProblemView<'a>>,
+    solved: Vec<ProblemView<'a>>,
+}
+
 /// A failure of haft itself.
 #[derive(Serialize)]
 pub(crate) struct ErrorView<'a> {
@@ -153,6 +172,22 @@ impl<'a> From<&'a Outcome> for OutcomeView<'a> {
             useless: outcome.useless,
             duration_ms: millis(outcome.duration),
             stopped: outcome.stopped,
+        }
+    }
+}
+
+impl<'a> From<&'a Reload> for ReloadView<'a> {
+    fn from(reload: &'a Reload) -> Self {
+        let change = reload.change.as_deref();
+        let names = |of: fn(&CatalogChange) -> &[String]| change.map(of).unwrap_or_default();
+        ReloadView {
+            generation: change.map(|change| change.generation),
+            added: names(|change| &change.added),
+            removed: names(|change| &change.removed),
+            changed: names(|change| &change.changed),
+            reloaded: &reload.reloaded,
+            problems: reload.problems.iter().map(ProblemView::from).collect(),
+            solved: reload.solved.iter().map(ProblemView::from).collect(),
         }
     }
 }

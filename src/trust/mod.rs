@@ -19,6 +19,8 @@ pub(crate) use refused::untrusted;
 pub use review::{PackageUse, Review, Reviewed, State};
 pub use store::{Project, Store};
 
+use std::path::PathBuf;
+
 use crate::config::{Config, Env, Flags, ProjectFile};
 use crate::discover::Candidate;
 use crate::engine::graph::{Graph, Grapher};
@@ -56,6 +58,12 @@ fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
             grapher.lone_file(&candidate.resolved)
         }
     }
+}
+
+/// The file with the user's grant for the project, whether there is one or not.
+pub(crate) fn grant_file(config: &Config) -> PathBuf {
+    let store = Store::at(&config.state_dir, &config.home);
+    store.file_of(&grant::real(&config.cwd))
 }
 
 fn is_granted(file: &ProjectFile<'_>) -> bool {

@@ -53,7 +53,7 @@ pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
     Loaded {
         tools: vec![(tool, Arc::new(runner))],
         problems: vec![problem],
-        is_remembered: false,
+        ..Loaded::default()
     }
 }
 

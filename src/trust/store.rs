@@ -152,7 +152,7 @@ impl Store {
         (projects, problems)
     }
 
-    fn file_of(&self, project: &Path) -> PathBuf {
+    pub(super) fn file_of(&self, project: &Path) -> PathBuf {
         let hash = blake3::hash(project.as_os_str().as_encoded_bytes()).to_hex();
         self.folder.join(format!("{}.json", &hash[..32]))
     }

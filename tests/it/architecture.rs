@@ -36,11 +36,13 @@ const EDGES: &[(&str, &[&str])] = &[
     ("dialect", &["tool"]),
     ("registry", &["discover", "family", "tool", "error"]),
     ("execute", &["tool", "error"]),
+    // Where files change. What that means is the host's business.
+    ("watch", &["tool"]),
     (
         "host",
         &[
             "config", "discover", "engine", "error", "execute", "family", "registry", "render",
-            "tool", "trust",
+            "tool", "trust", "watch",
         ],
     ),
     // oh-my-pi's loader over a host.

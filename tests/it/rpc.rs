@@ -626,3 +626,36 @@ fn peak_memory(pid: Pid) -> usize {
     let kib: Option<usize> = kib.and_then(|kib| kib.parse().ok());
     kib.expect("a number") << 10
 }
+
+// ---- Files that change.
+
+#[test]
+fn the_peer_is_told_of_files_that_change() {
+    let mut peer = Peer::start();
+    peer.request(1, "tools/list", json!({}));
+    let listed = peer.next();
+    let tools = listed["result"]["tools"].as_array().expect("tools").len();
+    let changed = TOOLS.replace("tool(\"heard\"", "tool(\"new_name\"");
+    peer.sandbox.write("tools.ts", &changed);
+    let told = peer.next();
+    assert_eq!(told["method"], "tools/changed", "{told}");
+    let params = &told["params"];
+    assert_eq!(params["generation"], 1, "{told}");
+    assert_eq!(params["added"], json!(["new_name"]), "{told}");
+    assert_eq!(params["removed"], json!(["heard"]), "{told}");
+    peer.call(2, "new_name", json!({}));
+    assert_eq!(text(&peer.next()), "");
+    peer.sandbox.write("tools.ts", "export default (\n");
+    let told = peer.next();
+    assert_eq!(told["method"], "tools/changed", "{told}");
+    assert_eq!(told["params"]["generation"], Value::Null, "{told}");
+    assert_eq!(told["params"]["problems"][0]["severity"], "error", "{told}");
+    peer.request(3, "tools/list", json!({}));
+    let listed = peer.next();
+    assert_eq!(
+        listed["result"]["tools"].as_array().expect("tools").len(),
+        tools
+    );
+    peer.hang_up();
+    assert_eq!(peer.end(), (vec![], Some(0)));
+}

@@ -105,6 +105,7 @@ async fn load(round: &mut Round, candidate: &Candidate) -> Loaded {
     match serde_json::from_str(&described.text) {
         Ok(description) => Loaded {
             is_remembered,
+            module: Some(described.module.clone()),
             ..take_tools(described.module, description, candidate)
         },
         Err(error) => {

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::exit::{FAILURE, Failure, SUCCESS};
+use super::schema;
 use super::session::Session;
 use crate::config::Config;
-use crate::dialect::Names;
+use crate::dialect::{Names, Provider, offer};
 use crate::discover::{LookedAt, Verdict};
 use crate::host::Host;
 use crate::registry::Catalog;
@@ -19,7 +20,7 @@ use crate::render::ink::Ink;
 use crate::render::{problem, text, units};
 use crate::surface::mcp;
 use crate::surface::wire::{self, ProblemView};
-use crate::tool::{Problem, Severity};
+use crate::tool::{Problem, Severity, Tool};
 
 /// Check everything: problems, every file looked at, where things are
 #[derive(clap::Args)]
@@ -91,10 +92,29 @@ fn with_what_providers_say(catalog: &Catalog) -> Catalog {
             .about(name)
             .hint(format!("it is offered to them as `{alias}`"))
     });
+    let mut told: Vec<Problem> = told.collect();
+    told.extend(schema::offered(&catalog).filter_map(|tool| refused(tool, &names)));
     catalog.problems.extend(told);
     let left_out = mcp::problems(&catalog);
     catalog.problems.extend(left_out);
     catalog
+}
+
+/// Who cannot be offered the tool, and why. What is only rewritten is no problem.
+fn refused(tool: &Tool, names: &Names) -> Option<Problem> {
+    let mut whom: Vec<&str> = Vec::new();
+    let mut why = None;
+    for provider in Provider::ALL {
+        if let Err(finding) = offer(tool, names, provider) {
+            whom.push(provider.name());
+            why.get_or_insert(finding.text);
+        }
+    }
+    let text = format!("it cannot be offered to {}: {}", whom.join(", "), why?);
+    let problem = Problem::warning(text)
+        .at(&tool.source.path)
+        .about(&tool.name);
+    Some(problem.hint("`haft schema --check` shows what each provider would refuse"))
 }
 
 fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> {

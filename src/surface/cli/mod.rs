@@ -25,6 +25,7 @@ mod show;
 mod test;
 mod tool;
 mod trust;
+mod watch;
 
 mod exit;
 mod pending;
@@ -77,6 +78,7 @@ enum Command {
     Call(With<call::Args>),
     Doctor(With<doctor::Args>),
     Refresh(With<refresh::Args>),
+    Watch(With<watch::Args>),
     Trust(With<trust::Args>),
     #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
     #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -149,6 +151,7 @@ impl Command {
             Command::Schema(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Doctor(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Refresh(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Watch(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Call(c) => {
                 // Before the session: a wrong argument starts nothing.
                 let input = c.args.input()?;
@@ -160,8 +163,8 @@ impl Command {
             Command::Test(c) => c.args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
             Command::Agents(args) => args.run(globals, out),
+            Command::Rpc(c) => c.args.run(globals, out).await,
             Command::Serve(args) => args.run(globals, out).await,
-            Command::Rpc(_) => rpc::run(globals, out).await,
             Command::Completions(args) => args.run(out),
             Command::Manual(args) => args.run(out),
         }
@@ -176,6 +179,7 @@ impl Command {
             Command::Call(c) => &c.globals,
             Command::Doctor(c) => &c.globals,
             Command::Refresh(c) => &c.globals,
+            Command::Watch(c) => &c.globals,
             Command::Trust(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
             Command::Test(c) => &c.globals,
@@ -194,6 +198,7 @@ impl Command {
             Command::List(c) => Answer::json_if(c.args.json),
             Command::Show(c) => Answer::json_if(c.args.json),
             Command::Doctor(c) => Answer::json_if(c.args.json),
+            Command::Watch(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
             Command::Tool(args) => args.answer(),

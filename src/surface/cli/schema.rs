@@ -1,24 +1,55 @@
 //! `haft schema`: what a model provider is given.
 //!
 //! Without a name, the tools that a model may see: no hidden ones, and none that the
-//! user has not trusted.
+//! user has not trusted. A tool that a provider would refuse is left out alone, with a word on
+//! standard error.
 
+use std::io::Write;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::exit::{Failure, SUCCESS};
+use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::session::Session;
-use crate::tool::Tool;
+use crate::dialect::{Effect, Finding, Names, Provider, offer};
+use crate::error::{Error, ErrorKind};
+use crate::registry::Catalog;
+use crate::render::{problem, text, units};
+use crate::tool::{Problem, Tool};
 
 /// Print the JSON Schema of one tool's arguments, or of every tool
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  haft schema greet                  the schema alone
-  haft schema                        [{name, description, inputSchema}, …] for a provider")]
+  haft schema greet                  the schema alone, as the author wrote it
+  haft schema                        [{name, description, inputSchema}, …]
+  haft schema --for anthropic        the list of tools for a request to that provider
+  haft schema --for openai-strict greet
+  haft schema --check                what each provider would refuse, and what becomes of it
+
+A schema for a provider takes everything that the tool takes. What the provider's dialect cannot
+say stands in the description, and the tool checks it when it is called.")]
 pub(super) struct Args {
     /// The tool's name; without it, all tools that a model may see
     name: Option<String>,
+    /// Write them as this provider takes them
+    #[arg(long = "for", value_name = "PROVIDER")]
+    provider: Option<Provider>,
+    /// Say what this provider, or each of them, would refuse
+    #[arg(long)]
+    check: bool,
+}
+
+impl ValueEnum for Provider {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Provider::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
 }
 
 #[derive(Serialize)]
@@ -31,17 +62,117 @@ struct Definition<'a> {
 
 impl Args {
     pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
-        if let Some(name) = &self.name {
-            let entry = session.tool(name).await?;
-            session.out.json(&entry.tool.input_schema)?;
-        } else {
-            let catalog = session.catalog().await?;
-            let offered = catalog.tools().filter(|tool| !tool.hidden && tool.trusted);
-            let definitions: Vec<_> = offered.map(definition).collect();
-            session.out.json(&definitions)?;
+        let catalog = session.catalog().await?;
+        let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
+        let one = match &self.name {
+            // A model knows it by its alias.
+            Some(name) => Some(session.tool(names.meant(name)).await?),
+            None => None,
+        };
+        let tools: Vec<&Tool> = match &one {
+            Some(entry) => vec![&entry.tool],
+            None => offered(&catalog).collect(),
+        };
+        if self.check {
+            return self.lint(&tools, &names, session);
+        }
+        match (self.provider, &one) {
+            (Some(provider), None) => list(&tools, &names, provider, session)?,
+            (Some(provider), Some(entry)) => {
+                let offer = offer(&entry.tool, &names, provider);
+                let offer = offer.map_err(|finding| refused(&entry.tool, provider, &finding))?;
+                session.out.json(&offer.definition)?;
+            }
+            (None, Some(entry)) => session.out.json(&entry.tool.input_schema)?,
+            (None, None) => {
+                let definitions: Vec<_> = tools.into_iter().map(definition).collect();
+                session.out.json(&definitions)?;
+            }
         }
         Ok(SUCCESS)
     }
+
+    /// What providers would refuse, a line for each; the code says whether a tool is left out.
+    fn lint(
+        &self,
+        tools: &[&Tool],
+        names: &Names,
+        session: &mut Session<'_>,
+    ) -> Result<u8, Failure> {
+        let providers = self.provider.as_ref();
+        let providers = providers.map_or(&Provider::ALL[..], std::slice::from_ref);
+        let (mut page, mut is_refused) = (String::new(), false);
+        for tool in tools {
+            for provider in providers {
+                let findings = match offer(tool, names, *provider) {
+                    Ok(offer) => offer.findings,
+                    Err(finding) => vec![finding],
+                };
+                for finding in findings {
+                    is_refused |= finding.effect == Effect::Refused;
+                    page.push_str(&line(tool, *provider, &finding));
+                }
+            }
+        }
+        if page.is_empty() {
+            let count = units::count(tools.len(), "tool");
+            page = format!("{count}: taken as they are\n");
+        }
+        session.out.write_all(page.as_bytes())?;
+        Ok(if is_refused { FAILURE } else { SUCCESS })
+    }
+}
+
+/// The tools that a model may see.
+pub(super) fn offered(catalog: &Catalog) -> impl Iterator<Item = &Tool> {
+    catalog.tools().filter(|tool| !tool.hidden && tool.trusted)
+}
+
+fn list(
+    tools: &[&Tool],
+    names: &Names,
+    provider: Provider,
+    session: &mut Session<'_>,
+) -> Result<(), Failure> {
+    let mut definitions = Vec::new();
+    for tool in tools {
+        match offer(tool, names, provider) {
+            Ok(offer) => definitions.push(offer.definition),
+            Err(finding) => {
+                let text = format!("`{}` is left out: {}", tool.name, finding.text);
+                let problem = Problem::warning(text)
+                    .at(&tool.source.path)
+                    .about(&tool.name);
+                say(&problem::problem(&problem, session.home(), session.err));
+            }
+        }
+    }
+    Ok(session.out.json(&definitions)?)
+}
+
+fn line(tool: &Tool, provider: Provider, finding: &Finding) -> String {
+    let place = match finding.at.as_str() {
+        "" => String::new(),
+        place => format!(" at {}", text::first_line(place)),
+    };
+    format!(
+        "{}  {}  {}: {}{place}\n",
+        text::first_line(&tool.name),
+        provider.name(),
+        finding.effect.as_str(),
+        text::first_line(&finding.text),
+    )
+}
+
+fn refused(tool: &Tool, provider: Provider, finding: &Finding) -> Error {
+    let text = format!(
+        "{} does not take `{}`: {}",
+        provider.name(),
+        tool.name,
+        finding.text
+    );
+    Error::new(ErrorKind::Load, text)
+        .with_hint("`haft schema --check` shows what each provider would refuse")
 }
 
 fn definition(tool: &Tool) -> Definition<'_> {

@@ -15,6 +15,7 @@ mod initialize;
 mod loaded;
 mod questions;
 mod service;
+mod told;
 mod ui;
 
 use std::fs::File;
@@ -44,12 +45,13 @@ const STOPPING: Duration = Duration::from_millis(400);
 const WRITING: Duration = Duration::from_millis(200);
 
 /// Serves until the peer closes our input and what it asked for is answered, asks for `shutdown`,
-/// stops reading, or a signal comes; gives the exit code.
-pub(crate) async fn serve(flags: Flags, out: File) -> io::Result<u8> {
+/// stops reading, or a signal comes; gives the exit code. `watches`: files that change are loaded
+/// again, and the peer is told.
+pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<u8> {
     let mut lines = reader::start(stdin::claim()?)?;
     let mut signals = Signals::take()?;
     let writer = Writer::start(out)?;
-    let mut service = Service::new(flags, writer.clone());
+    let mut service = Service::new(flags, watches, writer.clone());
     let mut tasks = JoinSet::new();
     let mut finishing = None;
     while !service.is_ending() && (finishing.is_none() || !tasks.is_empty()) {

@@ -22,6 +22,7 @@ use super::loaded::LoadedView;
 use super::message::{Id, Reply, Request};
 use super::payload::{Answer, empty, json, null, read};
 use super::questions::Questions;
+use super::told::Told;
 use super::ui::PeerUi;
 use crate::config::{Config, Flags};
 use crate::error::ErrorKind;
@@ -63,6 +64,9 @@ pub(super) struct Service {
     questions: Arc<Questions>,
     ui: Arc<PeerUi>,
     writer: Writer,
+    /// Files are to be watched once tools were asked for.
+    watches: bool,
+    told: Option<Told>,
     /// Ends when the last session event so far has been delivered.
     last_event: oneshot::Receiver<()>,
     ending: bool,
@@ -106,7 +110,7 @@ struct SessionEvent {
 }
 
 impl Service {
-    pub(super) fn new(flags: Flags, writer: Writer) -> Self {
+    pub(super) fn new(flags: Flags, watches: bool, writer: Writer) -> Self {
         let questions = Arc::new(Questions::new(writer.clone()));
         Service {
             flags,
@@ -115,6 +119,8 @@ impl Service {
             ui: Arc::new(PeerUi::new(questions.clone())),
             questions,
             writer,
+            watches,
+            told: None,
             last_event: oneshot::channel().1,
             ending: false,
             shutdown: None,
@@ -210,8 +216,17 @@ impl Service {
         json(&Initialized::new(host.config()))
     }
 
-    fn list(&mut self) -> Result<Work, Fault> {
+    /// The host, whose files are watched from now on: the peer knows of tools.
+    fn watched_host(&mut self) -> Result<Host, Fault> {
         let host = self.host()?;
+        if self.watches && self.told.is_none() {
+            self.told = Some(Told::start(&host, self.writer.clone()));
+        }
+        Ok(host)
+    }
+
+    fn list(&mut self) -> Result<Work, Fault> {
+        let host = self.watched_host()?;
         later(async move {
             let catalog = host.catalog().await;
             json(&Listing::from(&*catalog))
@@ -219,7 +234,7 @@ impl Service {
     }
 
     fn refresh(&mut self) -> Result<Work, Fault> {
-        let host = self.host()?;
+        let host = self.watched_host()?;
         later(async move {
             let catalog = host.refresh().await;
             let tools = catalog.usable();

@@ -182,6 +182,19 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             reading: Reading::Said,
             cold: false,
         },
+        Case {
+            title: "1 of 100 modules saved, loaded again",
+            haft: job(
+                host,
+                words(&["reload"])
+                    .into_iter()
+                    .chain(many.iter().map(OsString::from)),
+                ".",
+            ),
+            peer: bun(&["reload"], &many[..1], "."),
+            reading: Reading::Said,
+            cold: false,
+        },
         in_a_loop("SDK call", fixture.echo(), "echo", echo, "1"),
         in_a_loop("SDK call, 64 at once", fixture.echo(), "echo", echo, "64"),
         in_a_loop(

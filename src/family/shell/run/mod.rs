@@ -69,7 +69,8 @@ pub(crate) fn ground(means: &Means<'_>) -> Ground {
         grace: config.limits.grace,
         permissions: config.permissions.clone(),
         container_image: config.container_image.clone(),
-        engine: means.engine.clone(),
+        // Of all it can do this only evaluates expressions; it must hold no module's isolate.
+        engine: means.engine.new_generation(),
     }
 }
 

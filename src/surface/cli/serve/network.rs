@@ -28,6 +28,10 @@ pub(super) struct Network {
     /// Web pages of this origin may use the server (may be repeated)
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
+
+    /// Do not watch the tools' files: what changes counts when somebody asks for a refresh
+    #[arg(long)]
+    no_watch: bool,
 }
 
 impl Network {
@@ -44,6 +48,7 @@ impl Network {
             token_file,
             allow_host: [earlier.allow_host, later.allow_host].concat(),
             allow_origin: [earlier.allow_origin, later.allow_origin].concat(),
+            no_watch: earlier.no_watch || later.no_watch,
         }
     }
 
@@ -66,6 +71,7 @@ impl Network {
             allowed_origins: self.allow_origin.clone(),
             body_mb: None,
             with_builtin_tools: true,
+            no_watch: self.no_watch,
         })
     }
 }

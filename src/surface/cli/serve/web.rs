@@ -57,6 +57,7 @@ pub(super) async fn run(flags: Flags, compose: impl FnOnce(&Web) -> Router) -> R
     let router = http::guarded(compose(&web), Arc::clone(&web.access), body_mb);
     say(&format!("listening on {}\n", listening.url()));
     let Web { host, stop, .. } = web;
+    let _watching = host.config().serve.watch.then(|| host.watch());
     let loading = tokio::spawn(load(host.clone()));
     let server = http::serve(listening, router, stop.clone(), grace + STOPPING + READING);
     let server = tokio::spawn(server);

@@ -1,0 +1,59 @@
+//! What it takes until a saved module's new code can be called, among a hundred that did not change.
+//!
+//! `reload FILE…`: a copy of the first file is saved again and again. Not counted is the wait until a
+//! change has settled, which is for people.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use haft::{Config, Env, Flags, Host};
+
+const WARM_UP: usize = 10;
+const RELOADS: usize = 60;
+
+pub async fn run(files: &[&str]) -> ExitCode {
+    let Some((first, others)) = files.split_first() else {
+        eprintln!("usage: host reload FILE… (see `cargo xtask bench`)");
+        return ExitCode::from(2);
+    };
+    let text = std::fs::read_to_string(first).expect("the bench wrote it");
+    // Beside the original, so that what it imports is found.
+    let saved = Path::new(first).with_file_name("saved_by_the_bench.ts");
+    std::fs::write(&saved, &text).expect("the bench's own folder");
+    let host = host(&saved, others);
+    let tools = host.catalog().await.entries.len();
+    assert_eq!(tools, files.len(), "every module has a tool");
+    let mut took = Vec::new();
+    for number in 0..WARM_UP + RELOADS {
+        std::fs::write(&saved, format!("{text}\n// {number}\n")).expect("as above");
+        let started = Instant::now();
+        host.refresh().await;
+        took.push(started.elapsed());
+    }
+    println!("{:.2}", median(took.split_off(WARM_UP)).as_secs_f64() * 1e6);
+    host.shutdown().await;
+    let _ = std::fs::remove_file(saved);
+    ExitCode::SUCCESS
+}
+
+fn host(saved: &Path, others: &[&str]) -> Host {
+    let here = saved.parent().expect("it is in a folder");
+    let env = Env {
+        home: Some(here.join("home")),
+        current_dir: Some(here.to_owned()),
+        ..Env::default()
+    };
+    let mut tools = vec![saved.display().to_string()];
+    tools.extend(others.iter().map(|&other| other.to_owned()));
+    let flags = Flags {
+        tools,
+        ..Flags::default()
+    };
+    Host::new(Config::resolve_with(flags, &env).expect("a configuration"))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}

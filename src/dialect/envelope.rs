@@ -1,0 +1,77 @@
+//! What stands around a schema in each provider's list of tools.
+
+use serde_json::{Map, Value, json};
+
+use super::{Provider, Written};
+use crate::tool::Tool;
+
+/// The longest description of OpenAI's functions, in characters.
+const LONGEST_OPENAI: usize = 1024;
+
+pub(super) fn around(
+    tool: &Tool,
+    name: &str,
+    written: Written,
+    provider: Provider,
+    strict: bool,
+) -> Value {
+    let Written { schema, notes, .. } = written;
+    let described = described(&tool.description, &notes);
+    match provider {
+        Provider::Mcp => {
+            let mut definition = Map::from_iter([("name".to_owned(), json!(name))]);
+            if tool.label != tool.name {
+                definition.insert("title".to_owned(), json!(tool.label));
+            }
+            definition.insert("description".to_owned(), json!(described));
+            definition.insert("inputSchema".to_owned(), Value::Object(schema));
+            Value::Object(definition)
+        }
+        Provider::OpenAi | Provider::OpenAiStrict => json!({
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": shortened(&described),
+                "parameters": schema,
+                "strict": strict,
+            },
+        }),
+        Provider::Anthropic => json!({
+            "name": name,
+            "description": described,
+            "input_schema": schema,
+        }),
+        Provider::Gemini => {
+            let mut definition = json!({"name": name, "description": described});
+            let properties = schema.get("properties").and_then(Value::as_object);
+            // An object without properties is refused; nothing stands for none.
+            if properties.is_some_and(|properties| !properties.is_empty()) {
+                definition["parameters"] = Value::Object(schema);
+            }
+            definition
+        }
+        Provider::Bedrock => {
+            let mut specification = json!({"name": name});
+            // An empty one is refused.
+            if !described.trim().is_empty() {
+                specification["description"] = json!(described);
+            }
+            specification["inputSchema"] = json!({ "json": schema });
+            json!({ "toolSpec": specification })
+        }
+    }
+}
+
+fn described(description: &str, notes: &[String]) -> String {
+    let parts = std::iter::once(description).chain(notes.iter().map(String::as_str));
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= LONGEST_OPENAI {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(LONGEST_OPENAI - 1).collect();
+    format!("{start}…")
+}

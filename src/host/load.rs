@@ -1,0 +1,234 @@
+//! From places to a catalog: looks everywhere, loads what is not known or not as it was, puts all
+//! together.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use super::Host;
+use super::known::{Group, Known, KnownFiles, KnownModule, Stamp, group_of, key_of, stamps};
+use super::plan::{Place, Plan, Why, plan};
+use super::search::Found;
+use crate::discover::{self, Candidate, Scan};
+use crate::engine::Engine;
+use crate::family::{self, Loaded};
+use crate::registry::Catalog;
+use crate::tool::{Family, Problem};
+use crate::trust::{self, Judged};
+
+/// What looking came to, before anything is loaded.
+struct Looked {
+    scan: Scan,
+    judged: Judged,
+    known: Known,
+    plan: Plan,
+    groups: BTreeMap<Group, Files>,
+}
+
+/// The files of one group as they are now.
+struct Files {
+    candidates: Vec<Candidate>,
+    stamps: Vec<(std::path::PathBuf, Option<Stamp>)>,
+    is_known: bool,
+}
+
+impl Host {
+    /// Looks for everything that can be found, and loads what `known` does not hold. What was
+    /// `given` by name comes first.
+    pub(super) async fn load_all(&self, given: Vec<Candidate>, known: Known, why: Why) -> Found {
+        let (config, base) = (self.0.config.clone(), self.base());
+        let (before, by_name) = (known.clone(), given.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let mut scan = discover::scan(&config);
+            let judged = trust::judge(&config, &mut scan);
+            look(scan, judged, known, &by_name, &base, why)
+        })
+        .await;
+        let is_complete = looked.is_ok();
+        let mut looked = looked.unwrap_or_else(|error| {
+            // Nothing runs that was not judged.
+            let text = format!("the tools could not be looked at: {error}");
+            let mut scan = Scan::default();
+            scan.problems.push(Problem::error(text));
+            Looked::nothing(scan, before)
+        });
+        let base = self.base();
+        let engine = match looked.plan.place {
+            Place::Beside => base.clone(),
+            Place::Apart | Place::Anew => base.new_generation(),
+        };
+        let base = match looked.plan.place {
+            Place::Anew => engine.clone(),
+            Place::Beside | Place::Apart => base,
+        };
+        self.load_into(&engine, &given, &mut looked).await;
+        Found {
+            catalog: self.put_together(&given, &looked),
+            base,
+            places: looked.scan.places,
+            known: looked.known,
+            is_complete,
+        }
+    }
+
+    /// Loads what the plan says.
+    async fn load_into(&self, engine: &Engine, given: &[Candidate], looked: &mut Looked) {
+        let mut wanted: Vec<Candidate> = Vec::new();
+        let mut is_wanted = std::mem::take(&mut looked.plan.loads);
+        let mut graphs = BTreeMap::new();
+        for candidate in given.iter().chain(&looked.judged.trusted) {
+            let key = key_of(candidate);
+            if candidate.source.family == Family::Js
+                && let Some(graph) = is_wanted.remove(&key)
+            {
+                graphs.insert(key, graph);
+                wanted.push(candidate.clone());
+            }
+        }
+        let modules = wanted.len();
+        let groups = looked.groups.values().filter(|files| !files.is_known);
+        wanted.extend(groups.flat_map(|files| files.candidates.iter().cloned()));
+        let since = SystemTime::now();
+        let mut loaded = family::load(&self.means(engine), &wanted).await;
+        let mut others = loaded.split_off(modules).into_iter();
+        for (candidate, loaded) in wanted.iter().zip(loaded) {
+            let key = key_of(candidate);
+            let before = looked.known.modules.get(&key);
+            let mut module = KnownModule::new(loaded, since, engine, before);
+            if let Some(graph) = graphs.remove(&key).flatten() {
+                module.reads(graph);
+            }
+            looked.known.modules.insert(key, module);
+        }
+        for (group, files) in &mut looked.groups {
+            if files.is_known {
+                continue;
+            }
+            let loaded: Vec<Loaded> = others.by_ref().take(files.candidates.len()).collect();
+            let candidates: Vec<_> = files.candidates.iter().collect();
+            let stamps = std::mem::take(&mut files.stamps);
+            let before = looked.known.others.get(group);
+            let files = KnownFiles::new(&candidates, stamps, loaded, before);
+            looked.known.others.insert(*group, files);
+        }
+    }
+
+    fn put_together(&self, given: &[Candidate], looked: &Looked) -> Catalog {
+        let mut start = self.catalog_of_given(given, &looked.known);
+        start
+            .problems
+            .extend(self.0.config.problems.iter().cloned());
+        start.problems.extend(self.problems_of_watching());
+        start.problems.extend(looked.scan.problems.iter().cloned());
+        start
+            .looked_at
+            .extend(looked.scan.looked_at.iter().cloned());
+        start
+            .problems
+            .extend(looked.judged.problems.iter().cloned());
+        let mut builder = self.assembly(start);
+        let mut shares = Shares::new(&looked.known, false);
+        // What may not run must not take a name from what may.
+        for candidate in &looked.judged.trusted {
+            builder.add(candidate, shares.of(candidate));
+        }
+        for (candidate, doubt) in &looked.judged.doubted {
+            builder.add_if_free(candidate, trust::untrusted(candidate, doubt));
+        }
+        self.without_rival(builder.finish())
+    }
+
+    /// The catalog with nothing but the program's own tools and what was loaded by name.
+    fn catalog_of_given(&self, given: &[Candidate], known: &Known) -> Catalog {
+        let mut builder = self.assembly(self.0.own.clone());
+        let mut shares = Shares::new(known, true);
+        for candidate in given {
+            builder.add(candidate, shares.of(candidate));
+        }
+        builder.finish()
+    }
+}
+
+impl Looked {
+    fn nothing(scan: Scan, known: Known) -> Looked {
+        Looked {
+            scan,
+            known,
+            judged: Judged::default(),
+            plan: Plan::nothing(),
+            groups: BTreeMap::new(),
+        }
+    }
+}
+
+/// Sees what there is and what of it has to be loaded. Reads and parses files; runs nothing.
+fn look(
+    scan: Scan,
+    judged: Judged,
+    mut known: Known,
+    given: &[Candidate],
+    base: &Engine,
+    why: Why,
+) -> Looked {
+    let found = given.iter().map(|candidate| (candidate, true));
+    let found = found.chain(judged.trusted.iter().map(|candidate| (candidate, false)));
+    let (mut modules, mut groups) = (Vec::new(), BTreeMap::<Group, Vec<&Candidate>>::new());
+    for (candidate, is_given) in found {
+        match group_of(candidate, is_given) {
+            Some(group) => groups.entry(group).or_default().push(candidate),
+            None => modules.push(candidate),
+        }
+    }
+    let plan = plan(&mut known, &modules, base, why);
+    known.others.retain(|group, _| groups.contains_key(group));
+    let files = groups.into_iter().map(|(group, candidates)| {
+        let (is_given, _) = group;
+        // Who asks wants the executables asked.
+        let may_stay = is_given || why == Why::Files;
+        let files = Files {
+            is_known: may_stay
+                && known
+                    .others
+                    .get(&group)
+                    .is_some_and(|known| known.is_still(&candidates)),
+            stamps: stamps(&candidates),
+            candidates: candidates.into_iter().cloned().collect(),
+        };
+        (group, files)
+    });
+    Looked {
+        groups: files.collect(),
+        scan,
+        judged,
+        known,
+        plan,
+    }
+}
+
+/// What each candidate offers, handed out in their order.
+struct Shares<'a> {
+    known: &'a Known,
+    are_given: bool,
+    next: BTreeMap<Group, usize>,
+}
+
+impl<'a> Shares<'a> {
+    fn new(known: &'a Known, are_given: bool) -> Shares<'a> {
+        Shares {
+            known,
+            are_given,
+            next: BTreeMap::new(),
+        }
+    }
+
+    fn of(&mut self, candidate: &Candidate) -> Loaded {
+        let Some(group) = group_of(candidate, self.are_given) else {
+            let module = self.known.modules.get(&key_of(candidate));
+            return module.map_or_else(Loaded::default, |module| module.offered.clone());
+        };
+        let next = self.next.entry(group).or_default();
+        let loaded = self.known.others.get(&group);
+        let loaded = loaded.and_then(|files| files.loaded().get(*next).cloned());
+        *next += 1;
+        loaded.unwrap_or_default()
+    }
+}

@@ -1,0 +1,199 @@
+//! Which modules have to be loaded again, and where.
+//!
+//! What did not change stays where it is, with everything that it remembers and everything that it
+//! has started. What changed is loaded in a fresh isolate, since V8 never forgets a file that it has
+//! imported; and if what changed could be seen from the others (a helper that both import, the
+//! globals), all are loaded anew together, as if the program had been started again.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::known::{Key, Known, KnownModule, key_of};
+use crate::discover::Candidate;
+use crate::engine::graph::{Checker, Graph, Grapher};
+use crate::engine::{Engine, Kin};
+
+/// Why tools are looked for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Nobody has looked before: what was loaded by name a moment ago is as it is.
+    First,
+    /// Somebody asked for it: what failed is tried again, executables are asked again.
+    Asked,
+    /// Files changed: what did not change is left alone.
+    Files,
+}
+
+/// Where modules are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Beside those that are there.
+    Beside,
+    /// Apart from them: nobody can tell.
+    Apart,
+    /// All are loaded anew.
+    Anew,
+}
+
+/// What has to be loaded.
+pub(super) struct Plan {
+    pub(super) place: Place,
+    /// The modules to load, with what importing them reads now. It was looked at before the load, so
+    /// that no change can slip in between. Nothing is known where nobody watches.
+    pub(super) loads: HashMap<Key, Option<Graph>>,
+}
+
+impl Plan {
+    /// To load nothing.
+    pub(super) fn nothing() -> Plan {
+        Plan {
+            place: Place::Beside,
+            loads: HashMap::new(),
+        }
+    }
+}
+
+/// As many generations may live beside the base.
+const MOST_APART: usize = 8;
+
+/// Decides, by looking at the files. Parses what changed; runs nothing.
+pub(super) fn plan(known: &mut Known, modules: &[&Candidate], base: &Engine, why: Why) -> Plan {
+    let keys: BTreeSet<Key> = modules.iter().map(|one| key_of(one)).collect();
+    if why == Why::First {
+        let new = keys
+            .into_iter()
+            .filter(|key| !known.modules.contains_key(key));
+        return Plan {
+            place: Place::Beside,
+            loads: new.map(|key| (key, None)).collect(),
+        };
+    }
+    let count = known.modules.len();
+    known.modules.retain(|key, _| keys.contains(key));
+    known.is_spoilt |= known.modules.len() < count;
+    let (grapher, mut checker) = (Grapher::default(), Checker::default());
+    let mut survey = Survey {
+        kept: HashMap::new(),
+        loads: HashMap::new(),
+    };
+    for key in keys {
+        let Some(module) = known.modules.get_mut(&key) else {
+            let graph = grapher.graph(&key.0);
+            let kin = vec![Kin::of(&graph)];
+            survey.loads.insert(key, Load { graph, kin });
+            continue;
+        };
+        module.look(&key, &grapher);
+        if module.is_stale(&mut checker) || (module.is_broken && why == Why::Asked) {
+            survey.load(key, module, &grapher);
+        } else {
+            survey.keep(key, module);
+        }
+    }
+    let place = survey.place(known, base, &grapher);
+    if place == Place::Anew {
+        survey.load_all(known, &grapher);
+    }
+    known.is_spoilt = match place {
+        Place::Anew => false,
+        Place::Apart => true,
+        Place::Beside => known.is_spoilt,
+    };
+    Plan {
+        place,
+        loads: survey.graphs(),
+    }
+}
+
+/// What becomes of each module.
+struct Survey {
+    kept: HashMap<Key, Kin>,
+    loads: HashMap<Key, Load>,
+}
+
+/// A module to load.
+struct Load {
+    graph: Graph,
+    /// Its code as it is, and as it was when it was loaded.
+    kin: Vec<Kin>,
+}
+
+impl Survey {
+    fn load(&mut self, key: Key, module: &KnownModule, grapher: &Grapher) {
+        let graph = grapher.graph(&key.0);
+        let mut kin = vec![Kin::of(&graph)];
+        kin.extend(module.graph.as_deref().map(Kin::of));
+        self.kept.remove(&key);
+        self.loads.insert(key, Load { graph, kin });
+    }
+
+    fn keep(&mut self, key: Key, module: &KnownModule) {
+        if let Some(graph) = &module.graph {
+            self.kept.insert(key, Kin::of(graph));
+        }
+    }
+
+    /// Whoever shares a file with what is loaded again would see another instance of it.
+    fn load_kin(&mut self, known: &Known, grapher: &Grapher) {
+        loop {
+            let is_kin = |kin: &Kin| {
+                let mut loads = self.loads.values().flat_map(|load| &load.kin);
+                loads.any(|loaded| loaded.is_kin_of(kin))
+            };
+            let kin = self.kept.iter().filter(|(_, kin)| is_kin(kin));
+            let kin: Vec<Key> = kin.map(|(key, _)| key.clone()).collect();
+            if kin.is_empty() {
+                return;
+            }
+            for key in kin {
+                match known.modules.get(&key) {
+                    Some(module) => self.load(key, module, grapher),
+                    None => drop(self.kept.remove(&key)),
+                }
+            }
+        }
+    }
+
+    /// Where the modules go; those that have to go with them are among them then.
+    fn place(&mut self, known: &Known, base: &Engine, grapher: &Grapher) -> Place {
+        let is_new = |key: &Key| !known.modules.contains_key(key);
+        if self.loads.is_empty() || (!known.is_spoilt && self.loads.keys().all(is_new)) {
+            return Place::Beside;
+        }
+        self.load_kin(known, grapher);
+        if self.kept.is_empty() || generations_beside(known, base) >= MOST_APART {
+            return Place::Anew;
+        }
+        let mut kin = self.loads.values().flat_map(|load| &load.kin);
+        match kin.all(Kin::is_untied) {
+            true => Place::Apart,
+            false => Place::Anew,
+        }
+    }
+
+    /// What is broken and did not change would only fail again.
+    fn load_all(&mut self, known: &Known, grapher: &Grapher) {
+        let kept: Vec<Key> = self.kept.keys().cloned().collect();
+        for key in kept {
+            if let Some(module) = known.modules.get(&key).filter(|module| !module.is_broken) {
+                self.load(key, module, grapher);
+            }
+        }
+    }
+
+    fn graphs(self) -> HashMap<Key, Option<Graph>> {
+        let loads = self.loads.into_iter();
+        loads.map(|(key, load)| (key, Some(load.graph))).collect()
+    }
+}
+
+fn generations_beside(known: &Known, base: &Engine) -> usize {
+    let mut found: Vec<&Engine> = Vec::new();
+    for module in known.modules.values() {
+        let engine = &module.engine;
+        let is_known = |known: &&Engine| known.is_same_generation(engine);
+        if !engine.is_same_generation(base) && !found.iter().any(is_known) {
+            found.push(engine);
+        }
+    }
+    found.len()
+}

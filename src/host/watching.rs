@@ -1,0 +1,329 @@
+//! Hot reload: watches everything that the catalog came from, and looks again when it changes.
+//!
+//! Looking again is cheap where nothing is different, so a change that turns out to be none costs a
+//! few milliseconds of another thread. Calls never wait for any of it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::plan::Why;
+use super::{Audience, Host, Inner};
+use crate::config::PROJECT_FILE;
+use crate::discover::Places;
+use crate::engine::Module;
+use crate::registry::{Catalog, Entry};
+use crate::tool::{CatalogChange, Family, Problem};
+use crate::trust;
+use crate::watch::{Interest, Notice, Watcher};
+
+/// Keeps the catalog as the disk is, until it is dropped.
+#[must_use = "nothing is watched any more when it is dropped"]
+pub struct Watching {
+    task: JoinHandle<()>,
+    reloads: broadcast::Sender<Arc<Reload>>,
+    ready: CancellationToken,
+}
+
+/// What a change on disk came to.
+#[derive(Clone, Debug)]
+pub struct Reload {
+    /// The files that were seen to change, as far as they are known.
+    pub files: Vec<PathBuf>,
+    /// The tools that run other code from now on, whether callers see a difference or not.
+    pub reloaded: Vec<String>,
+    /// What callers see of it; `None` if nothing.
+    pub change: Option<Arc<CatalogChange>>,
+    /// What is wrong now and was not before.
+    pub problems: Vec<Problem>,
+    /// What is not wrong any more.
+    pub solved: Vec<Problem>,
+    /// From the moment when things had settled to the new catalog.
+    pub took: Duration,
+}
+
+/// As many reloads are kept for whoever is slow to hear of them.
+const KEPT: usize = 64;
+
+/// How often is looked again because what was found has to be watched as well.
+const ROUNDS: usize = 4;
+
+/// Modules that were never needed are imported after this, so that their last good version is there
+/// when their files break. Whoever starts a host wants other things first.
+const AT_LEISURE: Duration = Duration::from_secs(2);
+
+impl Host {
+    /// Watches everything that tools come from, and loads again what changes: modules with all that
+    /// they import, executables, definitions, settings, trust. [`Host::changes`] tells callers. Looks
+    /// for the tools if nobody has. Returns at once; must be called in a tokio runtime.
+    pub fn watch(&self) -> Watching {
+        self.watch_with(Notice::ByKernel)
+    }
+
+    /// The same by looking at the files again and again, for file systems that tell nothing of
+    /// changes: once in this time.
+    pub fn watch_by_looking(&self, every: Duration) -> Watching {
+        self.watch_with(Notice::ByLooking(every))
+    }
+
+    fn watch_with(&self, notice: Notice) -> Watching {
+        let (reloads, _) = broadcast::channel(KEPT);
+        let ready = CancellationToken::new();
+        let watch = Watch {
+            host: Arc::downgrade(&self.0),
+            closing: self.0.closing.clone(),
+            reloads: reloads.clone(),
+            configuration: Vec::new(),
+        };
+        let is_ready = ready.clone();
+        Watching {
+            task: tokio::spawn(async move { watch.go_on(Watcher::new(notice), is_ready).await }),
+            reloads,
+            ready,
+        }
+    }
+
+    /// What is wrong with watching.
+    pub(super) fn problems_of_watching(&self) -> Vec<Problem> {
+        let problems = self.0.watching.lock();
+        problems.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Everything that the catalog came from.
+    async fn interest(&self) -> Interest {
+        let loaded = self.0.loaded.lock().await;
+        let Places { folders, files } = loaded.places.clone();
+        let graphs = loaded.known.modules.values();
+        let graphs: Vec<_> = graphs.filter_map(|module| module.graph.clone()).collect();
+        let given: Vec<_> = loaded
+            .given
+            .iter()
+            .map(|one| one.resolved.clone())
+            .collect();
+        drop(loaded);
+        let config = self.config();
+        let mut interest = Interest { folders, files };
+        interest.files.extend(given);
+        interest.files.extend(configuration_files(self));
+        interest.files.insert(trust::grant_file(config));
+        let is_near = |path: &&PathBuf| {
+            [&config.home, &config.cwd]
+                .iter()
+                .any(|it| path.starts_with(it))
+        };
+        for graph in graphs {
+            let files = graph.files.keys().chain(graph.assets.keys());
+            interest.files.extend(files.cloned());
+            let links = graph.links.iter().flat_map(|(link, target)| [link, target]);
+            interest.files.extend(links.cloned());
+            // Whoever puts a package into the root of the disk may start haft again.
+            let entry = graph.entry.parent();
+            let places = graph.looked_at.keys();
+            let places = places.filter(|path| is_near(path) || path.parent() == entry);
+            interest.files.extend(places.cloned());
+        }
+        interest
+    }
+
+    /// The modules that were found and never needed.
+    async fn unneeded(&self) -> Vec<Module> {
+        let loaded = self.0.loaded.lock().await;
+        let modules = loaded.known.modules.values();
+        let remembered = modules.filter(|module| module.offered.is_remembered);
+        remembered
+            .filter_map(|module| module.offered.module.clone())
+            .collect()
+    }
+}
+
+impl Watching {
+    /// What happens from now on, one reload after another. Who is slow misses the oldest.
+    pub fn reloads(&self) -> broadcast::Receiver<Arc<Reload>> {
+        self.reloads.subscribe()
+    }
+
+    /// Waits until everything is watched: changes from then on are noticed. (So are those before,
+    /// as soon as it is.)
+    pub async fn ready(&self) {
+        self.ready.cancelled().await;
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// One watch on one host.
+struct Watch {
+    /// The watch does not keep the host alive.
+    host: Weak<Inner>,
+    closing: CancellationToken,
+    reloads: broadcast::Sender<Arc<Reload>>,
+    /// The configuration files as they were at the start.
+    configuration: Vec<(PathBuf, Option<Vec<u8>>)>,
+}
+
+impl Watch {
+    async fn go_on(mut self, mut watcher: Watcher, ready: CancellationToken) {
+        let _is_ready = ready.clone().drop_guard();
+        if let Some(host) = self.host() {
+            self.configuration = read_all(configuration_files(&host));
+            host.catalog().await;
+        }
+        self.look(&mut watcher, BTreeSet::new()).await;
+        ready.cancel();
+        let import = tokio::spawn(import_at_leisure(self.host.clone()));
+        let _import = AbortOnDrop(import);
+        loop {
+            let changed = tokio::select! {
+                changed = watcher.changed() => changed,
+                () = self.closing.cancelled() => return,
+            };
+            if self.host().is_none() {
+                return;
+            }
+            self.look(&mut watcher, changed).await;
+        }
+    }
+
+    /// Looks at what is different, and tells; then watches what there is now. What came to be
+    /// watched only now is looked at once more: it may have changed meanwhile.
+    async fn look(&self, watcher: &mut Watcher, changed: BTreeSet<PathBuf>) {
+        let mut files = changed;
+        for _ in 0..ROUNDS {
+            let Some(host) = self.host() else {
+                return;
+            };
+            let began = Instant::now();
+            let before = host.catalog_for_calls().await;
+            let mut changes = host.changes();
+            changes.mark_unchanged();
+            self.note_problems(&host, watcher);
+            host.look_again(Why::Files).await;
+            let after = host.catalog_for_calls().await;
+            let change = changes.has_changed().unwrap_or_default();
+            let change = change.then(|| changes.borrow_and_update().clone());
+            self.tell(&before, &after, change, std::mem::take(&mut files), began);
+            let is_more = watcher.set(host.interest().await).await;
+            let told = host.problems_of_watching();
+            let is_told = watcher
+                .problem()
+                .is_none_or(|problem| told.contains(problem));
+            if !is_more && is_told {
+                return;
+            }
+        }
+    }
+
+    fn note_problems(&self, host: &Host, watcher: &Watcher) {
+        let mut problems: Vec<_> = watcher.problem().cloned().into_iter().collect();
+        for (file, was) in &self.configuration {
+            if std::fs::read(file).ok() != *was {
+                let text = "the configuration changed, which counts from the next start on";
+                problems.push(Problem::warning(text).at(file).hint("start haft again"));
+            }
+        }
+        let mut known = host
+            .0
+            .watching
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = problems;
+    }
+
+    fn tell(
+        &self,
+        before: &Catalog,
+        after: &Catalog,
+        change: Option<Arc<CatalogChange>>,
+        files: BTreeSet<PathBuf>,
+        began: Instant,
+    ) {
+        let (problems, solved) = (new_in(after, before), new_in(before, after));
+        let reloaded = reloaded(before, after, &files);
+        if change.is_none() && reloaded.is_empty() && problems.is_empty() && solved.is_empty() {
+            return;
+        }
+        for problem in &problems {
+            tracing::warn!(path = ?problem.path, "{}", problem.message);
+        }
+        // Nobody has to listen.
+        let _ = self.reloads.send(Arc::new(Reload {
+            files: files.into_iter().collect(),
+            reloaded,
+            change,
+            problems,
+            solved,
+            took: began.elapsed(),
+        }));
+    }
+
+    fn host(&self) -> Option<Host> {
+        Some(Host(self.host.upgrade()?, Audience::default()))
+    }
+}
+
+/// The tools that are in both catalogs and run other code.
+fn reloaded(before: &Catalog, after: &Catalog, files: &BTreeSet<PathBuf>) -> Vec<String> {
+    let is_other = |entry: &&Arc<Entry>| {
+        let was = before.entries.iter();
+        let mut was = was.filter(|was| was.tool.name == entry.tool.name);
+        // Files that are no modules are read together: that one was read again says nothing.
+        let is_its_own =
+            entry.tool.source.family == Family::Js || files.contains(&entry.resolved_path);
+        is_its_own && was.any(|was| !Arc::ptr_eq(&was.runner, &entry.runner))
+    };
+    let reloaded = after.entries.iter().filter(is_other);
+    reloaded.map(|entry| entry.tool.name.clone()).collect()
+}
+
+fn new_in(catalog: &Catalog, other: &Catalog) -> Vec<Problem> {
+    let problems = catalog.problems.iter();
+    let new = problems.filter(|problem| !other.problems.contains(problem));
+    new.cloned().collect()
+}
+
+/// The files from which the host's configuration was read.
+fn configuration_files(host: &Host) -> Vec<PathBuf> {
+    let config = host.config();
+    vec![
+        config.roots.config_home.join("haft/config.yaml"),
+        config.cwd.join(PROJECT_FILE),
+    ]
+}
+
+fn read_all(files: Vec<PathBuf>) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let read = |path: &Path| std::fs::read(path).ok();
+    files
+        .into_iter()
+        .map(|path| (path.clone(), read(&path)))
+        .collect()
+}
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Imports what was remembered and never needed, one module after another.
+async fn import_at_leisure(host: Weak<Inner>) {
+    tokio::time::sleep(AT_LEISURE).await;
+    let Some(host) = host.upgrade().map(|inner| Host(inner, Audience::default())) else {
+        return;
+    };
+    let modules = host.unneeded().await;
+    drop(host);
+    for module in modules {
+        module.ready().await;
+    }
+}

@@ -1,0 +1,128 @@
+//! `haft watch`: keeps looking, and says what every change on disk comes to.
+//!
+//! One block of lines for each change, for people and for `| grep`; `--json` has a line for each.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::exit::{Failure, SUCCESS};
+use super::session::Session;
+use crate::host::Reload;
+use crate::render::ink::Ink;
+use crate::render::{problem, text, units};
+use crate::surface::wire::{Listing, ReloadView};
+
+/// Watch the tools' files, and say what every change comes to
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft watch                         until Ctrl-C
+  haft --tool ./draft.ts watch       while you write a tool
+  haft watch --json | jq -r 'select(.event == \"reload\").reloaded[]'
+
+Lines begin with + (new), - (gone), ~ (not what callers know), = (other code, same tool).
+A file that is saved, a helper that it imports, a new tool, a removed one: each counts 150 ms after
+the last write. A tool whose file is broken stays as it was until the file can be loaded.")]
+pub(super) struct Args {
+    /// Print a JSON object for the start and for each change
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Look at the files every so many seconds, for file systems that do not tell of changes
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    poll: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Line<'a> {
+    Ready(Listing<'a>),
+    Reload(ReloadView<'a>),
+}
+
+impl Args {
+    pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+        let watching = match self.poll {
+            Some(seconds) => session.host.watch_by_looking(Duration::from_secs(seconds)),
+            None => session.host.watch(),
+        };
+        let mut reloads = watching.reloads();
+        tokio::select! {
+            biased;
+            () = session.signals.next() => return Ok(SUCCESS),
+            () = watching.ready() => {}
+        }
+        self.say_start(session).await?;
+        loop {
+            let reload = tokio::select! {
+                biased;
+                () = session.signals.next() => return Ok(SUCCESS),
+                reload = reloads.recv() => reload,
+            };
+            match reload {
+                Ok(reload) if self.json => {
+                    let line = Line::Reload(ReloadView::from(&*reload));
+                    session.out.json_line(&line)?;
+                }
+                Ok(reload) => {
+                    let page = page(&reload, session, session.out.ink());
+                    session.out.write_all(page.as_bytes())?;
+                    session.out.flush()?;
+                }
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return Ok(SUCCESS),
+            }
+        }
+    }
+
+    async fn say_start(&self, session: &mut Session<'_>) -> Result<(), Failure> {
+        let catalog = session.catalog().await?;
+        if self.json {
+            let line = Line::Ready(Listing::from(&*catalog));
+            return Ok(session.out.json_line(&line)?);
+        }
+        let ink = session.out.ink();
+        let mut page = String::new();
+        for found in &catalog.problems {
+            page.push_str(&problem::problem(found, session.home(), ink));
+            page.push('\n');
+        }
+        let tools = units::count(catalog.entries.len(), "tool");
+        page.push_str(&format!("watching {tools}; Ctrl-C ends\n"));
+        session.out.write_all(page.as_bytes())?;
+        Ok(session.out.flush()?)
+    }
+}
+
+fn page(reload: &Reload, session: &Session<'_>, ink: Ink) -> String {
+    let mut page = String::new();
+    let name = |name: &String| text::first_line(name);
+    if let Some(change) = &reload.change {
+        for added in &change.added {
+            page.push_str(&format!("{} {}\n", ink.good("+"), name(added)));
+        }
+        for changed in &change.changed {
+            page.push_str(&format!("{} {}\n", ink.warning("~"), name(changed)));
+        }
+        for removed in &change.removed {
+            page.push_str(&format!("{} {}\n", ink.error("-"), name(removed)));
+        }
+    }
+    let is_told = |name: &String| {
+        let change = reload.change.as_deref();
+        change.is_some_and(|change| change.changed.contains(name))
+    };
+    for reloaded in reload.reloaded.iter().filter(|name| !is_told(name)) {
+        page.push_str(&format!("{} {}\n", ink.dim("="), name(reloaded)));
+    }
+    for solved in &reload.solved {
+        let message = text::first_line(&solved.message);
+        page.push_str(&format!("{} {message}\n", ink.good("solved:")));
+    }
+    for found in &reload.problems {
+        page.push_str(&problem::problem(found, session.home(), ink));
+    }
+    page
+}

@@ -1,0 +1,44 @@
+//! `tools/changed`: tells the peer what became of files that changed.
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
+
+use super::message::Notification;
+use super::writer::Writer;
+use crate::host::{Host, Watching};
+use crate::surface::wire::ReloadView;
+
+/// Watches the files of a host as long as it is held.
+pub(super) struct Told {
+    _watching: Watching,
+    telling: JoinHandle<()>,
+}
+
+impl Told {
+    pub(super) fn start(host: &Host, writer: Writer) -> Told {
+        let watching = host.watch();
+        let mut reloads = watching.reloads();
+        let telling = tokio::spawn(async move {
+            loop {
+                let reload = match reloads.recv().await {
+                    Ok(reload) => reload,
+                    // What was missed is in the numbers of the generations.
+                    Err(RecvError::Lagged(_)) => continue,
+                    Err(RecvError::Closed) => return,
+                };
+                let view = ReloadView::from(&*reload);
+                writer.send(&Notification::new("tools/changed", view));
+            }
+        });
+        Told {
+            _watching: watching,
+            telling,
+        }
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.telling.abort();
+    }
+}

@@ -1,0 +1,145 @@
+//! Tells when anything at given places changes, once things have settled.
+//!
+//! Knows paths and nothing else: what they mean, and what to do, is for whoever asks. A place need
+//! not exist. Nothing here reads a file or costs anybody who does not wait here: the kernel tells
+//! of changes, or, where it cannot, the places are looked at now and then.
+
+mod kernel;
+mod map;
+mod poll;
+mod settle;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use crate::tool::Problem;
+use kernel::Kernel;
+use map::Map;
+
+/// Where a change matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Interest {
+    /// Folders of which every entry counts.
+    pub(crate) folders: BTreeSet<PathBuf>,
+    /// Everything else, where it counts what lies there.
+    pub(crate) files: BTreeSet<PathBuf>,
+}
+
+/// How changes are noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// The kernel tells; if it will not, by looking.
+    ByKernel,
+    /// By looking, once in this time.
+    ByLooking(Duration),
+}
+
+/// How often is looked where the kernel does not tell.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Watches places. Nothing is watched any more when it is dropped.
+pub(crate) struct Watcher {
+    map: Arc<Map>,
+    kernel: Option<Kernel>,
+    pause: Duration,
+    problem: Option<Problem>,
+    events: mpsc::UnboundedReceiver<PathBuf>,
+    seen: Option<poll::Seen>,
+}
+
+impl Watcher {
+    pub(crate) fn new(notice: Notice) -> Watcher {
+        let (sender, events) = mpsc::unbounded_channel();
+        let mut watcher = Watcher {
+            map: Arc::default(),
+            kernel: None,
+            pause: PAUSE,
+            problem: None,
+            events,
+            seen: None,
+        };
+        match notice {
+            Notice::ByLooking(pause) => watcher.pause = pause,
+            Notice::ByKernel => match Kernel::start(sender) {
+                Ok(kernel) => watcher.kernel = Some(kernel),
+                Err(error) => watcher.give_up(&error),
+            },
+        }
+        watcher
+    }
+
+    /// Watches these places from now on. True if one of them was not watched before: whatever
+    /// happened there until now has not been noticed.
+    pub(crate) async fn set(&mut self, interest: Interest) -> bool {
+        let map = tokio::task::spawn_blocking(move || Map::of(&interest)).await;
+        let Ok(map) = map.map(Arc::new) else {
+            return false;
+        };
+        let is_more = self.map.lacks_some_of(&map);
+        self.map = map.clone();
+        if let Some(mut kernel) = self.kernel.take() {
+            let set = tokio::task::spawn_blocking(move || {
+                let set = kernel.set(map);
+                (kernel, set)
+            });
+            match set.await {
+                Ok((kernel, Ok(()))) => self.kernel = Some(kernel),
+                Ok((_, Err(error))) => self.give_up(&error),
+                Err(_) => self.give_up("the thread that watches is gone"),
+            }
+        }
+        // What is compared with must be older than the last look of whoever asks.
+        if self.kernel.is_none() && (is_more || self.seen.is_none()) {
+            self.seen = Some(poll::look(self.map.clone()).await);
+        }
+        is_more
+    }
+
+    /// Waits until something has changed and nothing has for a moment. The paths are those that
+    /// were noticed; there may be none if too many were.
+    pub(crate) async fn changed(&mut self) -> BTreeSet<PathBuf> {
+        match self.kernel {
+            Some(_) => settle::settled(&mut self.events).await,
+            None => self.looked().await,
+        }
+    }
+
+    /// Why the places are looked at, if the kernel was to tell.
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        self.problem.as_ref()
+    }
+
+    async fn looked(&mut self) -> BTreeSet<PathBuf> {
+        let mut found = BTreeSet::new();
+        loop {
+            // What is half-way done is not touched: wait for a look that finds nothing new.
+            let pause = match found.is_empty() {
+                true => self.pause,
+                false => settle::QUIET.min(self.pause),
+            };
+            tokio::time::sleep(pause).await;
+            let now = poll::look(self.map.clone()).await;
+            let before = self.seen.replace(now);
+            let now = self.seen.as_ref().expect("it was just put there");
+            let changed = now.different_from(before.as_ref());
+            if changed.is_empty() && !found.is_empty() {
+                return found;
+            }
+            found.extend(changed);
+        }
+    }
+
+    fn give_up(&mut self, why: &str) {
+        let text = format!("changes of files cannot be watched: {why}");
+        let problem = Problem::warning(text).hint(format!(
+            "they are looked for every {} s instead; on Linux \
+             `sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512` allows more",
+            self.pause.as_secs()
+        ));
+        self.problem = Some(problem);
+    }
+}
