@@ -37,6 +37,7 @@ fn main() {
         "js-runtime/packages",
         "package-lock.json",
         "src/engine/extension",
+        "src/surface/page/web",
     ] {
         println!("cargo:rerun-if-changed={path}");
     }
@@ -47,6 +48,17 @@ fn main() {
     let out = PathBuf::from(env("OUT_DIR"));
 
     let packages = bundle_packages(&root, &out);
+    bundle_page(&root, &out);
+    let extension = extension_with(&root, &out, &packages);
+    // The page alone may have changed; a snapshot takes a minute.
+    let made_of = made_of(&extension);
+    let record = out.join("made-of");
+    let is_made = ["snapshot.bin", "generated.rs"]
+        .iter()
+        .all(|name| out.join(name).exists());
+    if is_made && std::fs::read_to_string(&record).is_ok_and(|text| text == made_of) {
+        return;
+    }
     let snapshot = create_runtime_snapshot(
         out.join("snapshot.bin"),
         SnapshotOptions {
@@ -54,12 +66,47 @@ fn main() {
             v8_version: deno_core::v8::VERSION_STRING,
             target: env("TARGET"),
         },
-        vec![extension_with(&root, &out, &packages)],
+        vec![extension],
     );
     let mut generated = residual_sources(snapshot);
     generated.push_str(&package_table(&packages));
     generated.push_str(&identity(&out.join("snapshot.bin"), &generated));
     write(&out.join("generated.rs"), &generated);
+    write(&record, &made_of);
+}
+
+/// A text that is another one whenever the snapshot would be: every source of ours, and this script,
+/// which has Deno's in it.
+fn made_of(extension: &Extension) -> String {
+    let mut hasher = DefaultHasher::new();
+    let script = std::env::current_exe().and_then(std::fs::metadata);
+    if let Ok(script) = script {
+        (script.len(), script.modified().ok()).hash(&mut hasher);
+    }
+    env("TARGET").hash(&mut hasher);
+    let scripts = extension.lazy_loaded_js_files.iter();
+    for file in extension.esm_files.iter().chain(scripts) {
+        file.specifier.hash(&mut hasher);
+        let text = file.load().expect("a file that was just written");
+        text.as_bytes().hash(&mut hasher);
+    }
+    hasher.finish().to_string()
+}
+
+/// The page that `haft serve` shows, for `src/surface/page`.
+fn bundle_page(root: &Path, out: &Path) {
+    let bundled = Command::new("node")
+        .arg(root.join("src/surface/page/web/build.mjs"))
+        .arg("--out")
+        .arg(out.join("page"))
+        .current_dir(root)
+        .status();
+    if !bundled.is_ok_and(|status| status.success()) {
+        stop(
+            "`node src/surface/page/web/build.mjs` failed, so there is no page",
+            "its message is above; `rm -r node_modules` and build again if packages are broken",
+        );
+    }
 }
 
 /// One script of host-provided JavaScript and the specifiers that it answers to.

@@ -43,6 +43,7 @@ mod host;
 
 mod agents;
 mod custom_tools;
+mod sessions;
 mod tool_registry;
 mod trial;
 mod workshop;
@@ -53,7 +54,7 @@ mod telemetry;
 
 pub use config::{
     Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
-    Permission, PermissionProfile, Roots, Serve, ServeFlags, Token, parse_duration,
+    Permission, PermissionProfile, Roots, Serve, ServeFlags, Sessions, Token, parse_duration,
 };
 pub use custom_tools::{
     CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError,

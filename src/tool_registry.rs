@@ -16,7 +16,7 @@ use crate::registry::Catalog;
 use crate::tool::{Family, Problem, Severity, Tool};
 
 /// The name of the MCP server under which agents see the tools.
-const SERVER: &str = "aynd-tools";
+pub(crate) const SERVER: &str = "aynd-tools";
 
 /// The version of that server.
 const VERSION: &str = "1.0.0";
@@ -188,10 +188,20 @@ impl ToolRegistry {
     /// The names by which an agent allows the tools: `mcp__aynd-tools__<name>`.
     pub async fn allowed_tool_names(&self) -> Vec<String> {
         let tools = self.list_tools().await.into_iter();
-        tools
-            .map(|tool| format!("mcp__{SERVER}__{}", tool.name))
-            .collect()
+        tools.map(|tool| allowed_name(&tool.name)).collect()
     }
+}
+
+/// The name by which an agent allows a tool.
+pub(crate) fn allowed_name(tool: &str) -> String {
+    format!("mcp__{SERVER}__{tool}")
+}
+
+/// The tool that such a name means.
+pub(crate) fn tool_of_allowed(name: &str) -> Option<&str> {
+    name.strip_prefix("mcp__")?
+        .strip_prefix(SERVER)?
+        .strip_prefix("__")
 }
 
 fn infos(catalog: &Arc<Catalog>) -> Vec<RegisteredToolInfo> {

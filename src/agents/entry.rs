@@ -91,3 +91,8 @@ pub(crate) fn snippet(place: &Place, name: &str, entry: &Map<String, Value>) -> 
         Format::Toml => toml::alone(&place.keys, name, entry),
     }
 }
+
+/// The same for an agent that is told of its servers in a file of its own.
+pub(crate) fn own_file(name: &str, entry: &Map<String, Value>) -> String {
+    jsonc::alone(&["mcpServers".to_owned()], name, entry)
+}

@@ -11,7 +11,7 @@ mod jsonc;
 mod toml;
 
 pub(crate) use agent::{Agent, Place, Scope};
-pub(crate) use entry::{Server, snippet};
+pub(crate) use entry::{Server, own_file, snippet};
 pub(crate) use file::{Change, add, lists, remove};
 
 use std::path::{Path, PathBuf};

@@ -18,6 +18,7 @@ use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
+use super::sessions::WrittenSessions;
 use super::{ListenAddress, Permission, ServeFlags, Token, parse_duration, paths, serve, yaml};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, Rule, ToolPattern, nearest};
@@ -42,6 +43,7 @@ struct File {
     custom_tools: Option<Value>,
     ikigai: Option<FileIkigai>,
     serve: Option<FileServe>,
+    sessions: Option<WrittenSessions>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -165,6 +167,8 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
             file.container_image.is_some(),
             "HAFT_CONTAINER_IMAGE",
         ),
+        // It decides which program is started with the user's rights.
+        ("sessions", file.sessions.is_some(), "--config"),
         // The files there are taken for the user's own, who trusts them.
         ("aynd.tools_dir", has_tools_dir, "--aynd-tools"),
         // What lies in it is trusted as the user's own.
@@ -281,6 +285,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             with_builtin_tools: false,
             no_watch: false,
         },
+        sessions: file.sessions.map(|sessions| sessions.anchored(base, home)),
         problems,
         ..Written::default()
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::WrittenCustomTools;
+use super::sessions::WrittenSessions;
 use super::{
     Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, Permission, PermissionProfile,
     SPILL_KB, ServeFlags,
@@ -46,6 +47,7 @@ pub(super) struct Written {
     pub problems: Vec<Problem>,
     pub aynd: WrittenAynd,
     pub serve: ServeFlags,
+    pub sessions: Option<WrittenSessions>,
 }
 
 #[derive(Debug, Default)]
@@ -189,6 +191,7 @@ impl Written {
         self.custom_tools.fill_from(lower.custom_tools);
         self.ikigai.fill_from(lower.ikigai);
         self.serve.fill_from(lower.serve);
+        self.sessions = self.sessions.take().or(lower.sessions);
         self.problems.extend(lower.problems);
 
         let (limits, low) = (&mut self.limits, lower.limits);

@@ -18,6 +18,7 @@ mod permissions;
 mod roots;
 mod screen;
 mod serve;
+mod sessions;
 pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ pub use kodelet::CustomTools;
 pub use permissions::{Permission, PermissionProfile};
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
+pub use sessions::Sessions;
 
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, ApprovalPolicy, Problem, Screen, ToolPattern};
@@ -197,6 +199,8 @@ pub struct Config {
     pub serve: Serve,
     /// Where coding agents keep the user's settings.
     pub agents: Agents,
+    /// Sessions of an agent.
+    pub sessions: Sessions,
 }
 
 /// What became of a configuration file.
@@ -358,6 +362,7 @@ impl Config {
             cycod_first,
             serve: written.serve.resolve(),
             agents,
+            sessions: written.sessions.unwrap_or_default().resolve(env)?,
             cwd,
             home,
         })

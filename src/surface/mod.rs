@@ -8,6 +8,7 @@ pub mod cli;
 pub(crate) mod http;
 pub(crate) mod lines;
 pub(crate) mod mcp;
+pub(crate) mod page;
 pub(crate) mod rest;
 pub(crate) mod rpc;
 pub(crate) mod signals;

@@ -127,6 +127,13 @@ impl ApprovalMode {
         ("yolo", ApprovalMode::Yolo),
     ];
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, mode)| *mode == self);
+        // The table has every mode.
+        found.map_or("", |(name, _)| name)
+    }
+
     /// Whether a call of this tier runs without a question.
     pub fn allows(self, tier: Tier) -> bool {
         match self {

@@ -66,6 +66,20 @@ const EDGES: &[(&str, &[&str])] = &[
         "trial",
         &["config", "error", "family", "host", "registry", "tool"],
     ),
+    (
+        "sessions",
+        &[
+            "agents",
+            "config",
+            "dialect",
+            "error",
+            "host",
+            "private_files",
+            "process",
+            "registry",
+            "tool_registry",
+        ],
+    ),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (
@@ -80,6 +94,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "registry",
             "render",
             "session",
+            "sessions",
             "telemetry",
             "tool",
             "trial",

@@ -22,6 +22,11 @@ fn schemathesis_finds_nothing_that_breaks_the_description() {
     let sandbox = Sandbox::with_home();
     sandbox.write("module.ts", MODULE);
     sandbox.write("schemathesis.toml", SETTINGS);
+    // A judge must not start agents with made-up prompts.
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "sessions: {enabled: false}\n",
+    );
     let mut command = sandbox.haft();
     command.args(["--tool", "module.ts", "serve", "rest", "--listen", "0"]);
     let served = Served::start(&mut command);
@@ -40,7 +45,7 @@ fn schemathesis_finds_nothing_that_breaks_the_description() {
     let said = String::from_utf8_lossy(&judged.stdout);
     assert!(judged.status.success(), "{said}");
     assert!(
-        said.contains("Operations:       10 selected / 11 total"),
+        said.contains("Operations:       15 selected / 16 total"),
         "{said}"
     );
 }

@@ -103,5 +103,9 @@ mod shell_steps;
 mod shell_rights;
 // The specification of YAML shell tools line by line, as a table.
 mod shell_checks;
+// Sessions of an agent, with an agent of ours that has no model.
+mod agent_sessions;
+// The page, in a real browser.
+mod page;
 // Rules about the sources themselves: who may use whom, what lies in the root.
 mod architecture;

@@ -55,6 +55,8 @@ pub(super) struct Running {
 struct Past {
     record: Record,
     state: CallState,
+    is_error: bool,
+    stopped: Option<Stopped>,
     duration_ms: f64,
     /// `None` if it was too long.
     json: Option<Bytes>,
@@ -135,6 +137,8 @@ impl Ledger {
                 started_at: record.started_at.clone(),
             },
             state: ended.state(),
+            is_error,
+            stopped,
             duration_ms,
             json: (json.len() <= LONGEST).then(|| json.clone()),
             at: Instant::now(),
@@ -277,9 +281,12 @@ impl Past {
         let json = self.json.as_ref().filter(|_| is_whole);
         // What we wrote ourselves is JSON.
         let json = json.and_then(|json| serde_json::from_slice(json).ok());
-        self.record
-            .view(self.duration_ms, None)
-            .ended(self.state, json)
+        let view = self.record.view(self.duration_ms, None);
+        CallView {
+            is_error: Some(self.is_error),
+            stopped: self.stopped,
+            ..view.ended(self.state, json)
+        }
     }
 }
 

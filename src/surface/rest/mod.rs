@@ -17,6 +17,8 @@ mod record;
 mod events;
 mod feed;
 
+mod sessions;
+
 mod health;
 mod state;
 
@@ -27,6 +29,7 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
+pub(crate) use sessions::sessions_router;
 use state::Shared;
 
 /// All of `/api`. Streams end when `stop` fires. Needs a runtime.

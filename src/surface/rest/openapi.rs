@@ -12,7 +12,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::state::Shared;
 use super::tools::fresh;
-use super::{call, calls, catalog, events, health, tools};
+use super::{call, calls, catalog, events, health, sessions, tools};
 use crate::surface::http::{Fault, ProblemDetails};
 
 /// The scheme of the token.
@@ -35,6 +35,11 @@ const BEARER: &str = "bearer";
         calls::one,
         calls::cancel,
         events::events,
+        sessions::start,
+        sessions::list,
+        sessions::one,
+        sessions::events,
+        sessions::cancel,
         health::health,
         openapi,
     ),
@@ -42,6 +47,7 @@ const BEARER: &str = "bearer";
     tags(
         (name = "tools", description = "What there is"),
         (name = "calls", description = "Running it"),
+        (name = "sessions", description = "An agent that runs it"),
         (name = "server", description = "How it goes"),
     ),
     modifiers(&Common),
@@ -76,7 +82,9 @@ impl Modify for Common {
         for (path, item) in &mut openapi.paths.paths {
             let statuses = refusals(path);
             for operation in operations(item) {
-                if let Some(RefOr::T(body)) = &mut operation.request_body {
+                if let Some(RefOr::T(body)) = &mut operation.request_body
+                    && path.ends_with("/call")
+                {
                     // No body is a call without arguments.
                     body.required = Some(Required::False);
                 }
@@ -106,6 +114,10 @@ fn refusals(path: &str) -> &'static [&'static str] {
         &[
             "400", "401", "403", "404", "408", "409", "413", "415", "422", "502", "503", "504",
             "default",
+        ]
+    } else if path == "/api/sessions" {
+        &[
+            "400", "401", "403", "408", "413", "415", "422", "424", "429", "503", "default",
         ]
     } else if path.contains('{') || path.ends_with("/reload") {
         &["400", "401", "403", "404", "default"]

@@ -11,7 +11,7 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use crate::surface::http::{Fault, ProblemDetails};
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Moment, Outcome};
+use crate::tool::{Moment, Outcome, Stopped};
 
 /// The answer to a call: what the tool said.
 #[derive(Serialize)]
@@ -56,6 +56,14 @@ pub(super) struct CallView<'a> {
     started_at: &'a str,
     /// So far, or in all.
     duration_ms: f64,
+    /// Whether a call that ended was a failure, the tool's or ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) is_error: Option<bool>,
+    /// Why a call that ended was stopped, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = stopped)]
+    pub(super) stopped: Option<Stopped>,
     /// The newest update of a call that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -139,6 +147,8 @@ impl Record {
             state: CallState::Running,
             started_at: &self.started_at,
             duration_ms,
+            is_error: None,
+            stopped: None,
             partial_result,
             result: None,
             error: None,

@@ -3,6 +3,7 @@
 //! What is missing is got when that is ours to do (a package as root, node modules, the V8
 //! archive), else the chore stops with one sentence and the one command that helps.
 
+mod chromium;
 mod judges;
 mod libclang;
 mod node;
@@ -27,6 +28,7 @@ pub fn for_a_build() -> Result<()> {
 /// What the tests need besides.
 pub fn for_the_tests() -> Result<()> {
     for_a_build()?;
+    chromium::ensure(&Machine::look())?;
     judges::ensure(&workspace::root())
 }
 

@@ -5,6 +5,7 @@ use super::web;
 use crate::config::{Config, Flags, ListenAddress};
 use crate::host::Host;
 use crate::surface::cli::exit::Failure;
+use crate::surface::cli::flags::Globals;
 use crate::surface::mcp::{self, Selection, Wanted};
 use crate::surface::stdout::Out;
 
@@ -41,7 +42,13 @@ pub(super) struct Args {
 
 impl Args {
     /// `earlier`: what was typed before `mcp`.
-    pub(super) async fn run(&self, earlier: &How, flags: Flags, out: &Out) -> Result<u8, Failure> {
+    pub(super) async fn run(
+        &self,
+        globals: &Globals,
+        earlier: &How,
+        flags: Flags,
+        out: &Out,
+    ) -> Result<u8, Failure> {
         let how = earlier.followed_by(&self.how);
         let is_over_http = self.http.is_some() || how.network.says_where();
         let mut flags = how.over(flags)?;
@@ -50,7 +57,7 @@ impl Args {
         let config = Config::resolve(flags.clone())?;
         let selection = self.selection(&config)?;
         if is_over_http {
-            return web::run(flags, |web| {
+            return web::run(globals, flags, |web| {
                 web.for_clients(mcp::router(&web.host, selection, &web.stop))
             })
             .await;

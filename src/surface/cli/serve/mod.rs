@@ -12,7 +12,6 @@ use super::exit::Failure;
 use super::flags::{Approval, Globals};
 use crate::config::Flags;
 use crate::surface::mcp as mcp_surface;
-use crate::surface::rest as rest_surface;
 use crate::surface::stdout::Out;
 use network::Network;
 
@@ -83,9 +82,9 @@ impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &Out) -> Result<u8, Failure> {
         let flags = globals.flags();
         match &self.what {
-            None => web::run(self.how.over(flags)?, everything).await,
-            Some(What::Mcp(c)) => c.args.run(&self.how, flags, out).await,
-            Some(What::Rest(c)) => c.args.run(&self.how, flags).await,
+            None => web::run(globals, self.how.over(flags)?, everything).await,
+            Some(What::Mcp(c)) => c.args.run(globals, &self.how, flags, out).await,
+            Some(What::Rest(c)) => c.args.run(globals, &self.how, flags).await,
         }
     }
 }
@@ -93,5 +92,5 @@ impl Args {
 /// All that can be had on one port.
 fn everything(web: &web::Web) -> axum::Router {
     let mcp = mcp_surface::router(&web.host, mcp_surface::Selection::all(), &web.stop);
-    web.for_clients(rest_surface::router(&web.host, &web.stop).merge(mcp))
+    rest::with_page(web).merge(web.for_clients(mcp))
 }

@@ -1,10 +1,13 @@
 //! `haft serve rest`: the REST interface alone.
 
+use axum::Router;
+
 use super::How;
 use super::web;
 use crate::config::Flags;
 use crate::surface::cli::exit::Failure;
-use crate::surface::rest;
+use crate::surface::cli::flags::Globals;
+use crate::surface::{page, rest};
 
 /// Serve the tools over REST, with events and an OpenAPI description
 #[derive(clap::Args)]
@@ -21,11 +24,21 @@ pub(super) struct Args {
 
 impl Args {
     /// `earlier`: what was typed before `rest`.
-    pub(super) async fn run(&self, earlier: &How, flags: Flags) -> Result<u8, Failure> {
+    pub(super) async fn run(
+        &self,
+        globals: &Globals,
+        earlier: &How,
+        flags: Flags,
+    ) -> Result<u8, Failure> {
         let flags = earlier.followed_by(&self.how).over(flags)?;
-        web::run(flags, |web| {
-            web.for_clients(rest::router(&web.host, &web.stop))
-        })
-        .await
+        web::run(globals, flags, with_page).await
     }
+}
+
+/// REST, sessions, and the page that uses them. The page itself is for whoever may connect: there the
+/// token is asked for.
+pub(super) fn with_page(web: &web::Web) -> Router {
+    let api = rest::router(&web.host, &web.stop);
+    let sessions = rest::sessions_router(&web.sessions, &web.stop);
+    web.for_clients(api.merge(sessions)).merge(page::router())
 }

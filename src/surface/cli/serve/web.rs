@@ -11,7 +11,9 @@ use crate::config::{Config, Flags};
 use crate::host::Host;
 use crate::render;
 use crate::render::ink::Ink;
+use crate::sessions::Sessions;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
+use crate::surface::cli::flags::Globals;
 use crate::surface::http::{self, Access, Listening};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -30,6 +32,8 @@ pub(super) struct Web {
     pub(super) host: Host,
     /// Fires when the server ends: whatever streams without end must end then.
     pub(super) stop: CancellationToken,
+    /// Sessions of an agent that has these tools.
+    pub(super) sessions: Sessions,
     access: Arc<Access>,
 }
 
@@ -41,7 +45,11 @@ impl Web {
 }
 
 /// Serves what `compose` makes until a signal comes; a second one does not wait. Gives the exit code.
-pub(super) async fn run(flags: Flags, compose: impl FnOnce(&Web) -> Router) -> Result<u8, Failure> {
+pub(super) async fn run(
+    globals: &Globals,
+    flags: Flags,
+    compose: impl FnOnce(&Web) -> Router,
+) -> Result<u8, Failure> {
     let config = Config::resolve(flags)?;
     // No tool may read what was meant for haft.
     drop(stdin::claim()?);
@@ -49,14 +57,22 @@ pub(super) async fn run(flags: Flags, compose: impl FnOnce(&Web) -> Router) -> R
     let listening = Listening::open(&config.serve.listen).await?;
     let access = Arc::new(Access::new(&config.serve, listening.address())?);
     let (body_mb, grace) = (config.serve.body_mb, config.limits.grace);
+    let words = globals.words(&config, false);
+    let host = Host::new(config);
     let web = Web {
-        host: Host::new(config),
+        sessions: Sessions::new(host.clone(), words),
+        host,
         stop: CancellationToken::new(),
         access,
     };
     let router = http::guarded(compose(&web), Arc::clone(&web.access), body_mb);
     say(&format!("listening on {}\n", listening.url()));
-    let Web { host, stop, .. } = web;
+    let Web {
+        host,
+        stop,
+        sessions,
+        ..
+    } = web;
     let _watching = host.config().serve.watch.then(|| host.watch());
     let loading = tokio::spawn(load(host.clone()));
     let server = http::serve(listening, router, stop.clone(), grace + STOPPING + READING);
@@ -66,7 +82,8 @@ pub(super) async fn run(flags: Flags, compose: impl FnOnce(&Web) -> Router) -> R
     stop.cancel();
     loading.abort();
     let ended = async {
-        let _ = timeout(grace + STOPPING, host.shutdown()).await;
+        let all = async { tokio::join!(sessions.shutdown(), host.shutdown()) };
+        let _ = timeout(grace + STOPPING, all).await;
         // What ended with the host is being read; the server itself knows how long that may take.
         let _ = server.await;
     };

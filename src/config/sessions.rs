@@ -1,0 +1,127 @@
+//! Sessions of an agent: which program it is, where it may work, how many at once.
+//!
+//! All of it is the user's to say, never a project's: the agent may do what the user may.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use super::{Env, parse_duration, paths};
+use crate::error::{Error, ErrorKind};
+
+/// Claude Code without a terminal. The prompt is its standard input.
+const COMMAND: [&str; 12] = [
+    "claude",
+    "-p",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--mcp-config",
+    "{mcp_config}",
+    "--strict-mcp-config",
+    "--allowedTools",
+    "{allowed_tools}",
+    "--permission-mode",
+    "{permission_mode}",
+];
+
+/// Nobody is there to be asked (spec aynd 74).
+const PERMISSION_MODE: &str = "bypassPermissions";
+
+/// Agents are large programs, and each costs its user money.
+const MOST: usize = 8;
+
+/// Sessions of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sessions {
+    /// Whether there are any.
+    pub enabled: bool,
+    /// The program and its arguments, with places for what each session has of its own:
+    /// `{mcp_config}`, `{allowed_tools}`, `{permission_mode}`, `{project}`, `{prompt}`.
+    pub command: Vec<String>,
+    /// In the agent's own words.
+    pub permission_mode: String,
+    /// So many run at once.
+    pub most: usize,
+    /// The longest that one may take; `None`: as long as it wants.
+    pub timeout: Option<Duration>,
+    /// Where they may work besides the host's directory, absolute.
+    pub directories: Vec<PathBuf>,
+    /// The `HAFT_*` variables of this haft, for the one that the agent starts.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// The same as the user's file says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenSessions {
+    enabled: Option<bool>,
+    command: Option<Vec<String>>,
+    permission_mode: Option<String>,
+    most: Option<usize>,
+    #[serde(deserialize_with = "duration")]
+    timeout: Option<Duration>,
+    directories: Vec<String>,
+}
+
+impl WrittenSessions {
+    /// Relative directories start at `base`.
+    pub(super) fn anchored(mut self, base: &Path, home: &Path) -> WrittenSessions {
+        for directory in &mut self.directories {
+            let expanded = paths::expand(directory, home);
+            let expanded = expanded.unwrap_or_else(|_| directory.clone().into());
+            *directory = paths::resolve(base, &expanded).display().to_string();
+        }
+        self
+    }
+
+    pub(super) fn resolve(self, env: &Env) -> Result<Sessions, Error> {
+        let wrong = |text: &str, hint: &str| {
+            Err(Error::new(ErrorKind::Usage, format!("sessions.{text}")).with_hint(hint.to_owned()))
+        };
+        let command = self.command;
+        let command = command.unwrap_or_else(|| COMMAND.map(str::to_owned).to_vec());
+        if command
+            .first()
+            .is_none_or(|program| program.trim().is_empty())
+        {
+            let hint = "like [claude, -p, --output-format, stream-json, --verbose]";
+            return wrong("command is empty: no agent could be started", hint);
+        }
+        if self.most == Some(0) {
+            return wrong(
+                "most 0: no session could run",
+                "`enabled: false` turns them off",
+            );
+        }
+        // Where we listen and the token for it are no business of an agent's.
+        let variables = env
+            .haft
+            .iter()
+            .filter(|(name, _)| !name.starts_with("SERVE_"));
+        let variables = variables.map(|(name, value)| (format!("HAFT_{name}"), value.clone()));
+        Ok(Sessions {
+            enabled: self.enabled.unwrap_or(true),
+            command,
+            permission_mode: self
+                .permission_mode
+                .unwrap_or_else(|| PERMISSION_MODE.into()),
+            most: self.most.unwrap_or(MOST),
+            timeout: self.timeout,
+            directories: self.directories.into_iter().map(PathBuf::from).collect(),
+            variables: variables.collect(),
+        })
+    }
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    let time = text.map(|text| parse_duration(&text).map_err(D::Error::custom));
+    match time.transpose()? {
+        Some(time) if time.is_zero() => Err(D::Error::custom("it must be more than nothing")),
+        time => Ok(time),
+    }
+}

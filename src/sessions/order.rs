@@ -1,0 +1,276 @@
+//! What a session needs before its agent starts: where, with which tools, by which command.
+//!
+//! All that can be refused is refused here, so that a wrong wish starts nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::agents::{Agent, Scope, Server, own_file, program};
+use crate::config::{Config, paths};
+use crate::dialect::Names;
+use crate::error::{Error, ErrorKind};
+use crate::private_files::{Lasting, make_folder, replace};
+use crate::process::{Environment, Keep, Leftovers, Spawn, Stdin};
+use crate::registry::Catalog;
+use crate::tool_registry::{SERVER, allowed_name};
+
+use super::Wish;
+
+/// A prompt beyond this is no prompt.
+const LONGEST_PROMPT: usize = 4 << 20;
+
+/// What an agent says on its standard error so much is kept of, for the case that it fails.
+const COMPLAINT: Keep = Keep::HeadAndTail {
+    head: 2 << 10,
+    tail: 8 << 10,
+};
+
+/// Where the parts of the command are put that each session has of its own.
+const MCP_CONFIG: &str = "{mcp_config}";
+const ALLOWED_TOOLS: &str = "{allowed_tools}";
+const PERMISSION_MODE: &str = "{permission_mode}";
+const PROJECT: &str = "{project}";
+const PROMPT: &str = "{prompt}";
+
+/// A session that can be started.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) prompt: String,
+    pub(super) project: PathBuf,
+    pub(super) permission_mode: String,
+    pub(super) allowed_tools: Vec<String>,
+    pub(super) spawn: Spawn,
+    /// Files that this session alone has. They go when it ends.
+    pub(super) folder: Folder,
+}
+
+/// A folder that is removed with all in it when it is dropped.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is a few hundred bytes of no use.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Order {
+    pub(super) fn new(
+        config: &Config,
+        catalog: &Catalog,
+        words: &[String],
+        wish: Wish,
+        id: &str,
+    ) -> Result<Order, Error> {
+        check_prompt(&wish.prompt)?;
+        let project = project(config, wish.project.as_deref())?;
+        let permission_mode = wish.permission_mode;
+        let permission_mode =
+            permission_mode.unwrap_or_else(|| config.sessions.permission_mode.clone());
+        check_mode(&permission_mode)?;
+        let tools = tools(catalog, wish.tools)?;
+        let folder = config.state_dir.join("sessions").join(id);
+        let folder = Folder(folder);
+        let server = server(config, words, &project, &tools);
+        let mcp_config = folder.0.join("mcp.json");
+        write(&mcp_config, &server).map_err(|error| {
+            let text = format!(
+                "cannot write {}: {}",
+                mcp_config.display(),
+                paths::plain(&error)
+            );
+            Error::new(ErrorKind::Internal, text)
+        })?;
+        let allowed_tools: Vec<String> = tools.names.iter().map(|it| allowed_name(it)).collect();
+        let fill = |word: &String| {
+            // One after another, and the prompt last: what it says is not looked at again.
+            word.replace(MCP_CONFIG, &mcp_config.display().to_string())
+                .replace(ALLOWED_TOOLS, &allowed_tools.join(","))
+                .replace(PERMISSION_MODE, &permission_mode)
+                .replace(PROJECT, &project.display().to_string())
+                .replace(PROMPT, &wish.prompt)
+        };
+        let command = &config.sessions.command;
+        let is_told = command.iter().any(|word| word.contains(PROMPT));
+        let mut command = command.iter().map(fill);
+        let spawn = Spawn {
+            cwd: Some(project.clone()),
+            env: environment(),
+            stdin: match is_told {
+                true => Stdin::Empty,
+                false => Stdin::Bytes(wish.prompt.clone().into_bytes()),
+            },
+            // It is read as it comes.
+            stdout: Keep::Head(0),
+            stderr: COMPLAINT,
+            deadline: config.sessions.timeout,
+            grace: config.limits.grace,
+            timeout_grace: config.limits.grace,
+            leftovers: Leftovers::Kill,
+            ..Spawn::new(command.next().unwrap_or_default(), command)
+        };
+        Ok(Order {
+            prompt: wish.prompt,
+            project,
+            permission_mode,
+            allowed_tools,
+            spawn,
+            folder,
+        })
+    }
+}
+
+/// The tools of a session.
+struct Tools {
+    /// As the agent knows them, without the server's name.
+    names: Vec<String>,
+    /// Whether these are not all that there are.
+    is_selection: bool,
+}
+
+fn tools(catalog: &Catalog, wanted: Option<Vec<String>>) -> Result<Tools, Error> {
+    let open = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
+    let all: Vec<&str> = open.map(|tool| tool.name.as_str()).collect();
+    let aliases = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
+    let is_selection = wanted.is_some();
+    let chosen = match &wanted {
+        None => all,
+        Some(wanted) => {
+            let unknown = wanted.iter().find(|name| !all.contains(&name.as_str()));
+            if let Some(name) = unknown {
+                let text = format!("there is no tool `{name}` that a session could have");
+                return Err(Error::new(ErrorKind::Usage, text).with_hint(
+                    "`allowedTools` are names of tools that are trusted and not hidden",
+                ));
+            }
+            wanted.iter().map(String::as_str).collect()
+        }
+    };
+    let mut names: Vec<String> = chosen
+        .iter()
+        .map(|name| aliases.offered(name).to_owned())
+        .collect();
+    names.dedup();
+    Ok(Tools {
+        names,
+        is_selection,
+    })
+}
+
+/// The agent's configuration: one server, which is this program again.
+fn server(config: &Config, words: &[String], project: &Path, tools: &Tools) -> String {
+    let mut args = words.to_vec();
+    // What a server has unless somebody said no, and what a variable may have said.
+    let says = |args: &[String], flag: &str| args.iter().any(|word| word == flag);
+    if config.aynd.builtin_tools && !says(&args, "--builtin-tools") {
+        args.push("--builtin-tools".to_owned());
+    }
+    if !says(&args, "--aynd-tools") {
+        let folder = config.aynd.tools_dir.display().to_string();
+        args.extend(["--aynd-tools".to_owned(), folder]);
+    }
+    // Trust that was given for one directory is not for another.
+    if project != config.cwd {
+        args.retain(|word| word != "--trust-project");
+    }
+    args.extend(["--cwd".to_owned(), project.display().to_string()]);
+    args.extend(["serve", "mcp"].map(str::to_owned));
+    if tools.is_selection {
+        let globs = tools.names.iter().map(|name| globset::escape(name));
+        args.extend(globs.flat_map(|glob| ["--include".to_owned(), glob]));
+        if tools.names.is_empty() {
+            args.extend(["--exclude".to_owned(), "*".to_owned()]);
+        }
+    }
+    let server = Server::Program {
+        command: program(config, Scope::User),
+        args,
+    };
+    let mut entry = server.entry(Agent::ClaudeCode);
+    // Agents do not hand their whole environment on to servers.
+    let mut variables = config.sessions.variables.clone();
+    let mode = config.approval.mode.name().to_owned();
+    variables.insert("HAFT_APPROVAL_MODE".to_owned(), mode);
+    entry.insert("env".to_owned(), json!(variables));
+    own_file(SERVER, &entry)
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        make_folder(folder)?;
+    }
+    replace(path, text.as_bytes(), Lasting::Remade)
+}
+
+/// The token of our own server is nothing for an agent.
+fn environment() -> Environment {
+    Environment::inherit().without("HAFT_SERVE_TOKEN")
+}
+
+/// Where the agent works. Whoever can reach the server must not thereby reach every directory.
+fn project(config: &Config, wanted: Option<&Path>) -> Result<PathBuf, Error> {
+    let Some(wanted) = wanted else {
+        return Ok(config.cwd.clone());
+    };
+    let given = config.cwd.join(wanted);
+    let usage = |text: String| Error::new(ErrorKind::Usage, text);
+    let real = fs::canonicalize(&given).map_err(|error| {
+        usage(format!(
+            "projectPath {}: {}",
+            given.display(),
+            paths::plain(&error)
+        ))
+    })?;
+    if !real.is_dir() {
+        return Err(usage(format!(
+            "projectPath {}: not a directory",
+            given.display()
+        )));
+    }
+    let roots = std::iter::once(&config.cwd).chain(&config.sessions.directories);
+    let mut roots = roots.filter_map(|root| fs::canonicalize(root).ok());
+    match roots.any(|root| real.starts_with(root)) {
+        // The same directory keeps the name that its trust is known by.
+        true if fs::canonicalize(&config.cwd).is_ok_and(|cwd| cwd == real) => {
+            Ok(config.cwd.clone())
+        }
+        true => Ok(real),
+        false => {
+            let text = format!(
+                "projectPath {} is not below {}",
+                real.display(),
+                config.cwd.display()
+            );
+            Err(Error::new(ErrorKind::Denied, text).with_hint(
+                "`sessions.directories` in the configuration lets sessions work elsewhere",
+            ))
+        }
+    }
+}
+
+fn check_prompt(prompt: &str) -> Result<(), Error> {
+    let wrong = if prompt.trim().is_empty() {
+        "there is no prompt".to_owned()
+    } else if prompt.len() > LONGEST_PROMPT {
+        format!("the prompt has more than {} MiB", LONGEST_PROMPT >> 20)
+    } else if prompt.contains('\0') {
+        "the prompt has a NUL character".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorKind::Usage, wrong))
+}
+
+fn check_mode(mode: &str) -> Result<(), Error> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let is_word = mode.starts_with(|c: char| c.is_ascii_alphabetic()) && mode.chars().all(is_plain);
+    if is_word && mode.len() <= 64 {
+        return Ok(());
+    }
+    let text = format!("`{mode}` is no permission mode");
+    Err(Error::new(ErrorKind::Usage, text)
+        .with_hint("for Claude Code: default, acceptEdits, plan, dontAsk, bypassPermissions"))
+}

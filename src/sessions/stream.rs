@@ -1,0 +1,198 @@
+//! The stream of JSON lines that an agent writes, as events. Bytes in, events out; no I/O.
+//!
+//! The form is that of `claude --output-format stream-json`. What is not known is passed over, what
+//! is no JSON is told: neither ends a session.
+
+use serde_json::{Value, json};
+
+use super::event::{Happened, Kind};
+use crate::tool_registry::tool_of_allowed;
+
+/// A line beyond this is skipped: a result with a large image fits.
+const LONGEST_LINE: usize = 16 << 20;
+
+/// Of a line that is no JSON so much is told.
+const TOLD: usize = 500;
+
+/// Takes the stream apart.
+#[derive(Default)]
+pub(super) struct Stream {
+    line: Vec<u8>,
+    is_too_long: bool,
+    /// What the agent said at its end.
+    pub(super) result: Option<AgentResult>,
+    /// The agent's own name for the session.
+    pub(super) agent_session: Option<String>,
+}
+
+/// The last line of an agent's stream.
+#[derive(Clone, Debug)]
+pub(super) struct AgentResult {
+    pub(super) is_error: bool,
+    /// Its last words, or why it failed.
+    pub(super) text: Option<String>,
+    pub(super) subtype: Option<String>,
+    pub(super) turns: Option<u64>,
+    pub(super) cost_usd: Option<f64>,
+}
+
+impl Stream {
+    /// The events in the next bytes.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Happened> {
+        let mut events = Vec::new();
+        let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
+        while let Some(part) = lines.next() {
+            let is_whole = lines.peek().is_some();
+            match self.line.len() + part.len() > LONGEST_LINE {
+                true => self.is_too_long = true,
+                false => self.line.extend_from_slice(part),
+            }
+            if is_whole {
+                self.end_line(&mut events);
+            }
+        }
+        events
+    }
+
+    /// The events in what is left when the stream has ended.
+    pub(super) fn end(&mut self) -> Vec<Happened> {
+        let mut events = Vec::new();
+        self.end_line(&mut events);
+        events
+    }
+
+    fn end_line(&mut self, events: &mut Vec<Happened>) {
+        let line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.is_too_long) {
+            let most = LONGEST_LINE >> 20;
+            let text = format!("a line of the agent has more than {most} MiB and was skipped");
+            events.push(Happened::error(text, false));
+            return;
+        }
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return;
+        }
+        match serde_json::from_slice::<Value>(line) {
+            Ok(value) => self.line_of_json(&value, events),
+            Err(_) => {
+                let text: String = String::from_utf8_lossy(line).chars().take(TOLD).collect();
+                let text = format!("a line of the agent is no JSON: {text}");
+                events.push(Happened::error(text, false));
+            }
+        }
+    }
+
+    fn line_of_json(&mut self, line: &Value, events: &mut Vec<Happened>) {
+        if let Some(id) = line["session_id"].as_str() {
+            self.agent_session = Some(id.to_owned());
+        }
+        match line["type"].as_str() {
+            Some("assistant") => said(line, "assistant", events),
+            Some("user") => said(line, "user", events),
+            Some("system") => {
+                let mut data = json!({"role": "system"});
+                for key in ["subtype", "model", "cwd", "tools", "mcp_servers"] {
+                    if let Some(value) = line.get(key) {
+                        data[key] = value.clone();
+                    }
+                }
+                events.push(Happened::new(Kind::Message, data));
+            }
+            Some("result") => self.result = Some(AgentResult::of(line)),
+            Some("error") => {
+                let text = text_of(&line["error"]).or_else(|| text_of(line));
+                let text = text.unwrap_or_else(|| "the agent reports an error".to_owned());
+                events.push(Happened::error(text, false));
+            }
+            // Parts of messages that come whole later, and whatever there will be.
+            _ => {}
+        }
+    }
+}
+
+/// The blocks of a message, in their order: texts in a row are one message.
+fn said(line: &Value, role: &str, events: &mut Vec<Happened>) {
+    let content = &line["message"]["content"];
+    let parent = line["parent_tool_use_id"].as_str();
+    let mut words: Vec<Value> = Vec::new();
+    let blocks = match content {
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        Value::Array(blocks) => blocks.clone(),
+        _ => Vec::new(),
+    };
+    for block in blocks {
+        let event = match block["type"].as_str() {
+            Some("tool_use") => tool_use(&block),
+            Some("tool_result") => tool_result(&block),
+            _ => {
+                words.push(block);
+                continue;
+            }
+        };
+        message(role, parent, &mut words, events);
+        events.push(under(parent, event));
+    }
+    message(role, parent, &mut words, events);
+}
+
+fn message(role: &str, parent: Option<&str>, words: &mut Vec<Value>, events: &mut Vec<Happened>) {
+    if words.is_empty() {
+        return;
+    }
+    let content = std::mem::take(words);
+    let texts = content.iter().filter_map(|block| block["text"].as_str());
+    let text = texts.collect::<Vec<_>>().join("\n");
+    let data = json!({"role": role, "text": text, "content": content});
+    events.push(under(parent, Happened::new(Kind::Message, data)));
+}
+
+/// What an agent of the agent does carries the call that started it.
+fn under(parent: Option<&str>, mut event: Happened) -> Happened {
+    if let Some(parent) = parent {
+        event.data["parentToolUseId"] = json!(parent);
+    }
+    event
+}
+
+fn tool_use(block: &Value) -> Happened {
+    let name = block["name"].as_str().unwrap_or_default();
+    let mut data = json!({"id": block["id"], "name": name, "input": block["input"]});
+    if let Some(tool) = tool_of_allowed(name) {
+        data["tool"] = json!(tool);
+    }
+    Happened::new(Kind::ToolUse, data)
+}
+
+fn tool_result(block: &Value) -> Happened {
+    let content = match &block["content"] {
+        Value::String(text) => json!([{"type": "text", "text": text}]),
+        Value::Null => json!([]),
+        content => content.clone(),
+    };
+    let data = json!({
+        "toolUseId": block["tool_use_id"],
+        "content": content,
+        "isError": block["is_error"] == true,
+    });
+    Happened::new(Kind::ToolResult, data)
+}
+
+impl AgentResult {
+    fn of(line: &Value) -> AgentResult {
+        let subtype = line["subtype"].as_str().map(str::to_owned);
+        let failed = subtype.as_deref().is_some_and(|it| it != "success");
+        AgentResult {
+            is_error: line["is_error"] == true || failed,
+            text: text_of(&line["result"]),
+            subtype,
+            turns: line["num_turns"].as_u64(),
+            cost_usd: line["total_cost_usd"].as_f64(),
+        }
+    }
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    let text = value.as_str().or_else(|| value["message"].as_str());
+    text.filter(|text| !text.is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,156 @@
+// The arguments of a tool, as a form or as JSON; both show the same and either can be used.
+
+import { el, fill } from "../dom.ts";
+import { type Field, fieldFor, type Wrong } from "./field.ts";
+import { faultOf, jsonField } from "./json.ts";
+import { isRecord, kindOf, type Schema, Schemas } from "./schema.ts";
+
+export type Mode = "form" | "json";
+
+export interface Form {
+  element: HTMLElement;
+  /** The arguments as JSON text; null if something is wrong, which is shown then. */
+  arguments(): string | null;
+  /** Shows these arguments. */
+  set(value: unknown): void;
+  /** Shows what the tool says about single arguments; what it cannot place is left out. */
+  mark(message: string): void;
+  clear(): void;
+  focus(): void;
+}
+
+/** A form for a schema. `changed` is told whenever somebody changes something. */
+export function makeForm(schema: unknown, changed: () => void): Form {
+  const root: Schema = isRecord(schema) ? schema : {};
+  const schemas = new Schemas(root);
+  const place = { schemas, required: true, name: "arguments", depth: 0, changed: edited };
+  const canForm = kindOf(schemas.resolve(root)) !== "any";
+  let field = fieldFor(root, place);
+  const raw = jsonField({}, place);
+  let mode: Mode = canForm ? "form" : "json";
+  const body = el("div", { class: "form-body" });
+  const tabs = new Map<Mode, HTMLButtonElement>();
+  const element = el("div", { class: "form" }, tabList(), body);
+  let marked: Field[] = [];
+
+  function edited(): void {
+    unmark();
+    changed();
+  }
+  function tabList(): HTMLElement {
+    const list = el("div", {
+      class: "tabs",
+      role: "tablist",
+      "aria-label": "How to write arguments",
+    });
+    for (const [name, text] of [
+      ["form", "Form"],
+      ["json", "JSON"],
+    ] as [Mode, string][]) {
+      const tab = el("button", {
+        type: "button",
+        role: "tab",
+        text,
+        disabled: name === "form" && !canForm,
+        on: { click: () => show(name), keydown: (event) => turn(event, name) },
+      });
+      tabs.set(name, tab);
+      list.append(tab);
+    }
+    return list;
+  }
+  function turn(event: KeyboardEvent, from: Mode): void {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    show(from === "form" ? "json" : "form");
+    tabs.get(mode)?.focus();
+  }
+  function show(wanted: Mode): void {
+    if (wanted === mode || (wanted === "form" && !canForm)) return;
+    if (wanted === "json") {
+      const text = field.text([]);
+      raw.set(text === undefined ? undefined : JSON.parse(text));
+    } else {
+      const text = raw.text([]);
+      if (text === undefined && faultOf(rawText()) !== null && rawText().trim() !== "") return;
+      field.set(text === undefined ? undefined : JSON.parse(text));
+    }
+    mode = wanted;
+    draw();
+  }
+  function rawText(): string {
+    return (raw.control as HTMLTextAreaElement).value;
+  }
+  function draw(): void {
+    for (const [name, tab] of tabs) {
+      tab.setAttribute("aria-selected", String(name === mode));
+      tab.tabIndex = name === mode ? 0 : -1;
+    }
+    const isEmpty = mode === "form" && Object.keys(root["properties"] ?? {}).length === 0;
+    const nothing = isEmpty && root["additionalProperties"] === false;
+    fill(
+      body,
+      nothing && el("p", { class: "calm", text: "This tool takes no arguments." }),
+      mode === "form" ? field.element : raw.element,
+    );
+  }
+  function unmark(): void {
+    for (const one of marked) one.mark("");
+    marked = [];
+  }
+  draw();
+  return {
+    element,
+    arguments() {
+      unmark();
+      const wrong: Wrong[] = [];
+      const text = (mode === "form" ? field : raw).text(wrong);
+      for (const { field: where, message } of wrong) {
+        where.mark(message);
+        marked.push(where);
+      }
+      wrong[0]?.field.control?.focus();
+      return wrong.length > 0 ? null : (text ?? "{}");
+    },
+    set(value) {
+      if (mode === "json") raw.set(value);
+      field = fieldFor(root, place);
+      field.set(value);
+      draw();
+    },
+    mark(message) {
+      unmark();
+      if (mode !== "form") return;
+      for (const { path, text } of complaints(message)) {
+        const where = field.find(path);
+        if (where === null || where === field) continue;
+        where.mark(text);
+        marked.push(where);
+      }
+      marked[0]?.control?.focus();
+    },
+    clear() {
+      unmark();
+      raw.set(undefined);
+      field = fieldFor(root, place);
+      draw();
+    },
+    focus() {
+      body.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+    },
+  };
+}
+
+/** The lines `- where.it.is: what is wrong` of a message. */
+export function complaints(message: string): { path: string[]; text: string }[] {
+  const lines = message.split("\n").map((line) => /^\s*-\s+([^\s:]+):\s+(.+)$/.exec(line));
+  return lines.flatMap((found) => {
+    const [, where, text] = found ?? [];
+    if (where === undefined || text === undefined) return [];
+    const path = where
+      .replace(/^\//, "")
+      .replaceAll(/\[(\d+)\]/g, ".$1")
+      .split(/[./]/);
+    return [{ path: path.filter(Boolean), text }];
+  });
+}

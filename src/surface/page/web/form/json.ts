@@ -1,0 +1,44 @@
+// A field for what has no better control: JSON, as it is written.
+
+import { el, freshId } from "../dom.ts";
+import type { Field, Place } from "./field.ts";
+import { single } from "./plain.ts";
+import { initial, type Schema } from "./schema.ts";
+
+export function jsonField(node: Schema, place: Place): Field {
+  const control = el("textarea", {
+    id: freshId("field"),
+    rows: "1",
+    class: "grows code",
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-label": `${place.name}, as JSON`,
+    placeholder: "JSON",
+    on: { input: place.changed },
+  });
+  const field: Field = single(control, control, {
+    text(wrong) {
+      const written = control.value.trim();
+      if (written === "") return undefined;
+      const message = faultOf(written);
+      if (message === null) return written;
+      wrong.push({ field, message });
+      return undefined;
+    },
+    set(value) {
+      control.value = value === undefined ? "" : JSON.stringify(value, null, 2);
+    },
+  });
+  field.set(initial(node));
+  return field;
+}
+
+/** What is wrong with a text as JSON, in words; null: nothing. */
+export function faultOf(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return `not JSON: ${error instanceof Error ? error.message : error}`;
+  }
+}

@@ -1,0 +1,227 @@
+// A group of fields, one for each property, and rows for properties of any name.
+
+import { button, el, freshId } from "../dom.ts";
+import { type Field, fieldFor, inside, type Place, type Wrong } from "./field.ts";
+import { jsonField } from "./json.ts";
+import { initial, isRecord, kindOf, type Schema } from "./schema.ts";
+
+interface Property {
+  name: string;
+  field: Field;
+}
+
+export function objectField(node: Schema, place: Place): Field {
+  const declared: [string, unknown][] = Object.entries(node["properties"] ?? {});
+  const required = new Set<string>(Array.isArray(node["required"]) ? node["required"] : []);
+  // What may be left out comes after what must be there; else the author's order holds.
+  const ordered = [
+    ...declared.filter(([name]) => required.has(name)),
+    ...declared.filter(([name]) => !required.has(name)),
+  ];
+  const properties: Property[] = [];
+  const rows = el("div", { class: "rows" });
+  const free = freeRows(node, place);
+  for (const [name, schema] of ordered) {
+    const at = inside(place, name, required.has(name));
+    const field = at.required ? fieldFor(schema, at) : optional(schema, at);
+    properties.push({ name, field });
+    rows.append(row(name, place.schemas.resolve(schema), field, at));
+  }
+  const element = el("div", { class: "object" }, rows, free?.element);
+  const note = el("p", { class: "wrong", hidden: true });
+  element.append(note);
+  const self: Field = {
+    element,
+    control: null,
+    text(wrong) {
+      const pairs = properties.flatMap(({ name, field }) => pair(name, field.text(wrong)));
+      pairs.push(...(free?.pairs(wrong) ?? []));
+      const isEmpty = pairs.length === 0 && !place.required && declared.length > 0;
+      return isEmpty && place.depth > 0 ? undefined : `{${pairs.join(",")}}`;
+    },
+    set(value) {
+      const given = isRecord(value) ? value : {};
+      for (const { name, field } of properties) {
+        field.set(Object.hasOwn(given, name) ? given[name] : undefined);
+      }
+      const names = new Set(properties.map(({ name }) => name));
+      free?.set(Object.entries(given).filter(([name]) => !names.has(name)));
+    },
+    find(path) {
+      const [name, ...rest] = path;
+      if (name === undefined) return self;
+      const found = properties.find((property) => property.name === name);
+      return found?.field.find(rest) ?? found?.field ?? free?.find(name, rest) ?? null;
+    },
+    mark(message) {
+      note.textContent = message;
+      note.hidden = message === "";
+    },
+  };
+  if (isRecord(node["default"])) self.set(node["default"]);
+  return self;
+}
+
+function pair(name: string, text: string | undefined): string[] {
+  return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+}
+
+/** A property that may be left out. A group is made only when somebody wants it: it may hold itself. */
+function optional(schema: unknown, place: Place): Field {
+  const node = place.schemas.resolve(schema);
+  if (!fillsItself(node)) return fieldFor(schema, place);
+  let field: Field | null = null;
+  const holder = el("div", { class: "optional" });
+  const add = button("+ Add", () => open(undefined, true), {
+    class: "quiet",
+    "aria-label": `Add ${place.name}`,
+  });
+  const away = button("Remove", () => close(true), {
+    class: "quiet",
+    "aria-label": `Remove ${place.name}`,
+  });
+  function open(value: unknown, byHand: boolean): void {
+    field = fieldFor(schema, { ...place, required: true });
+    if (value !== undefined) field.set(value);
+    holder.replaceChildren(field.element, away);
+    if (!byHand) return;
+    place.changed();
+    holder.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+  }
+  function close(byHand: boolean): void {
+    field = null;
+    holder.replaceChildren(add);
+    if (!byHand) return;
+    place.changed();
+    add.focus();
+  }
+  const self: Field = {
+    element: holder,
+    control: null,
+    text: (wrong) => field?.text(wrong),
+    set: (value) => (value === undefined ? close(false) : open(value, false)),
+    find: (path) => (path.length === 0 ? self : (field?.find(path) ?? self)),
+    mark: (message) => field?.mark(message),
+  };
+  self.set(initial(node));
+  return self;
+}
+
+/** Whether there is something in it as soon as it is there. */
+function fillsItself(node: Schema): boolean {
+  const isTuple = Array.isArray(node["prefixItems"]) || Number(node["minItems"] ?? 0) > 0;
+  return kindOf(node) === "object" || (kindOf(node) === "array" && isTuple);
+}
+
+/** A property with its name, what it is, and its description. */
+function row(name: string, node: Schema, field: Field, place: Place): HTMLElement {
+  const hint = freshId("hint");
+  const head = el(
+    field.control ? "label" : "span",
+    { class: "name", for: field.control?.id },
+    name,
+  );
+  const facts = el(
+    "span",
+    { class: "facts" },
+    typeName(node, place),
+    place.required && el("span", { class: "required", text: "required" }),
+  );
+  const description = node["description"];
+  const about =
+    typeof description === "string" && el("p", { class: "about", id: hint, text: description });
+  if (about && field.control) field.control.setAttribute("aria-describedby", hint);
+  const isGroup = field.control === null;
+  return el(
+    "div",
+    isGroup ? { class: "row group", role: "group", "aria-label": name } : { class: "row" },
+    el("div", { class: "head" }, head, facts),
+    about,
+    field.element,
+  );
+}
+
+/** The type in a word or two. */
+export function typeName(node: Schema, place: Place): string {
+  switch (kindOf(node)) {
+    case "const":
+      return "fixed";
+    case "enum":
+      return "one of";
+    case "any":
+      return "any";
+    case "union": {
+      const { variants, nullable } = place.schemas.variants(node);
+      const names = variants.map((variant) => typeName(variant, place));
+      return [...new Set([...names, ...(nullable ? ["null"] : [])])].join(" or ");
+    }
+    case "array": {
+      const items = node["items"];
+      return isRecord(items) ? `list of ${typeName(place.schemas.resolve(items), place)}` : "list";
+    }
+    case "string":
+      return typeof node["format"] === "string" ? node["format"] : "text";
+    default:
+      return kindOf(node);
+  }
+}
+
+interface FreeRows {
+  element: HTMLElement;
+  pairs(wrong: Wrong[]): string[];
+  set(entries: [string, unknown][]): void;
+  find(name: string, rest: string[]): Field | null;
+}
+
+/** Rows for properties that the schema does not name, where it lets them in. */
+function freeRows(node: Schema, place: Place): FreeRows | null {
+  const schema = node["additionalProperties"] ?? Object.values(node["patternProperties"] ?? {})[0];
+  const declared = Object.keys(node["properties"] ?? {}).length;
+  // Nobody said that there is more; but without any name there must be.
+  const isOpen = isRecord(schema) || schema === true || (schema === undefined && declared === 0);
+  const list = el("div", { class: "free" });
+  const all = new Map<HTMLElement, { key: HTMLInputElement; field: Field }>();
+  function add(name: string, value: unknown): HTMLInputElement {
+    const at = inside(place, name || "value", true);
+    const field = isRecord(schema) ? fieldFor(schema, at) : jsonField({}, at);
+    if (value !== undefined) field.set(value);
+    const key = el("input", {
+      type: "text",
+      class: "key",
+      placeholder: "name",
+      "aria-label": "Name of the property",
+      spellcheck: "false",
+      autocomplete: "off",
+      on: { input: place.changed },
+    });
+    key.value = name;
+    const line = el("div", { class: "pair" }, key, field.element);
+    const drop = button("Remove", () => remove(line), { class: "quiet" });
+    line.append(drop);
+    all.set(line, { key, field });
+    list.append(line);
+    return key;
+  }
+  function remove(line: HTMLElement): void {
+    all.delete(line);
+    line.remove();
+    place.changed();
+    more.focus();
+  }
+  const more = button("+ Add a property", () => add("", undefined).focus(), { class: "quiet" });
+  const element = el("div", {}, list, isOpen && more);
+  return {
+    element,
+    pairs: (wrong) =>
+      [...all.values()].flatMap(({ key, field }) => pair(key.value, field.text(wrong))),
+    set(entries) {
+      all.clear();
+      list.replaceChildren();
+      for (const [name, value] of entries) add(name, value);
+    },
+    find(name, rest) {
+      const found = [...all.values()].find(({ key }) => key.value === name);
+      return found?.field.find(rest) ?? found?.field ?? null;
+    },
+  };
+}

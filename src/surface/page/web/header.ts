@@ -1,0 +1,74 @@
+// The top of the page: where one is, what runs, whether the server is there.
+
+import { el } from "./dom.ts";
+import { isRunning } from "./log.ts";
+import type { Connection, Store } from "./store.ts";
+import { themeButton } from "./theme.ts";
+
+export type View = "tools" | "calls" | "problems";
+
+const WORDS: { [State in Connection]: string } = {
+  connecting: "Connecting",
+  live: "Connected",
+  lost: "Not connected",
+};
+
+/** Fills the header; the answer shows which view is there. */
+export function header(parent: HTMLElement, store: Store): (view: View) => void {
+  const counts = {
+    tools: el("span", { class: "count" }),
+    calls: el("span", { class: "count" }),
+    problems: el("span", { class: "count" }),
+  };
+  const links = new Map<View, HTMLAnchorElement>();
+  const nav = el("nav", { "aria-label": "Views" });
+  for (const [view, text] of [
+    ["tools", "Tools"],
+    ["calls", "Calls"],
+    ["problems", "Problems"],
+  ] as [View, string][]) {
+    const link = el("a", { href: `#/${view}` }, text, counts[view]);
+    links.set(view, link);
+    nav.append(link);
+  }
+  const state = el("button", {
+    type: "button",
+    class: "quiet connection",
+    on: { click: () => store.retry() },
+  });
+  parent.append(
+    el("a", { class: "brand", href: "#/tools", text: "haft" }),
+    nav,
+    el("span", { class: "space" }),
+    state,
+    themeButton(),
+  );
+
+  const show = (where: HTMLElement, count: number, alarm = false) => {
+    where.textContent = count === 0 ? "" : String(count);
+    where.classList.toggle("alarm", alarm && count > 0);
+  };
+  store.on("tools", () => show(counts.tools, store.state.tools.length));
+  store.on("calls", () => show(counts.calls, store.state.calls.filter(isRunning).length));
+  store.on("problems", () => {
+    const { problems } = store.state;
+    const errors = problems.filter((problem) => problem.severity === "error").length;
+    show(counts.problems, problems.length, errors > 0);
+  });
+  const connection = () => {
+    const now = store.state.connection;
+    state.textContent = WORDS[now];
+    state.dataset["state"] = now;
+    state.disabled = now !== "lost";
+    state.title = now === "lost" ? "Try again now" : "";
+  };
+  store.on("connection", connection);
+  connection();
+
+  return (view) => {
+    for (const [name, link] of links) {
+      if (name === view) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  };
+}

@@ -1,0 +1,146 @@
+// Puts the page together: views by the address, keys, what happens on the server.
+
+import { json, type Tool, whenTokenIsWanted } from "./api.ts";
+import { callsView } from "./calls.ts";
+import { announce, el, fill } from "./dom.ts";
+import { header, type View } from "./header.ts";
+import { problemsView } from "./problems.ts";
+import { address, side } from "./side.ts";
+import { Store } from "./store.ts";
+import { takeTokenFromAddress, tokenDialog } from "./token.ts";
+import { type ToolView, toolView } from "./tool.ts";
+
+/** Views of tools that are kept, with what was typed in them and the calls that run. */
+const MOST_KEPT = 50;
+
+takeTokenFromAddress();
+const store = new Store();
+const app = byId("app");
+const main = byId("main");
+const showView = header(byId("header"), store);
+const tools = side(byId("side"), store);
+const kept = new Map<string, { tool: Tool; view: ToolView }>();
+const views = {
+  calls: callsView(store, again),
+  problems: problemsView(store, reload),
+};
+const dialog = tokenDialog(() => store.retry());
+let current: ToolView | null = null;
+let isFirst = true;
+
+whenTokenIsWanted(dialog.ask);
+addEventListener("hashchange", () => show());
+addEventListener("keydown", pressed);
+store.on("tools", refresh);
+store.on("loaded", refresh);
+show();
+void store.follow();
+
+function route(): { view: View; name: string | null } {
+  const [, view, name] = location.hash.split("/");
+  if (view === "calls" || view === "problems") return { view, name: null };
+  try {
+    return { view: "tools", name: name ? decodeURIComponent(name) : null };
+  } catch {
+    return { view: "tools", name: null };
+  }
+}
+
+function show(): void {
+  const { view, name } = route();
+  showView(view);
+  app.dataset["view"] = view;
+  tools.current(view === "tools" ? name : null);
+  current = null;
+  if (view !== "tools") {
+    fill(main, views[view]);
+    document.title = `${view === "calls" ? "Calls" : "Problems"} – haft`;
+  } else {
+    showTool(name);
+  }
+  if (!isFirst) main.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+  isFirst = false;
+  main.scrollTop = 0;
+}
+
+function showTool(name: string | null): void {
+  document.title = name === null ? "haft" : `${name} – haft`;
+  const tool = store.state.tools.find((one) => one.name === name);
+  if (tool) {
+    current = viewOf(tool);
+    fill(main, current.element);
+  } else if (name !== null && store.state.loaded) {
+    fill(main, empty(`There is no tool “${name}”.`, "It may have gone; the problems may say why."));
+  } else {
+    fill(
+      main,
+      empty("Choose a tool.", "Press / to search, the arrow keys to go through the list."),
+    );
+  }
+}
+
+/** The view of a tool, as it was left; a new one where the tool itself has changed. */
+function viewOf(tool: Tool): ToolView {
+  const known = kept.get(tool.name);
+  if (known && JSON.stringify(known.tool) === JSON.stringify(tool)) return known.view;
+  const view = toolView(tool);
+  kept.delete(tool.name);
+  kept.set(tool.name, { tool, view });
+  for (const oldest of kept.keys()) {
+    if (kept.size <= MOST_KEPT) break;
+    kept.delete(oldest);
+  }
+  return view;
+}
+
+/** The list has changed; what is typed in the tool that is shown stays if that did not. */
+function refresh(): void {
+  const { view, name } = route();
+  if (view !== "tools") return;
+  const tool = store.state.tools.find((one) => one.name === name);
+  if (tool && current === viewOf(tool)) return;
+  showTool(name);
+  tools.current(name);
+}
+
+function pressed(event: KeyboardEvent): void {
+  if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  const target = event.target as HTMLElement;
+  const isTyping = target.matches("input:not([type=checkbox]), textarea, select");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && current) {
+    event.preventDefault();
+    current.run();
+  } else if (event.key === "Escape" && current && target.getAttribute("type") !== "search") {
+    current.cancel();
+  } else if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    if (route().view !== "tools") location.hash = "#/tools";
+    tools.focusSearch();
+  }
+}
+
+/** Shows a call's tool with its arguments, ready to be run again. */
+function again(name: string, args: unknown): void {
+  const tool = store.state.tools.find((one) => one.name === name);
+  if (!tool) return announce(`There is no tool ${name} any more`);
+  viewOf(tool).set(args);
+  location.hash = address(name);
+}
+
+async function reload(): Promise<void> {
+  await json("POST", "/api/tools/reload", "{}");
+  await store.loadCatalog();
+}
+
+function empty(title: string, text: string): HTMLElement {
+  return el(
+    "div",
+    { class: "empty" },
+    el("h1", { text: title, tabindex: "-1" }),
+    el("p", { class: "calm", text }),
+  );
+}
+
+function byId(id: string): HTMLElement {
+  return document.getElementById(id) as HTMLElement;
+}

@@ -1,0 +1,52 @@
+// What is wrong with what was found, and what to do about it.
+
+import type { Problem } from "./api.ts";
+import { button, el, fill } from "./dom.ts";
+import { address } from "./side.ts";
+import type { Store } from "./store.ts";
+
+const ORDER = ["error", "warning", "info"] as const;
+const TITLES = { error: "Errors", warning: "Warnings", info: "Good to know" };
+
+export function problemsView(store: Store, reload: () => Promise<void>): HTMLElement {
+  const list = el("div", {});
+  const again = button("Look again", async () => {
+    again.disabled = true;
+    await reload().finally(() => {
+      again.disabled = false;
+    });
+  });
+  const draw = () => {
+    const { problems } = store.state;
+    const groups = ORDER.map((severity) => {
+      const these = problems.filter((problem) => problem.severity === severity);
+      if (these.length === 0) return null;
+      return el("section", {}, el("h2", { text: TITLES[severity] }), ...these.map(card));
+    });
+    const nothing = el("p", { class: "calm", text: "Nothing is wrong." });
+    fill(list, ...(problems.length === 0 ? [nothing] : groups));
+  };
+  store.on("problems", draw);
+  draw();
+  return el(
+    "article",
+    { class: "wide" },
+    el("div", { class: "bar" }, el("h1", { text: "Problems", tabindex: "-1" }), again),
+    list,
+  );
+}
+
+function card(problem: Problem): HTMLElement {
+  const { path, file, line, column, toolName } = problem;
+  const place = [file ?? path, line, column].filter((part) => part !== undefined).join(":");
+  return el(
+    "div",
+    { class: `card problem ${problem.severity}` },
+    el("pre", { class: "message", text: problem.message }),
+    place !== "" && el("p", { class: "path", text: place }),
+    file !== undefined && path !== undefined && el("p", { class: "path", text: `for ${path}` }),
+    toolName !== undefined &&
+      el("p", {}, "Tool ", el("a", { href: address(toolName), text: toolName })),
+    problem.hint !== undefined && el("p", { class: "hint", text: problem.hint }),
+  );
+}

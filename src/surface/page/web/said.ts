@@ -1,0 +1,100 @@
+// What a tool said: text, images, JSON as a tree, details.
+
+import type { Block, Said } from "./api.ts";
+import { button, el } from "./dom.ts";
+import { parse, tree } from "./tree.ts";
+
+/** Text beyond this is cut until somebody asks. */
+const LONG = 40_000;
+
+/** The elements that show it. */
+export function said(what: Said): HTMLElement[] {
+  const shown = (what.content ?? []).map(block);
+  const { details } = what;
+  const hasDetails =
+    details !== undefined &&
+    details !== null &&
+    !(typeof details === "object" && Object.keys(details).length === 0);
+  if (hasDetails) {
+    shown.push(el("details", { class: "more" }, el("summary", { text: "Details" }), tree(details)));
+  }
+  if (shown.length === 0) shown.push(el("p", { class: "calm", text: "The tool said nothing." }));
+  return shown;
+}
+
+function block(one: Block): HTMLElement {
+  return one.type === "image" ? image(one.data, one.mimeType) : text(one.text);
+}
+
+function text(value: string): HTMLElement {
+  const found = structured(value);
+  const plain = el("pre", { class: "text", tabindex: "0" });
+  plain.textContent = value.slice(0, LONG);
+  const whole = el("div", { class: "block" }, plain);
+  if (value.length > LONG) {
+    const more = button(`Show ${value.length - LONG} more characters`, () => {
+      plain.textContent = value;
+      more.remove();
+    });
+    more.className = "quiet";
+    whole.append(more);
+  }
+  whole.append(copyButton(value));
+  if (found === undefined) return whole;
+  const asTree = el("div", { class: "block" }, tree(found), copyButton(value));
+  const swap = button("Show the text", () => {
+    const isTree = asTree.isConnected;
+    (isTree ? asTree : whole).replaceWith(isTree ? whole : asTree);
+    swap.textContent = isTree ? "Show the tree" : "Show the text";
+  });
+  swap.className = "quiet";
+  return el("div", {}, asTree, swap);
+}
+
+/** The object or list that a text is. */
+function structured(value: string): unknown {
+  const start = value.trimStart()[0];
+  if (start !== "{" && start !== "[") return undefined;
+  try {
+    return parse(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function image(data: string, mimeType: string): HTMLElement {
+  // Only kinds that a browser draws; anything else is offered as a file.
+  const isDrawn = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/.test(mimeType);
+  const source = `data:${mimeType};base64,${data.replaceAll(/[^A-Za-z0-9+/=]/g, "")}`;
+  const size = `${Math.ceil((data.length * 3) / 4 / 1024)} KiB`;
+  const caption = el("figcaption", { text: `${mimeType}, ${size}` });
+  if (!isDrawn) return el("figure", {}, caption);
+  const drawn = el("img", { src: source, alt: `Image from the tool (${mimeType})` });
+  drawn.addEventListener("error", () => drawn.replaceWith("This image cannot be shown."));
+  return el("figure", {}, drawn, caption);
+}
+
+export function copyButton(value: string): HTMLButtonElement {
+  const copy = button("Copy", async () => {
+    try {
+      await navigator.clipboard.writeText(value);
+      copy.textContent = "Copied";
+    } catch {
+      copy.textContent = "Cannot copy";
+    }
+    setTimeout(() => {
+      copy.textContent = "Copy";
+    }, 1500);
+  });
+  copy.className = "quiet copy";
+  return copy;
+}
+
+/** Milliseconds as people read them. */
+export function time(milliseconds: number): string {
+  if (milliseconds < 10) return `${milliseconds.toFixed(1)} ms`;
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(milliseconds / 60_000);
+  return `${minutes} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+}

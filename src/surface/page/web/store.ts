@@ -1,0 +1,99 @@
+// What the page knows: the catalog, the calls, and whether the server still talks to us.
+
+import { type Catalog, json, type Problem, Refusal, stream, type Tool } from "./api.ts";
+import { type CallEntry, entriesOf, noteCall } from "./log.ts";
+
+export type Connection = "connecting" | "live" | "lost";
+
+export interface State {
+  tools: Tool[];
+  problems: Problem[];
+  calls: CallEntry[];
+  connection: Connection;
+  loaded: boolean;
+}
+
+type Topic = keyof State;
+
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 15_000;
+
+export class Store {
+  readonly state: State = {
+    tools: [],
+    problems: [],
+    calls: [],
+    connection: "connecting",
+    loaded: false,
+  };
+  private readonly listeners = new Map<Topic, Set<() => void>>();
+  private wakeUp: (() => void) | null = null;
+
+  on(topic: Topic, listener: () => void): void {
+    const known = this.listeners.get(topic) ?? new Set();
+    this.listeners.set(topic, known.add(listener));
+  }
+
+  set<Name extends Topic>(topic: Name, value: State[Name]): void {
+    this.state[topic] = value;
+    for (const listener of this.listeners.get(topic) ?? []) listener();
+  }
+
+  async loadCatalog(): Promise<void> {
+    const { tools, problems } = await json<Catalog>("GET", "/api/catalog");
+    this.set("loaded", true);
+    this.set("tools", tools);
+    this.set("problems", problems);
+  }
+
+  /** Follows what happens on the server for as long as the page is there. */
+  async follow(): Promise<never> {
+    let wait = FIRST_WAIT;
+    for (;;) {
+      try {
+        const happened = await stream("GET", "/api/events", new AbortController().signal);
+        // Asked after the stream is there, so that nothing falls between the two.
+        await this.loadAll();
+        this.set("connection", "live");
+        wait = FIRST_WAIT;
+        for await (const event of happened) await this.take(event.event, event.data);
+      } catch (error) {
+        // Without the token there is nothing to try again until it is given.
+        if (error instanceof Refusal && error.status === 401) wait = LONGEST_WAIT * 1000;
+      }
+      this.set("connection", "lost");
+      await this.sleep(wait);
+      wait = Math.min(wait * 2, LONGEST_WAIT);
+    }
+  }
+
+  /** Tries again now. */
+  retry(): void {
+    this.wakeUp?.();
+  }
+
+  private async loadAll(): Promise<void> {
+    await this.loadCatalog();
+    const { calls } = await json<{ calls: unknown[] }>("GET", "/api/calls");
+    this.set("calls", entriesOf(calls));
+  }
+
+  private async take(event: string, data: string): Promise<void> {
+    if (event === "missed") return this.loadAll();
+    if (event === "tools.changed" || event === "problems") {
+      return this.loadCatalog().catch(() => {});
+    }
+    const calls = noteCall(this.state.calls, event, data);
+    if (calls !== null) this.set("calls", calls);
+  }
+
+  private sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.min(milliseconds, 2 ** 31 - 1));
+      this.wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

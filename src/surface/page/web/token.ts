@@ -1,0 +1,59 @@
+// Asks for the server's token, once it is wanted.
+
+import { rememberToken } from "./api.ts";
+import { el, freshId } from "./dom.ts";
+
+/** Takes a token out of the address, so that it is neither shown nor kept in the history. */
+export function takeTokenFromAddress(): void {
+  const found = /^#token=([^&]+)$/.exec(location.hash);
+  if (!found?.[1]) return;
+  rememberToken(decodeURIComponent(found[1]));
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
+/** The dialog; `given` is told when there is a new token. */
+export function tokenDialog(given: () => void): { ask: () => void } {
+  const id = freshId("token");
+  const input = el("input", { id, type: "password", autocomplete: "off", spellcheck: "false" });
+  const note = el("p", { class: "wrong", role: "alert" });
+  let wasGiven = false;
+  const form = el(
+    "form",
+    {
+      method: "dialog",
+      on: {
+        submit(event) {
+          event.preventDefault();
+          const token = input.value.trim();
+          if (!/^[\x21-\x7e]+$/.test(token)) {
+            note.textContent = "A token is of letters, digits and signs, without spaces.";
+            return;
+          }
+          rememberToken(token);
+          wasGiven = true;
+          dialog.close();
+          given();
+        },
+      },
+    },
+    el("h2", { text: "This server wants a token" }),
+    el("p", {
+      text: "haft serve says where it is. It stays in this tab and is forgotten when you close it.",
+    }),
+    el("label", { for: id, text: "Token" }),
+    input,
+    note,
+    el("div", { class: "bar" }, el("button", { class: "main-action", text: "Use it" })),
+  );
+  const dialog = el("dialog", { "aria-label": "Token" }, form);
+  document.body.append(dialog);
+  return {
+    ask() {
+      if (dialog.open) return;
+      note.textContent = wasGiven ? "The server does not know this token." : "";
+      input.value = "";
+      dialog.showModal();
+      input.focus();
+    },
+  };
+}

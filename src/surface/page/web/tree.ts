@@ -1,0 +1,107 @@
+// JSON as a tree that can be opened and closed, with all digits of its numbers.
+
+import { el } from "./dom.ts";
+
+/** Entries of one level that are shown before somebody asks for the rest. */
+const AT_ONCE = 200;
+/** Levels that are open at first. */
+const OPEN = 2;
+/** A text of the tree beyond this is cut until somebody asks. */
+const LONG = 2000;
+
+/** A number as it was written: `Number` would lose digits of long ones. */
+export class Digits {
+  constructor(readonly source: string) {}
+}
+
+/** JSON whose long numbers keep their digits, where the browser can tell them. */
+export function parse(text: string): unknown {
+  const revive = (_key: string, value: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    return typeof value === "number" && source !== undefined && String(value) !== source
+      ? new Digits(source)
+      : value;
+  };
+  return JSON.parse(text, revive as any);
+}
+
+/** The tree of a value. */
+export function tree(value: unknown): HTMLElement {
+  return el("div", { class: "tree" }, node(null, value, 0));
+}
+
+function node(key: string | number | null, value: unknown, depth: number): HTMLElement {
+  if (!isGroup(value)) return el("div", { class: "leaf" }, label(key), leaf(value));
+  const isList = Array.isArray(value);
+  const entries: [string | number, unknown][] = isList
+    ? value.map((one, index) => [index, one])
+    : Object.entries(value as object);
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
+  if (entries.length === 0) {
+    return el("div", { class: "leaf" }, label(key), el("span", { class: "mark" }, open, close));
+  }
+  const count = `${entries.length} ${isList ? "item" : "key"}${entries.length === 1 ? "" : "s"}`;
+  const details = el(
+    "details",
+    { open: depth < OPEN },
+    el("summary", {}, label(key), el("span", { class: "mark", text: `${open} ${count} ${close}` })),
+  );
+  let isFilled = false;
+  const fillOnce = () => {
+    if (isFilled || !details.open) return;
+    isFilled = true;
+    details.append(children(entries, 0, depth));
+  };
+  details.addEventListener("toggle", fillOnce);
+  fillOnce();
+  return details;
+}
+
+function children(entries: [string | number, unknown][], from: number, depth: number): HTMLElement {
+  const shown = entries.slice(from, from + AT_ONCE);
+  const list = el(
+    "div",
+    { class: "below" },
+    ...shown.map(([key, one]) => node(key, one, depth + 1)),
+  );
+  const rest = entries.length - from - shown.length;
+  if (rest > 0) {
+    const more = el("button", { type: "button", class: "quiet", text: `${rest} more` });
+    more.addEventListener("click", () => {
+      more.replaceWith(...children(entries, from + AT_ONCE, depth).childNodes);
+    });
+    list.append(more);
+  }
+  return list;
+}
+
+function label(key: string | number | null): HTMLElement | null {
+  if (key === null) return null;
+  return el("span", { class: typeof key === "number" ? "index" : "key", text: `${key}: ` });
+}
+
+function leaf(value: unknown): HTMLElement {
+  if (value instanceof Digits) return el("span", { class: "number", text: value.source });
+  if (typeof value === "string") return textLeaf(value);
+  if (typeof value === "number") return el("span", { class: "number", text: String(value) });
+  return el("span", { class: "word", text: String(value) });
+}
+
+function textLeaf(value: string): HTMLElement {
+  const shown = el("span", { class: "string", text: JSON.stringify(value.slice(0, LONG)) });
+  if (value.length <= LONG) return shown;
+  const more = el("button", {
+    type: "button",
+    class: "quiet",
+    text: `${value.length - LONG} more`,
+  });
+  more.addEventListener("click", () => {
+    shown.textContent = JSON.stringify(value);
+    more.remove();
+  });
+  return el("span", {}, shown, " ", more);
+}
+
+function isGroup(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !(value instanceof Digits);
+}

@@ -1,0 +1,309 @@
+//! `/api/sessions`: an agent is given a prompt, and what it says and does is told as it happens
+//! (spec aynd 74, 75).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::header::{ACCEPT, HeaderName, LOCATION};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures::{Stream, StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
+
+use super::tools::{bytes, fresh};
+use crate::error::ErrorKind;
+use crate::sessions::{Happened, Next, Refused, Session, Sessions, State as How, Wish};
+use crate::surface::http::{Fault, JsonText, PathText, sse};
+use crate::surface::wire;
+use crate::tool::Moment;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// A server that ends has ended its sessions long before this; a reader that hangs does not matter.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// What the routes share.
+pub(super) struct Desk {
+    sessions: Sessions,
+    /// Fires when the server ends.
+    stop: CancellationToken,
+}
+
+/// What a session is asked for.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SessionRequest {
+    /// What the agent is to do.
+    #[schema(min_length = 1)]
+    prompt: String,
+    /// Where it works: the server's directory, or one below it.
+    #[schema(nullable = false)]
+    project_path: Option<String>,
+    /// In the agent's own words; `bypassPermissions` if nothing else is configured.
+    #[schema(nullable = false)]
+    permission_mode: Option<String>,
+    /// The tools that it gets, by their names; all of them if nothing is said.
+    #[schema(nullable = false)]
+    allowed_tools: Option<Vec<String>>,
+}
+
+/// A session.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Session)]
+pub(super) struct SessionView<'a> {
+    /// Its id.
+    session_id: &'a str,
+    /// `running`, `completed`, `failed` or `cancelled`.
+    state: &'static str,
+    prompt: &'a str,
+    /// Where it works.
+    project_path: String,
+    permission_mode: &'a str,
+    /// The names under which the agent may call the tools.
+    allowed_tools: &'a [String],
+    /// When it was started, UTC.
+    #[schema(format = DateTime)]
+    started_at: String,
+    /// How many events there have been.
+    events: u64,
+}
+
+/// The sessions that are known.
+#[derive(Serialize, ToSchema)]
+pub(super) struct SessionList<'a> {
+    /// The newest first: those that run, and the last 50 that ended.
+    sessions: Vec<SessionView<'a>>,
+}
+
+/// What became of the wish to end a session.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SessionCancelled<'a> {
+    /// The session's id.
+    session_id: &'a str,
+    /// True if it was running, and is being ended; false if it had ended.
+    cancelled: bool,
+}
+
+/// The routes of sessions.
+pub(crate) fn sessions_router(sessions: &Sessions, stop: &CancellationToken) -> Router {
+    let desk = Arc::new(Desk {
+        sessions: sessions.clone(),
+        stop: stop.clone(),
+    });
+    Router::new()
+        .route("/api/sessions", post(start).get(list))
+        .route("/api/sessions/{id}", get(one).delete(cancel))
+        .route("/api/sessions/{id}/events", get(events))
+        .with_state(desk)
+}
+
+/// Starts the configured agent. It goes on whoever listens. With `Accept: text/event-stream` the answer
+/// is the stream of `/api/sessions/{id}/events`.
+#[utoipa::path(
+    post, path = "/api/sessions", operation_id = "startSession", tag = "sessions",
+    request_body(content = SessionRequest, content_type = "application/json"),
+    responses((status = 201, description = "The session", content(
+        (SessionView<'static> = "application/json"), (String = "text/event-stream")))),
+)]
+pub(super) async fn start(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    JsonText(text): JsonText,
+) -> Result<Response, Fault> {
+    let request: SessionRequest = serde_json::from_str(&text).map_err(|error| {
+        let text = format!("the body is no session: {error}");
+        match error.is_data() {
+            true => Fault::new(StatusCode::UNPROCESSABLE_ENTITY, text).hint(
+                "like {\"prompt\": \"…\", \"projectPath\": \"…\", \"permissionMode\": \"…\"}",
+            ),
+            false => Fault::bad_request(text),
+        }
+    })?;
+    let wish = Wish {
+        prompt: request.prompt,
+        project: request.project_path.map(PathBuf::from),
+        permission_mode: request.permission_mode,
+        tools: request.allowed_tools,
+    };
+    let session = desk.sessions.start(wish).await.map_err(refused)?;
+    let place = HeaderValue::from_str(&format!("/api/sessions/{}", session.id));
+    let mut response = match wants_events(&headers) {
+        true => told(&desk, session, 0),
+        false => fresh(bytes(&SessionView::from(&*session))?),
+    };
+    *response.status_mut() = StatusCode::CREATED;
+    if let Ok(place) = place {
+        response.headers_mut().insert(LOCATION, place);
+    }
+    Ok(response)
+}
+
+/// The sessions that run, and the last that ended.
+#[utoipa::path(
+    get, path = "/api/sessions", operation_id = "listSessions", tag = "sessions",
+    responses((status = 200, description = "The sessions", body = SessionList<'static>)),
+)]
+pub(super) async fn list(State(desk): State<Arc<Desk>>) -> Result<Response, Fault> {
+    let all = desk.sessions.all();
+    let sessions = all.iter().map(|one| SessionView::from(&**one)).collect();
+    Ok(fresh(bytes(&SessionList { sessions })?))
+}
+
+/// One session.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}", operation_id = "getSession", tag = "sessions",
+    params(("id" = String, Path, description = "The session's id")),
+    responses((status = 200, description = "The session", body = SessionView<'static>)),
+)]
+pub(super) async fn one(
+    State(desk): State<Arc<Desk>>,
+    PathText(id): PathText,
+) -> Result<Response, Fault> {
+    let session = desk.sessions.get(&id).ok_or_else(|| unknown(&id))?;
+    Ok(fresh(bytes(&SessionView::from(&*session))?))
+}
+
+/// What happens in a session, as server-sent events: `message`, `tool_use`, `tool_result`, `error`, and
+/// `completed` at the end. From the first on; with `Last-Event-ID` from the one after it.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/events", operation_id = "followSession", tag = "sessions",
+    params(
+        ("id" = String, Path, description = "The session's id"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen"),
+    ),
+    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream")),
+)]
+pub(super) async fn events(
+    State(desk): State<Arc<Desk>>,
+    PathText(id): PathText,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let session = desk.sessions.get(&id).ok_or_else(|| unknown(&id))?;
+    let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
+    let last = last.and_then(|last| last.trim().parse::<u64>().ok());
+    // What is not yet there is waited for, so a number of another session does no harm.
+    let from = last.map_or(0, |last| last.saturating_add(1).min(session.log.count()));
+    Ok(told(&desk, session, from))
+}
+
+/// Ends a session with everything it started. Its last event says so.
+#[utoipa::path(
+    delete, path = "/api/sessions/{id}", operation_id = "cancelSession", tag = "sessions",
+    params(("id" = String, Path, description = "The session's id")),
+    responses(
+        (status = 202, description = "It is being ended", body = SessionCancelled<'static>),
+        (status = 200, description = "It had ended already", body = SessionCancelled<'static>),
+    ),
+)]
+pub(super) async fn cancel(
+    State(desk): State<Arc<Desk>>,
+    PathText(id): PathText,
+) -> Result<Response, Fault> {
+    let session = desk.sessions.get(&id).ok_or_else(|| unknown(&id))?;
+    let cancelled = session.state() == How::Running;
+    session.cancel();
+    let status = match cancelled {
+        true => StatusCode::ACCEPTED,
+        false => StatusCode::OK,
+    };
+    let body = bytes(&SessionCancelled {
+        session_id: &id,
+        cancelled,
+    })?;
+    Ok((status, fresh(body)).into_response())
+}
+
+/// The stream of a session's events from this number on. When the server ends the last ones still go
+/// out, since it ends its sessions first.
+fn told(desk: &Desk, session: Arc<Session>, from: u64) -> Response {
+    let stopped = desk.stop.clone();
+    sse::response(frames(session, from).take_until(async move {
+        stopped.cancelled().await;
+        // Longer than a session needs to end; a reader that hangs is cut off by the server.
+        sleep(LAST_WORDS).await;
+    }))
+}
+
+fn frames(session: Arc<Session>, from: u64) -> impl Stream<Item = Bytes> + Send + 'static {
+    let hello = json!({"sessionId": session.id}).to_string();
+    let hello = stream::iter((from == 0).then(|| sse::frame("session", None, &hello)));
+    let rest = stream::unfold((session, from), |(session, at)| async move {
+        match session.log.next(at).await {
+            Next::Event(number, event) => {
+                let frame = sse::frame(
+                    event.kind.as_str(),
+                    Some(&number.to_string()),
+                    &event.data.to_string(),
+                );
+                Some((frame, (session, number + 1)))
+            }
+            Next::Gap(first) => {
+                let lost = first - at;
+                let gap = Happened::error(format!("{lost} events are not kept any more"), false);
+                let frame = sse::frame(gap.kind.as_str(), None, &gap.data.to_string());
+                Some((frame, (session, first)))
+            }
+            Next::End => None,
+        }
+    });
+    hello.chain(rest)
+}
+
+fn wants_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter();
+    let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+    accepted.any(|value| value.contains(sse::MEDIA_TYPE))
+}
+
+fn refused(why: Refused) -> Fault {
+    match why {
+        Refused::Off => Fault::forbidden("this server has no sessions")
+            .hint("`sessions: {enabled: true}` in its configuration lets it start agents"),
+        Refused::Busy(most) => {
+            let text = format!("{most} sessions run, which is as many as may");
+            Fault::new(StatusCode::TOO_MANY_REQUESTS, text)
+                .hint("wait for one, or end one; `sessions.most` in the configuration is the limit")
+        }
+        Refused::Ending => Fault::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending"),
+        // The request may be right: it is the machine that lacks the agent.
+        Refused::Because(error) if error.kind() == ErrorKind::Load => {
+            let fault = Fault::new(StatusCode::FAILED_DEPENDENCY, error.message());
+            match error.hint() {
+                Some(hint) => fault.hint(hint),
+                None => fault,
+            }
+        }
+        Refused::Because(error) => error.into(),
+    }
+}
+
+fn unknown(id: &str) -> Fault {
+    Fault::not_found(format!("there is no session `{id}`"))
+        .hint("the last 50 that ended are remembered")
+}
+
+impl<'a> From<&'a Session> for SessionView<'a> {
+    fn from(session: &'a Session) -> SessionView<'a> {
+        SessionView {
+            session_id: &session.id,
+            state: session.state().as_str(),
+            prompt: &session.prompt,
+            project_path: wire::path(&session.project).into_owned(),
+            permission_mode: &session.permission_mode,
+            allowed_tools: &session.allowed_tools,
+            started_at: Moment::of(session.started).precise(),
+            events: session.log.count(),
+        }
+    }
+}

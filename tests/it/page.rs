@@ -1,0 +1,103 @@
+//! The page that `haft serve` shows, in a real browser (`docs/page.md`): Chromium without a window,
+//! driven by `page.mjs` beside this file.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::sandbox::Sandbox;
+use crate::served::Served;
+
+/// The tools that are called.
+const TOOLS: &str = include_str!("page_tools.ts");
+
+/// A user's file that is wrong, and one that is right.
+fn site() -> Sandbox {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    sandbox.write(
+        "home/.omp/agent/tools/broken.ts",
+        "export default () => {\n  throw new Error(\"boom\");\n};\n",
+    );
+    sandbox
+}
+
+fn serve(sandbox: &Sandbox, more: &[&str]) -> Served {
+    let mut args = vec!["--tool", "tools.ts", "serve", "--listen", "127.0.0.1:0"];
+    args.extend(more);
+    Served::start(sandbox.haft().args(args))
+}
+
+/// Runs one case of `page.mjs`.
+fn case(name: &str) {
+    let sandbox = site();
+    let server = serve(&sandbox, &[]);
+    look(&sandbox, &server, name);
+}
+
+fn look(sandbox: &Sandbox, server: &Served, name: &str) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/page.mjs");
+    let mut node: Command = sandbox.command("node");
+    if let Some(browser) = std::env::var_os("HAFT_CHROMIUM") {
+        node.env("HAFT_CHROMIUM", browser);
+    }
+    let done = node
+        .arg(script)
+        .arg(format!("http://{}", server.address))
+        .arg(name)
+        .output()
+        .expect("node is needed to build haft");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{name}:\n{said}");
+}
+
+#[test]
+fn a_tool_is_found_filled_in_and_run() {
+    case("run");
+}
+
+#[test]
+fn updates_are_seen_and_a_call_is_cancelled() {
+    case("updates");
+}
+
+#[test]
+fn a_bad_argument_is_told_where_it_stands() {
+    case("bad");
+}
+
+#[test]
+fn the_keyboard_is_enough() {
+    case("keyboard");
+}
+
+#[test]
+fn every_text_can_be_read_in_both_colours() {
+    case("colours");
+}
+
+#[test]
+fn forms_say_what_schemas_mean() {
+    case("forms");
+}
+
+#[test]
+fn problems_and_calls_of_others_are_shown() {
+    case("log");
+}
+
+#[test]
+fn tools_that_come_and_go_are_seen() {
+    case("changes");
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere_and_nothing_is_run_that_is_not_ours() {
+    case("closed");
+}
+
+#[test]
+fn a_token_is_asked_for_and_kept_in_the_tab() {
+    let sandbox = site();
+    let server = serve(&sandbox, &["--token", "open-sesame"]);
+    look(&sandbox, &server, "token");
+}

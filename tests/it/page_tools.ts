@@ -1,0 +1,120 @@
+// Tools for the tests of the page.
+
+import { existsSync } from "node:fs";
+
+const says = (text: string) => ({ content: [{ type: "text", text }] });
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** A list of lists, and so on. */
+const BRANCH = {
+  type: "object",
+  properties: {
+    name: { type: "string" },
+    children: { type: "array", items: { $ref: "#/$defs/branch" } },
+    best: { $ref: "#/$defs/branch" },
+  },
+  required: ["name"],
+};
+
+export default (pi: any) => {
+  const { z } = { z: pi.zod };
+  const echo = (name: string, parameters: unknown) => ({
+    name,
+    description: `Says what it was given as ${name}`,
+    parameters,
+    async execute(_id: string, params: unknown) {
+      return says(JSON.stringify(params));
+    },
+  });
+  return [
+    {
+      name: "greet",
+      label: "Greet",
+      description: "Greets somebody by name.\nAs often as one likes.",
+      parameters: z.object({
+        name: z.string().describe("who to greet"),
+        times: z.number().int().min(1).max(3).default(1).describe("how often"),
+        mood: z.enum(["calm", "loud"]).optional().describe("how it is said"),
+        polite: z.boolean().optional(),
+        tags: z.array(z.string()).optional(),
+      }),
+      async execute(_id: string, params: any) {
+        const hello = Array(params.times).fill(`Hello, ${params.name}!`).join(" ");
+        return {
+          content: [
+            { type: "text", text: params.mood === "loud" ? hello.toUpperCase() : hello },
+            { type: "text", text: `{"given":${JSON.stringify(params)},"digits":12345678901234567890.10}` },
+            { type: "image", data: PIXEL, mimeType: "image/png" },
+          ],
+          details: { words: 2 },
+        };
+      },
+    },
+    {
+      // Says each step; the second comes when the file is there.
+      name: "steps",
+      description: "Goes step by step",
+      parameters: z.object({ file: z.string() }),
+      async execute(_id: string, { file }: any, onUpdate: any, _ctx: any, signal: AbortSignal) {
+        onUpdate(says("first step"));
+        while (!existsSync(file)) {
+          if (signal.aborted) return { ...says("asked to stop"), isError: true };
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        onUpdate(says("second step"));
+        while (!existsSync(`${file}.end`)) {
+          if (signal.aborted) return { ...says("asked to stop"), isError: true };
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        return says("all steps");
+      },
+    },
+    {
+      name: "refuse",
+      description: "Says no",
+      parameters: z.object({}),
+      async execute() {
+        return { ...says("not today"), isError: true };
+      },
+    },
+    echo("plain", {
+      type: "object",
+      properties: {
+        any: {},
+        exact: { type: "number" },
+        fixed: { const: 7 },
+        maybe: { anyOf: [{ type: "string" }, { type: "null" }] },
+        kinds: { type: ["string", "integer"] },
+        several: { type: "array", uniqueItems: true, items: { enum: ["a", "b", "c"] } },
+        pair: { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }], items: false },
+        day: { type: "string", format: "date" },
+        map: { type: "object", additionalProperties: { type: "integer" } },
+        shape: {
+          oneOf: [
+            { type: "object", properties: { kind: { const: "round" }, radius: { type: "number" } }, required: ["kind", "radius"] },
+            { type: "object", properties: { kind: { const: "square" }, side: { type: "number" } }, required: ["kind", "side"] },
+          ],
+        },
+      },
+    }),
+    echo("tree", { ...BRANCH, $defs: { branch: BRANCH } }),
+    echo("open", { type: "object" }),
+    echo("nothing", { type: "object", properties: {}, additionalProperties: false }),
+    {
+      name: "markup",
+      description: "<img src=x onerror=\"document.title='taken over'\"> <b>bold</b>",
+      parameters: z.object({}),
+      async execute() {
+        return {
+          content: [
+            { type: "text", text: "<img src=http://192.0.2.1/x onerror=\"document.title='taken over'\"><script>document.title='taken over'</script>" },
+            { type: "image", data: "PHN2ZyBvbmxvYWQ9ImRvY3VtZW50LnRpdGxlPSd0YWtlbiBvdmVyJyIgeG1sbnM9Imh0dHA6Ly93d3cudzMub3JnLzIwMDAvc3ZnIi8+", mimeType: "image/svg+xml" },
+            { type: "image", data: "PGI+", mimeType: "text/html" },
+          ],
+          details: { "<b>": "<i>" },
+        };
+      },
+    },
+  ];
+};

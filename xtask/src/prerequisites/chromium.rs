@@ -1,0 +1,19 @@
+//! The browser that the tests of the page drive.
+
+use crate::command;
+use crate::error::Result;
+use crate::machine::Machine;
+
+use super::packages;
+
+/// What Debian and others call it; the tests look for the same names.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+pub fn ensure(machine: &Machine) -> Result<()> {
+    if std::env::var_os("HAFT_CHROMIUM").is_some()
+        || NAMES.iter().any(|name| command::on_path(name).is_some())
+    {
+        return Ok(());
+    }
+    packages::ensure("to test the page", &["chromium".into()], machine)
+}
