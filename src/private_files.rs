@@ -1,8 +1,8 @@
 //! Files that haft keeps for itself: only their user reads them, and nobody reads half of one.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -49,4 +49,26 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], lasting: Lasting) -> io::Result
         let _ = fs::remove_file(&aside);
     }
     written
+}
+
+/// The bytes of a file that nobody but its user can have written.
+///
+/// # Errors
+/// If it cannot be read, is longer than `largest` bytes, is no file, or others may write to it.
+pub(crate) fn read(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    // A pipe would block us for ever.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > largest {
+        return Err(io::Error::other("it is no file of ours"));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
+        return Err(io::Error::other("others may write to it"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
+    file.take(largest).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -13,12 +13,13 @@ use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
 use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
 use url::Url;
 
+use super::compiled::Compiled;
 use super::extension::{self, IsolateHost};
 use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, snapshot, witness};
+use super::{Access, EngineOptions, bytecode, snapshot, witness};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -109,12 +110,13 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
 }
 
 fn make_worker(options: &EngineOptions, main: &Url, alarm: &Alarm) -> Result<MainWorker, String> {
-    let node = Rc::new(NodeServices::new());
+    let compiled = Compiled::open(options);
+    let node = Rc::new(NodeServices::new(compiled.clone()));
     let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
     let permissions = Permissions::from_options(&*parser, &deno_permissions(&options.access))
         .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
     let heap = (options.heap_mb as usize) << 20;
-    Ok(MainWorker::bootstrap_from_options(
+    let worker = MainWorker::bootstrap_from_options(
         main,
         WorkerServiceOptions::<DenoInNpmPackageChecker, NpmFolders, Sys> {
             blob_store: Arc::new(BlobStore::default()),
@@ -152,7 +154,10 @@ fn make_worker(options: &EngineOptions, main: &Url, alarm: &Alarm) -> Result<Mai
             stdio: detached_stdio()?,
             ..Default::default()
         },
-    ))
+    );
+    let scripts = compiled.map(bytecode::of_scripts);
+    worker.js_runtime.set_eval_context_code_cache_cbs(scripts);
+    Ok(worker)
 }
 
 fn deno_permissions(access: &Access) -> PermissionsOptions {

@@ -7,7 +7,9 @@
 
 mod asking;
 mod boot;
+mod bytecode;
 mod cache;
+mod compiled;
 mod drawing;
 mod expressions;
 mod extension;

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use url::Url;
 
 use super::cache::{Cache, Fresh};
+use super::compiled::Compiled;
 use super::graph::{Graph, Grapher, Lesson};
 use super::loader::Ahead;
 use super::witness::Notes;
@@ -99,8 +100,9 @@ impl Round {
         let (done, graphs) = oneshot::channel();
         // Not one of the runtime's threads: those are waited for when the program ends.
         let thread = std::thread::Builder::new().name("haft-ahead".into());
+        let compiled = Compiled::open(&self.engine.0.options);
         let started = thread.spawn(move || {
-            ahead.compile();
+            ahead.compile(compiled);
             let grapher = Grapher::default();
             let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
             let graphs = paths.iter().filter_map(graph).collect();

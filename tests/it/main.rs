@@ -59,6 +59,7 @@ mod cycod_arguments;
 mod cycod_relations;
 // What modules say is remembered, by several processes at once.
 mod cache;
+mod compiled;
 // What changes on disk while a host runs.
 mod reload;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.

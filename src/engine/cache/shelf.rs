@@ -5,9 +5,8 @@
 //! believed: what a tool says of itself goes to a model.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
@@ -105,20 +104,7 @@ impl Shelf {
 const SEAL: usize = 64;
 
 fn read(path: &Path) -> io::Result<Entries> {
-    // A pipe would block us for ever.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let file = File::open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.len() > LARGEST {
-        return Err(io::Error::other("it is no file of ours"));
-    }
-    if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
-        return Err(io::Error::other("others may write to it"));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    let bytes = private_files::read(path, LARGEST)?;
     let damaged = || io::Error::other("it is damaged");
     let (seal, rest) = bytes.split_at_checked(SEAL).ok_or_else(damaged)?;
     let body = rest.strip_prefix(b"\n").ok_or_else(damaged)?;

@@ -17,6 +17,7 @@ use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
 use deno_ast::{
     MediaType, ParseParams, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned,
 };
+use serde::{Deserialize, Serialize};
 
 use super::nesting;
 use super::open::What;
@@ -31,8 +32,8 @@ const SIGNS: &[&str] = &[
 ];
 
 /// What one file imports.
-#[derive(Debug, Default)]
-pub(super) struct Imports {
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(in crate::engine) struct Imports {
     /// By `import` and `export … from`.
     pub(super) imported: BTreeSet<String>,
     /// By `require`.
@@ -68,7 +69,7 @@ impl Imports {
     }
 
     /// The imports of a file that somebody has parsed; nothing where it would not be parsed here.
-    pub(super) fn of_parsed(parsed: &ParsedSource) -> Option<Imports> {
+    pub(in crate::engine) fn of_parsed(parsed: &ParsedSource) -> Option<Imports> {
         let text = parsed.text();
         let is_fine = text.len() <= LARGEST && !nesting::is_hostile(text);
         is_fine.then(|| Imports::in_tree(parsed))

@@ -35,14 +35,19 @@ impl Lesson {
         if learned().lessons == 0 {
             return;
         }
-        let Some(imports) = Imports::of_parsed(parsed) else {
-            return;
-        };
-        let key = (path.to_owned(), digest.to_owned());
-        learned()
-            .imports
-            .get_or_insert_default()
-            .insert(key, imports);
+        if let Some(imports) = Imports::of_parsed(parsed) {
+            Lesson::recall(path, digest, imports);
+        }
+    }
+
+    /// Learns what somebody knows already about a file of bytes with this hash.
+    pub(in crate::engine) fn recall(path: &Path, digest: &str, imports: Imports) {
+        let mut learned = learned();
+        if learned.lessons > 0 {
+            let key = (path.to_owned(), digest.to_owned());
+            let known = learned.imports.get_or_insert_default();
+            known.insert(key, imports);
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use url::Url;
 
 use super::loader::{Finder, TsConfigs, probe, text_of, url_of};
 pub use facts::{Checker, Kind};
-use imports::Imports;
+pub(in crate::engine) use imports::Imports;
 pub(in crate::engine) use learned::Lesson;
 pub(in crate::engine) use nesting::is_hostile;
 pub use open::{Opening, What};

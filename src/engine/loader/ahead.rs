@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::source::{self, Prepared};
 use super::{NodeServices, assets, files, room, tsconfig, url_of};
+use crate::engine::compiled::Compiled;
 use crate::engine::graph::is_hostile;
 use crate::engine::witness::{self, Read};
 
@@ -39,14 +40,15 @@ impl Ahead {
     }
 
     /// Compiles what nobody has come for yet. Takes as long as that takes.
-    pub(in crate::engine) fn compile(&self) {
-        let (node, tsconfigs) = (Rc::new(NodeServices::new()), tsconfig::Cache::default());
+    pub(in crate::engine) fn compile(&self, compiled: Option<Arc<Compiled>>) {
+        let node = Rc::new(NodeServices::new(compiled));
+        let tsconfigs = tsconfig::Cache::default();
         for path in &self.0 {
             if !is_wanted(path) {
                 continue;
             }
             // What is wrong with the file is found again, and told, by whoever needs it.
-            if let Some((prepared, read)) = compiled(path, &tsconfigs, &node)
+            if let Some((prepared, read)) = compiled_file(path, &tsconfigs, &node)
                 && let Some(state @ State::Wanted) =
                     announced().get_or_insert_default().get_mut(path)
             {
@@ -75,7 +77,7 @@ pub(super) fn take(path: &Path) -> Option<Prepared> {
     Some(prepared)
 }
 
-fn compiled(
+fn compiled_file(
     path: &Path,
     tsconfigs: &tsconfig::Cache,
     node: &Rc<NodeServices>,

@@ -15,8 +15,10 @@ use node_resolver::analyze::{
 };
 
 use super::files;
+use super::kept::Kept;
 use super::node::NodeServices;
 use super::room::with_room;
+use crate::engine::compiled::Kind;
 
 /// The ES module that stands for the CommonJS file at `url`, whose JavaScript is `code`.
 pub(super) async fn module_facade(
@@ -25,7 +27,7 @@ pub(super) async fn module_facade(
     code: String,
 ) -> Result<String, JsErrorBox> {
     let analyzer = CjsModuleExportAnalyzer::new(
-        Analyzer,
+        Analyzer { node },
         node.checker.clone(),
         node.resolver.clone(),
         node.folders.clone(),
@@ -43,10 +45,15 @@ pub(super) async fn module_facade(
         .map_err(|error| JsErrorBox::generic(error.to_string()))
 }
 
-struct Analyzer;
+struct Analyzer<'a> {
+    node: &'a NodeServices,
+}
+
+/// What is kept of an analysis: the exports and the re-exports of CommonJS; nothing of a module.
+type Names = Option<(Vec<String>, Vec<String>)>;
 
 #[async_trait::async_trait(?Send)]
-impl CjsCodeAnalyzer for Analyzer {
+impl CjsCodeAnalyzer for Analyzer<'_> {
     async fn analyze_cjs<'a>(
         &self,
         specifier: &Url,
@@ -57,20 +64,22 @@ impl CjsCodeAnalyzer for Analyzer {
             Some(source) => source,
             None => Cow::Owned(read(specifier)?),
         };
-        let found = with_room(source.len(), || {
-            let Some(parsed) = parse(specifier, &source) else {
-                // What does not parse is reported when it runs; here it only has no names.
-                return Some(no_names());
-            };
-            let found = parsed.compute_is_script().then(|| parsed.analyze_cjs())?;
-            Some(CjsAnalysisExports {
-                exports: found.exports,
-                reexports: found.reexports,
-                ..no_names()
-            })
+        let place = || [blake3::hash(source.as_bytes()).as_bytes().to_vec()];
+        let place = self.node.place(Kind::Names, source.len(), place);
+        let known = place.as_ref().and_then(Kept::find::<Names>);
+        let names = known.unwrap_or_else(|| {
+            let names = with_room(source.len(), || names(specifier, &source));
+            if let Some(place) = &place {
+                place.keep(&names);
+            }
+            names
         });
-        Ok(match found {
-            Some(exports) => CjsAnalysis::Cjs(exports),
+        Ok(match names {
+            Some((exports, reexports)) => CjsAnalysis::Cjs(CjsAnalysisExports {
+                exports,
+                reexports,
+                member_reexports: Vec::new(),
+            }),
             None => CjsAnalysis::Esm(source, None),
         })
     }
@@ -85,12 +94,13 @@ impl CjsCodeAnalyzer for Analyzer {
     }
 }
 
-fn no_names() -> CjsAnalysisExports {
-    CjsAnalysisExports {
-        exports: Vec::new(),
-        reexports: Vec::new(),
-        member_reexports: Vec::new(),
-    }
+fn names(specifier: &Url, source: &str) -> Names {
+    let Some(parsed) = parse(specifier, source) else {
+        // What does not parse is reported when it runs; here it only has no names.
+        return Some(Default::default());
+    };
+    let found = parsed.compute_is_script().then(|| parsed.analyze_cjs())?;
+    Some((found.exports, found.reexports))
 }
 
 fn read(specifier: &Url) -> Result<String, JsErrorBox> {

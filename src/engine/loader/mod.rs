@@ -10,6 +10,7 @@ mod commonjs;
 mod files;
 mod find;
 mod globals;
+mod kept;
 mod node;
 mod packages;
 mod room;
@@ -20,12 +21,14 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use deno_core::url::Url;
 use deno_core::{
     ModuleLoadOptions, ModuleLoadReferrer, ModuleLoadResponse, ModuleLoader, ModuleSource,
     ModuleSourceCode, ModuleSpecifier, ModuleType, RequestedModuleType, ResolutionKind,
+    SourceCodeCacheInfo,
 };
 use deno_error::JsErrorBox;
 use futures::FutureExt;
@@ -36,6 +39,7 @@ pub(super) use find::{Finder, Packages};
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
 pub(super) use tsconfig::Cache as TsConfigs;
 
+use super::compiled::{Key, Kind, LEAST};
 use super::witness;
 use source::{Form, Prepared};
 
@@ -45,6 +49,8 @@ pub(super) struct Loader {
     tsconfigs: tsconfig::Cache,
     /// Of every transformed file, for stack traces that show the author's lines.
     source_maps: RefCell<HashMap<String, Vec<u8>>>,
+    /// Where V8's bytecode of modules that are being compiled will be kept, by its short name.
+    awaited: RefCell<HashMap<u64, Key>>,
 }
 
 impl Loader {
@@ -53,6 +59,7 @@ impl Loader {
             node,
             tsconfigs: tsconfig::Cache::default(),
             source_maps: RefCell::default(),
+            awaited: RefCell::default(),
         }
     }
 
@@ -101,7 +108,10 @@ impl Loader {
                 if let Some(map) = source_map {
                     self.source_maps.borrow_mut().insert(url.to_string(), map);
                 }
-                ModuleLoadResponse::Sync(Ok(javascript(code, url)))
+                let bytecode = self.bytecode(&code, url);
+                let mut source = javascript(code, url);
+                source.code_cache = bytecode;
+                ModuleLoadResponse::Sync(Ok(source))
             }
             Form::CommonJs => {
                 let (node, url) = (self.node.clone(), url.clone());
@@ -114,6 +124,18 @@ impl Loader {
                 )
             }
         }
+    }
+
+    /// V8's bytecode of a large module, or the wish to have it when it is made.
+    fn bytecode(&self, code: &str, url: &Url) -> Option<SourceCodeCacheInfo> {
+        let store = self.node.compiled.as_ref()?;
+        if code.len() < LEAST {
+            return None;
+        }
+        let key = Key::of(Kind::Bytecode, &[url.as_str().as_bytes(), code.as_bytes()]);
+        let (hash, data) = (key.number(), store.find(&key).map(Cow::Owned));
+        self.awaited.borrow_mut().insert(hash, key);
+        Some(SourceCodeCacheInfo { hash, data })
     }
 }
 
@@ -142,6 +164,19 @@ impl ModuleLoader for Loader {
         options: ModuleLoadOptions,
     ) -> ModuleLoadResponse {
         self.read_module(specifier, &options)
+    }
+
+    fn code_cache_ready(
+        &self,
+        _specifier: ModuleSpecifier,
+        hash: u64,
+        bytecode: &[u8],
+    ) -> Pin<Box<dyn Future<Output = ()>>> {
+        let key = self.awaited.borrow_mut().remove(&hash);
+        if let (Some(key), Some(store)) = (key, &self.node.compiled) {
+            store.keep(&key, bytecode);
+        }
+        Box::pin(std::future::ready(()))
     }
 
     fn get_source_map(&self, file_name: &str) -> Option<Cow<'_, [u8]>> {

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use deno_core::FastString;
 use deno_core::url::Url;
@@ -27,8 +28,10 @@ use node_resolver::{
 };
 
 use super::find::Packages;
+use super::kept::Kept;
 use super::source::{Form, form_of_file, prepare_required};
 use super::tsconfig;
+use crate::engine::compiled::{Compiled, Kind};
 
 pub(in crate::engine) type Sys = sys_traits::impls::RealSys;
 pub(in crate::engine) type NpmChecker = DenoInNpmPackageChecker;
@@ -42,11 +45,14 @@ pub(in crate::engine) struct NodeServices {
     pub(super) folders: NpmFolders,
     pub(super) resolver: deno_runtime::deno_fs::sync::MaybeArc<Resolver>,
     pub(super) manifests: PackageJsonResolverRc<Sys>,
+    /// What was compiled in earlier processes.
+    pub(super) compiled: Option<Arc<Compiled>>,
     required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
 }
 
 impl NodeServices {
-    pub(in crate::engine) fn new() -> Self {
+    /// `compiled`: where large files are looked up before they are compiled.
+    pub(in crate::engine) fn new(compiled: Option<Arc<Compiled>>) -> Self {
         let sys = Sys::default();
         let cached_sys = NodeResolutionSys::new(sys.clone(), None);
         let manifests =
@@ -73,6 +79,7 @@ impl NodeServices {
             folders,
             resolver,
             manifests,
+            compiled,
             required_source_maps: Rc::default(),
         }
     }
@@ -104,6 +111,16 @@ impl NodeServices {
             }
             _ => in_package,
         }
+    }
+
+    /// The place in the store of what is made of a text with `length` bytes, if it is worth one.
+    pub(super) fn place<const N: usize>(
+        &self,
+        kind: Kind,
+        length: usize,
+        parts: impl FnOnce() -> [Vec<u8>; N],
+    ) -> Option<Kept> {
+        Kept::place(self.compiled.as_ref(), length, kind, parts)
     }
 
     pub(super) fn source_map(&self, file_name: &str) -> Option<Vec<u8>> {
@@ -157,7 +174,7 @@ impl NodeRequireLoader for RequireLoader {
     }
 
     fn load_text_file_lossy(&self, path: &Path) -> Result<FastString, JsErrorBox> {
-        let prepared = prepare_required(path, &self.tsconfigs)?;
+        let prepared = prepare_required(path, &self.tsconfigs, &self.services)?;
         if let (Some(map), Ok(url)) = (prepared.source_map, super::url_of(path)) {
             let mut maps = self.services.required_source_maps.borrow_mut();
             maps.insert(url.to_string(), map.clone());

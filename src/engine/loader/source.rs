@@ -12,11 +12,14 @@ use deno_ast::{
 };
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
+use serde::{Deserialize, Serialize};
 
+use super::kept::{self, Kept};
 use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
 use super::{files, globals, room};
-use crate::engine::graph::Lesson;
+use crate::engine::compiled::Kind;
+use crate::engine::graph::{Imports, Lesson};
 use crate::engine::witness;
 
 /// A file ready for V8.
@@ -27,7 +30,7 @@ pub(super) struct Prepared {
 }
 
 /// Which of the two module systems a file is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Form {
     Module,
     CommonJs,
@@ -56,25 +59,49 @@ pub(super) fn prepare_text(
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
-    let parsed = parse(url, path, text)?;
-    Lesson::learn(path, digest, &parsed);
-    let form = form_of(path, &parsed, node);
     let config = tsconfigs.of(path);
-    let transformed = transform(parsed, config.as_deref(), form, path)?;
-    Ok(match form {
+    let config = config.as_deref();
+    let place = || {
+        let circumstances = kept::circumstances(path, config, node.is_commonjs_package(path));
+        [digest.as_bytes().to_vec(), circumstances]
+    };
+    let place = node.place(Kind::Imported, text.len(), place);
+    if let Some((prepared, imports)) = place.as_ref().and_then(Kept::find_prepared) {
+        if let Some(imports) = imports {
+            Lesson::recall(path, digest, imports);
+        }
+        return Ok(prepared);
+    }
+    let parsed = parse(url, path, text)?;
+    let imports = match &place {
+        Some(_) => Imports::of_parsed(&parsed),
+        None => None,
+    };
+    match &imports {
+        Some(imports) => Lesson::recall(path, digest, imports.clone()),
+        None => Lesson::learn(path, digest, &parsed),
+    }
+    let form = form_of(path, &parsed, node);
+    let transformed = transform(parsed, config, form, path)?;
+    let prepared = match form {
         Form::Module => finish_module(transformed, url),
         Form::CommonJs => Prepared {
             code: transformed.code,
             source_map: transformed.source_map,
             form,
         },
-    })
+    };
+    if let Some(place) = place {
+        place.keep_prepared(&prepared, imports);
+    }
+    Ok(prepared)
 }
 
 /// For `require`: the file as CommonJS source.
 pub(super) fn prepare_required(
     path: &Path,
     tsconfigs: &tsconfig::Cache,
+    node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
     let url = super::url_of(path)?;
     if !needs_transform(MediaType::from_path(path)) {
@@ -85,14 +112,24 @@ pub(super) fn prepare_required(
         });
     }
     room::with_source(path, |text| {
-        let parsed = parse(&url, path, text)?;
         let config = tsconfigs.of(path);
-        let transformed = transform(parsed, config.as_deref(), Form::CommonJs, path)?;
-        Ok(Prepared {
+        let config = config.as_deref();
+        let place = || [hash(&text), kept::circumstances(path, config, true)];
+        let place = node.place(Kind::Required, text.len(), place);
+        if let Some((prepared, _)) = place.as_ref().and_then(Kept::find_prepared) {
+            return Ok(prepared);
+        }
+        let parsed = parse(&url, path, text)?;
+        let transformed = transform(parsed, config, Form::CommonJs, path)?;
+        let prepared = Prepared {
             code: transformed.code,
             source_map: transformed.source_map,
             form: Form::CommonJs,
-        })
+        };
+        if let Some(place) = place {
+            place.keep_prepared(&prepared, None);
+        }
+        Ok(prepared)
     })
 }
 
@@ -104,12 +141,26 @@ pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
         MediaType::Cjs | MediaType::Cts | MediaType::Json => Form::CommonJs,
         _ => {
             let found = room::with_source(path, |text| {
+                let in_commonjs = node.is_commonjs_package(path);
+                let place = || [hash(&text), kept::circumstances(path, None, in_commonjs)];
+                let place = node.place(Kind::Form, text.len(), place);
+                if let Some(form) = place.as_ref().and_then(Kept::find) {
+                    return Ok(form);
+                }
                 let parsed = parse(&super::url_of(path)?, path, text)?;
-                Ok(form_of(path, &parsed, node))
+                let form = form_of(path, &parsed, node);
+                if let Some(place) = place {
+                    place.keep(&form);
+                }
+                Ok(form)
             });
             found.unwrap_or(Form::CommonJs)
         }
     }
+}
+
+fn hash(text: &str) -> Vec<u8> {
+    blake3::hash(text.as_bytes()).as_bytes().to_vec()
 }
 
 fn parse(url: &Url, path: &Path, text: String) -> Result<ParsedSource, JsErrorBox> {

@@ -1,0 +1,149 @@
+//! What compiling made of large files, remembered by their content.
+//!
+//! A package of some megabytes is parsed, rewritten and compiled again in every process that imports
+//! it, and that takes longer than all else. Small files cost less to compile than to look up, so
+//! they are left alone. The store is a convenience: whatever is wrong with it costs time and nothing else.
+//!
+//! V8 believes the bytecode that it is given. So nothing is believed here that another user could
+//! have written, and a damaged file is as good as none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
+use std::time::SystemTime;
+
+use super::{EngineOptions, snapshot};
+use crate::private_files::{self, Lasting};
+
+/// A text shorter than this is compiled faster than it is looked up.
+pub(super) const LEAST: usize = 16 << 10;
+
+/// The largest file that is read or written.
+const LARGEST: u64 = 64 << 20;
+
+/// The most files, and the most bytes in all of them; the oldest go first.
+const MOST_FILES: usize = 2000;
+const MOST_BYTES: u64 = 512 << 20;
+
+/// How entries are written and what they mean; a new number forgets all of them.
+const FORMAT: &str = "1";
+
+/// The bytes of the hash in front of what is kept.
+const SEAL: usize = blake3::OUT_LEN;
+
+/// The store in a folder of the user's cache.
+pub(super) struct Compiled {
+    folder: PathBuf,
+    /// Old files are looked for once in a process.
+    tidied: Once,
+}
+
+/// What is kept of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    /// JavaScript for `import`, with its source map and what it imports.
+    Imported,
+    /// JavaScript for `require`, with its source map.
+    Required,
+    /// Which of the module systems it is written in.
+    Form,
+    /// The names that CommonJS code exports.
+    Names,
+    /// What V8 made of JavaScript.
+    Bytecode,
+}
+
+/// The name of an entry: a hash over all that decides what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(blake3::Hash);
+
+impl Compiled {
+    /// The store in the folder that the options name; nothing if they name none.
+    pub(super) fn open(options: &EngineOptions) -> Option<Arc<Compiled>> {
+        let folder = options.cache.as_ref()?.join("compiled");
+        let tidied = Once::new();
+        Some(Arc::new(Compiled { folder, tidied }))
+    }
+
+    /// What was kept; nothing if it is not there or not ours.
+    pub(super) fn find(&self, key: &Key) -> Option<Vec<u8>> {
+        let mut bytes = private_files::read(&self.path(key), LARGEST).ok()?;
+        let (seal, body) = bytes.split_at_checked(SEAL)?;
+        if blake3::hash(body).as_bytes() != seal {
+            return None;
+        }
+        bytes.drain(..SEAL);
+        Some(bytes)
+    }
+
+    /// Keeps `body` for the next process.
+    pub(super) fn keep(&self, key: &Key, body: &[u8]) {
+        if body.len() as u64 + SEAL as u64 > LARGEST {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(SEAL + body.len());
+        bytes.extend_from_slice(blake3::hash(body).as_bytes());
+        bytes.extend_from_slice(body);
+        let written = private_files::make_folder(&self.folder)
+            .and_then(|()| private_files::replace(&self.path(key), &bytes, Lasting::Remade));
+        match written {
+            Ok(()) => self.tidied.call_once(|| tidy(&self.folder)),
+            Err(error) => {
+                tracing::debug!(folder = %self.folder.display(), %error, "nothing compiled is kept");
+            }
+        }
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.folder.join(&key.0.to_hex()[..32])
+    }
+}
+
+impl Key {
+    /// The name of what is made, as `kind`, of all `parts` by this build of haft.
+    pub(super) fn of(kind: Kind, parts: &[&[u8]]) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        let kind = format!("{kind:?}");
+        let snapshot = snapshot::ID.to_string();
+        let build = [FORMAT, env!("CARGO_PKG_VERSION"), &snapshot, &kind].map(str::as_bytes);
+        for part in build.iter().chain(parts) {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Key(hasher.finalize())
+    }
+
+    /// A short form of it.
+    pub(super) fn number(&self) -> u64 {
+        let (first, _) = self
+            .0
+            .as_bytes()
+            .split_first_chunk()
+            .expect("a hash has 32");
+        u64::from_le_bytes(*first)
+    }
+}
+
+/// Removes the oldest files until the rest is within bounds.
+fn tidy(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let files = entries.flatten().filter_map(|entry| {
+        let found = entry.metadata().ok()?;
+        let written = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        found
+            .is_file()
+            .then(|| (written, found.len(), entry.path()))
+    });
+    let mut files: Vec<_> = files.collect();
+    files.sort_by(|one, other| other.cmp(one));
+    let mut bytes = 0;
+    for (at, (_, size, path)) in files.iter().enumerate() {
+        bytes += size;
+        if at >= MOST_FILES || bytes > MOST_BYTES {
+            // Another process may have been faster.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
