@@ -4,8 +4,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
 use super::message::Notification;
-use super::writer::Writer;
 use crate::host::{Host, Watching};
+use crate::surface::lines::writer::Writer;
 use crate::surface::wire::ReloadView;
 
 /// Watches the files of a host as long as it is held.
