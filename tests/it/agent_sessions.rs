@@ -254,14 +254,9 @@ fn an_agent_calls_our_tools_and_everything_is_told() {
 fn the_agent_is_told_what_aynd_tells_it() {
     let site = Site::serving("", &["--token", "secret-word"]);
     let body = json!({"prompt": "told\nconfig\ntools"});
-    let headers = [
-        ("Authorization", "Bearer secret-word"),
-        ("Accept", "text/event-stream"),
-    ];
-    let stream = site
-        .server
-        .send("POST", "/api/sessions", &headers, Some(&body));
-    let mut events = Events::of(stream);
+    let head = "POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                Authorization: Bearer secret-word\r\nAccept: text/event-stream\r\n";
+    let mut events = Heard::of(site.server.events(head, &body.to_string()));
     let told: Value = serde_json::from_str(&events.said()).expect("JSON");
     assert_eq!(told["permission-mode"], "bypassPermissions");
     assert_eq!(told["cwd"], site.sandbox.path().display().to_string());
@@ -451,8 +446,7 @@ fn readers_come_late_leave_and_come_back() {
     let list = site.ask("GET", "/api/sessions", None).json();
     assert_eq!(list["sessions"][0]["sessionId"], id);
     assert_eq!(site.state(&id), "running");
-    site.server
-        .request("DELETE", &format!("/api/sessions/{id}"), None);
+    site.ask("DELETE", &format!("/api/sessions/{id}"), None);
     assert_eq!(again.until("completed")["state"], "cancelled");
     assert_eq!(late.until("completed")["state"], "cancelled");
     // Afterwards all of it can still be read.
@@ -495,14 +489,11 @@ fn as_many_sessions_as_may_run_side_by_side() {
     for stream in &mut streams {
         assert_eq!(stream.said(), "ready");
     }
-    site.server
-        .request("DELETE", &format!("/api/sessions/{}", ids[0]), None);
+    site.ask("DELETE", &format!("/api/sessions/{}", ids[0]), None);
     assert_eq!(streams[0].until("completed")["state"], "cancelled");
     let start = Instant::now();
     loop {
-        let answer =
-            site.server
-                .request("POST", "/api/sessions", Some(&json!({"prompt": "say now"})));
+        let answer = site.ask("POST", "/api/sessions", Some(&json!({"prompt": "say now"})));
         if answer.status == 201 {
             break;
         }

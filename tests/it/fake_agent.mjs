@@ -41,14 +41,15 @@ for (const line of prompt.split("\n").filter(Boolean)) {
   else if (verb === "flood") for (let n = 0; n < Number(rest); n++) say([{ type: "text", text: `${n}` }]);
   else if (verb === "complain") process.stderr.write(`${rest}\n`);
   else if (verb === "exit") process.exit(Number(rest));
-  else if (verb === "fail") end({ subtype: "error_during_execution", is_error: true, result: rest });
+  else if (verb === "fail") await end({ subtype: "error_during_execution", is_error: true, result: rest });
   else throw new Error(`what is ${verb}?`);
 }
-end({ subtype: "success", is_error: false, result: "all done" });
+await end({ subtype: "success", is_error: false, result: "all done" });
 
+/** Says the last words and ends when all of them are out. */
 function end(result) {
   emit({ type: "result", num_turns: turns, total_cost_usd: 0.25, ...result });
-  process.exit(result.is_error ? 1 : 0);
+  return new Promise(() => process.stdout.write("", () => process.exit(result.is_error ? 1 : 0)));
 }
 
 function split(text) {

@@ -282,11 +282,10 @@ impl Past {
         // What we wrote ourselves is JSON.
         let json = json.and_then(|json| serde_json::from_slice(json).ok());
         let view = self.record.view(self.duration_ms, None);
-        CallView {
-            is_error: Some(self.is_error),
-            stopped: self.stopped,
-            ..view.ended(self.state, json)
-        }
+        let mut view = view.ended(self.state, json);
+        view.is_error = Some(self.is_error);
+        view.stopped = self.stopped;
+        view
     }
 }
 
