@@ -91,8 +91,8 @@ async fn leftovers_in_other_groups_are_killed_if_asked() {
 async fn an_old_process_that_was_given_the_pipe_is_no_part_of_the_tree() {
     let folder = tempfile::tempdir().expect("a folder");
     // Not our own child: those are spared for another reason.
-    let inner =
-        "echo $$; read -r pipe <ask; exec 3>$pipe; echo held; read -r more <ask; echo $more";
+    // Opened once: a second `<ask` could meet the end of the first line's writer.
+    let inner = "echo $$; exec 4<>ask; read -r pipe <&4; exec 3>$pipe; echo held; read -r more <&4; echo $more";
     let mut spawn = sh("mkfifo ask; sh -c \"$1\" & wait", &[inner]);
     spawn.cwd = Some(folder.path().to_owned());
     let mut service = start(spawn, &CancellationToken::new()).await;

@@ -46,6 +46,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
             server.offer().await;
         }
     });
+    let _watching = host.config().serve.watch.then(|| host.watch());
     let talking = talk(server, Lines::new(lines, writer.clone(), closing.clone()));
     tokio::pin!(talking);
     let has_ended = tokio::select! {
