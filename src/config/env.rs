@@ -61,10 +61,6 @@ pub struct Env {
 
 impl Env {
     /// The values of this process's variables whose names say that they are secret.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the environment"
-    )]
     pub(crate) fn secrets_of_process() -> Vec<String> {
         let is_secret = |name: &str| {
             let name = name.to_ascii_uppercase();

@@ -94,7 +94,7 @@ impl Map {
     pub(super) fn lacks_some_of(&self, other: &Map) -> bool {
         other.folders.iter().any(|(folder, theirs)| {
             self.folders.get(folder).is_none_or(|ours| {
-                (theirs.all && !ours.all) || (!ours.all && !theirs.names.is_subset(&ours.names))
+                !ours.all && (theirs.all || !theirs.names.is_subset(&ours.names))
             })
         })
     }

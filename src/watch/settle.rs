@@ -24,18 +24,15 @@ pub(super) async fn settled(events: &mut UnboundedReceiver<PathBuf>) -> BTreeSet
     };
     let (began, mut changed) = (Instant::now(), BTreeSet::from([first]));
     loop {
-        match timeout(QUIET, events.recv()).await {
-            Ok(Some(path)) => {
+        if let Ok(Some(path)) = timeout(QUIET, events.recv()).await {
+            changed.insert(path);
+            // What has come meanwhile belongs to it as well.
+            while let Ok(path) = events.try_recv() {
                 changed.insert(path);
-                // What has come meanwhile belongs to it as well.
-                while let Ok(path) = events.try_recv() {
-                    changed.insert(path);
-                }
-                if began.elapsed() < LONGEST {
-                    continue;
-                }
             }
-            Ok(None) | Err(_) => {}
+            if began.elapsed() < LONGEST {
+                continue;
+            }
         }
         if began.elapsed() >= LONGEST_OF_GIT || !git_is_at_work(&changed) {
             changed.remove(Path::new(""));

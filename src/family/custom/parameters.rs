@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn schema_of<P: JsonSchema>() -> (Value, bool) {
         settings.meta_schema = None;
     });
     let schema = settings.into_generator().into_root_schema_for::<P>();
-    let mut schema = Value::from(Schema::from(schema));
+    let mut schema = Value::from(schema);
     if schema["type"] == "null" {
         return (json!({"type": "object", "properties": {}}), true);
     }

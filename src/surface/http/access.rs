@@ -113,7 +113,7 @@ impl Access {
             return Ok(None);
         }
         let lower = text.to_ascii_lowercase();
-        match self.origins.iter().any(|known| *known == lower) {
+        match self.origins.contains(&lower) {
             true => Ok(Some(Guest(origin.clone()))),
             false => Err(
                 Fault::forbidden(format!("pages of {text} may not use this server"))
