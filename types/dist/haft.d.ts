@@ -42,9 +42,40 @@ export interface ImageContent {
   mimeType: string;
 }
 
+export interface AudioContent {
+  type: "audio";
+  /** The sound in base64. */
+  data: string;
+  /** For example `audio/wav`. */
+  mimeType: string;
+}
+
+/** A file or another thing, with its contents: its text, or its bytes in base64. */
+export interface ResourceContent {
+  type: "resource";
+  resource: { uri: string; mimeType?: string } & ({ text: string } | { blob: string });
+}
+
+/** A file or another thing by its address alone. */
+export interface ResourceLinkContent {
+  type: "resource_link";
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+}
+
+export type Content =
+  | TextContent
+  | ImageContent
+  | AudioContent
+  | ResourceContent
+  | ResourceLinkContent;
+
 /** What a call gives back. `content` is for the model, `details` for the program and renderers. */
 export interface ToolResult<TDetails = any> {
-  content: (TextContent | ImageContent)[];
+  content: Content[];
   details?: TDetails;
   /** True if the tool did not do what it was asked for. Throwing says the same. */
   isError?: boolean;
@@ -240,12 +271,27 @@ export interface SessionEntry {
   [key: string]: unknown;
 }
 
+export interface SessionTreeNode {
+  entry: SessionEntry;
+  children: SessionTreeNode[];
+  label?: string;
+}
+
+/** The session as it is at the moment of asking. It can only be read; lists are copies. */
 export interface ReadonlySessionManager {
-  getBranch(): SessionEntry[];
+  /** From the first entry to where the session stands, or to the entry `from`. */
+  getBranch(from?: string): SessionEntry[];
   getEntries(): SessionEntry[];
   getLeafId(): string | null;
+  getLeafEntry(): SessionEntry | undefined;
+  getEntry(id: string): SessionEntry | undefined;
+  getLabel(id: string): string | undefined;
+  getTree(): SessionTreeNode[];
+  getHeader(): { type: "session"; id: string; cwd: string } | null;
   getSessionId(): string;
   getSessionFile(): string | undefined;
+  getSessionDir(): string | undefined;
+  getSessionName(): string | undefined;
   getCwd(): string;
 }
 
@@ -254,6 +300,11 @@ export interface CustomToolContext {
   readonly modelRegistry: any;
   readonly model: any;
   readonly cwd: string;
+  readonly sessionId: string;
+  /** `pi.ui`, of this call wherever it is used. */
+  readonly ui: UIContext;
+  readonly hasUI: boolean;
+  /** `get("a.b")`. */
   readonly settings?: any;
   /** True if calls are approved without asking. */
   readonly autoApprove?: boolean;

@@ -84,6 +84,11 @@ export interface ToolTest extends ToolTestCall {
   files?: Record<string, string>;
   /** Environment variables; `null` takes one away. */
   env?: Record<string, string | null>;
+  /**
+   * What a person answers, question by question: a text, yes or no, `null` for no answer. Without it
+   * there is nobody.
+   */
+  ui?: (string | boolean | null)[];
   /** What the session is when the test begins. */
   session?: { event?: { reason: string }; branch?: unknown[]; entries?: unknown[] };
   timeoutMs?: number;
