@@ -1,5 +1,6 @@
 //! The questions of tools at a real terminal (`docs/ui.md`).
 
+use std::fs;
 use std::process::Command;
 
 use crate::pty::Terminal;
@@ -27,7 +28,9 @@ export default (pi) => [
     pi.ui.setStatus("a", "step 1");
     pi.ui.notify("starting", "info");
     const asked = pi.ui.confirm("Go on?", "");
+    await pi.exec("cat", ["asked"]);
     pi.ui.notify("while you think", "warning");
+    await pi.exec("sh", ["-c", "echo >said"]);
     const answer = await asked;
     pi.ui.notify("done", "error");
     return says(answer);
@@ -222,9 +225,15 @@ fn questions_come_one_at_a_time_and_go_by_themselves() {
 #[test]
 fn what_is_said_waits_while_a_question_is_on_the_screen() {
     let fixture = Fixture::new();
+    for pipe in ["asked", "said"] {
+        fixture.0.fifo(pipe);
+    }
     let mut terminal = fixture.call(&["news"]);
     terminal.shows("[news] starting");
     terminal.shows("[y/N]");
+    // The tool goes on when the question is there, and the answer comes when the tool has spoken.
+    fixture.0.write("asked", "\n");
+    fs::read(fixture.0.path().join("said")).expect("the tool writes into it");
     terminal.types("y");
     terminal.shows("❯ Yes");
     terminal.shows("[news] warning: while you think");
