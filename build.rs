@@ -43,6 +43,7 @@ fn main() {
     }
     // Native modules of tools (`.node`) find Node's C functions in the program itself.
     deno_runtime::deno_napi::print_linker_flags("haft");
+    fix_place_of_programs();
 
     let root = PathBuf::from(env("CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env("OUT_DIR"));
@@ -73,6 +74,19 @@ fn main() {
     generated.push_str(&identity(&out.join("snapshot.bin"), &generated));
     write(&out.join("generated.rs"), &generated);
     write(&record, &made_of);
+}
+
+/// Links our programs for a fixed address, as those of Node and Bun are. Elsewhere the dynamic linker
+/// writes some hundred thousand addresses into pages of its own before `main`: most of the time that
+/// `haft --version` took. Stack, heap, libraries and all that V8 compiles keep their random places.
+/// An embedder's program is linked as the embedder says.
+fn fix_place_of_programs() {
+    let is_gnu = std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|it| it == "gnu");
+    if is_gnu && env("CARGO_CFG_TARGET_OS") == "linux" {
+        for kind in ["bins", "benches"] {
+            println!("cargo:rustc-link-arg-{kind}=-no-pie");
+        }
+    }
 }
 
 /// A text that is another one whenever the snapshot would be: every source of ours, and this script,

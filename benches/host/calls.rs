@@ -9,8 +9,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use futures::stream::{FuturesUnordered, StreamExt};
-use haft::{Call, Config, Env, Flags, Host};
+use haft::{Call, Flags, Host};
 use serde_json::value::RawValue;
+
+use crate::user;
 
 /// V8 compiles in stages; this is beyond the last of them.
 const WARM_UP: usize = 5_000;
@@ -49,16 +51,11 @@ pub async fn run(words: &[&str]) -> ExitCode {
 /// A host that finds nothing but `module`.
 pub fn host(module: &str) -> Host {
     let here = env::current_dir().expect("there is a current directory");
-    let env = Env {
-        home: Some(here.join("home")),
-        current_dir: Some(here),
-        ..Env::default()
-    };
     let flags = Flags {
         tools: vec![module.to_owned()],
         ..Flags::default()
     };
-    Host::new(Config::resolve_with(flags, &env).expect("a configuration"))
+    user::host(&here.join("home"), &here, flags)
 }
 
 impl Bench {

@@ -10,6 +10,7 @@ mod reload;
 mod render;
 mod shell;
 mod tools;
+mod user;
 mod web;
 
 use std::process::ExitCode;

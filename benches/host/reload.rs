@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use haft::{Config, Env, Flags, Host};
+use haft::{Flags, Host};
+
+use crate::user;
 
 const WARM_UP: usize = 10;
 const RELOADS: usize = 60;
@@ -39,18 +41,13 @@ pub async fn run(files: &[&str]) -> ExitCode {
 
 fn host(saved: &Path, others: &[&str]) -> Host {
     let here = saved.parent().expect("it is in a folder");
-    let env = Env {
-        home: Some(here.join("home")),
-        current_dir: Some(here.to_owned()),
-        ..Env::default()
-    };
     let mut tools = vec![saved.display().to_string()];
     tools.extend(others.iter().map(|&other| other.to_owned()));
     let flags = Flags {
         tools,
         ..Flags::default()
     };
-    Host::new(Config::resolve_with(flags, &env).expect("a configuration"))
+    user::host(&here.join("home"), here, flags)
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

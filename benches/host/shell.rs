@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use haft::{ApprovalMode, Call, Config, Env, Flags, Host};
+use haft::{ApprovalMode, Call, Flags, Host};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
+
+use crate::user;
 
 const CALLS: u32 = 300;
 
@@ -40,16 +42,11 @@ pub async fn run(words: &[&str]) -> ExitCode {
 
 /// A host whose user has the tools of `folder`.
 fn host(home: &Path) -> Host {
-    let env = Env {
-        home: Some(home.to_owned()),
-        current_dir: Some(home.to_owned()),
-        ..Env::default()
-    };
     let flags = Flags {
         approval_mode: Some(ApprovalMode::Yolo),
         ..Flags::default()
     };
-    Host::new(Config::resolve_with(flags, &env).expect("a configuration"))
+    user::host(home, home, flags)
 }
 
 async fn load(home: &Path) -> Duration {

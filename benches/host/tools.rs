@@ -8,8 +8,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use haft::{Call, Config, Env, Flags, Host};
+use haft::{Call, Flags, Host};
 use serde_json::value::RawValue;
+
+use crate::user;
 
 const CALLS: u32 = 300;
 const INPUT: &str = r#"{"question":"how does one find the files that nobody reads","limit":10}"#;
@@ -17,7 +19,8 @@ const INPUT: &str = r#"{"question":"how does one find the files that nobody read
 pub async fn run(words: &[&str]) -> ExitCode {
     let took = match words {
         ["call", home, tool] => {
-            let (host, tool) = (host(Path::new(home)), (*tool).to_owned());
+            let home = Path::new(home);
+            let (host, tool) = (user::host(home, home, Flags::default()), (*tool).to_owned());
             // In a task, as every surface does it.
             let calls = tokio::spawn(async move { calls(&host, &tool).await });
             calls.await.expect("no call panics")
@@ -30,15 +33,6 @@ pub async fn run(words: &[&str]) -> ExitCode {
     };
     println!("{:.2}", took.as_secs_f64() * 1e6);
     ExitCode::SUCCESS
-}
-
-fn host(home: &Path) -> Host {
-    let env = Env {
-        home: Some(home.to_owned()),
-        current_dir: Some(home.to_owned()),
-        ..Env::default()
-    };
-    Host::new(Config::resolve_with(Flags::default(), &env).expect("a configuration"))
 }
 
 async fn calls(host: &Host, tool: &str) -> Duration {

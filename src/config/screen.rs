@@ -79,6 +79,17 @@ impl Terminal<'_> {
         self.term().starts_with("foot")
     }
 
+    /// Of those that have all colours and links.
+    fn is_modern(&self) -> bool {
+        self.is_kitty()
+            || self.is_ghostty()
+            || self.is_wezterm()
+            || self.is_iterm()
+            || self.is_foot()
+            || self.is_named("vscode")
+            || self.has("WT_SESSION")
+    }
+
     fn is_multiplexed(&self) -> bool {
         let inside = ["TMUX", "STY", "ZELLIJ"];
         let term = self.term();
@@ -92,15 +103,8 @@ impl Terminal<'_> {
             return Colors::None;
         }
         let says_true = matches!(self.says("COLORTERM"), Some("truecolor" | "24bit"));
-        let is_known = self.is_kitty()
-            || self.is_ghostty()
-            || self.is_wezterm()
-            || self.is_iterm()
-            || self.is_foot()
-            || self.is_named("vscode")
-            || self.has("WT_SESSION")
-            || self.term().ends_with("-direct");
-        match says_true || (is_known && !self.is_multiplexed()) {
+        let is_true = self.is_modern() || self.term().ends_with("-direct");
+        match says_true || (is_true && !self.is_multiplexed()) {
             true => Colors::True,
             false => Colors::Indexed,
         }
@@ -131,15 +135,9 @@ impl Terminal<'_> {
 
     fn has_links(&self) -> bool {
         let vte = self.says("VTE_VERSION").and_then(|said| said.parse().ok());
-        let is_known = self.is_kitty()
-            || self.is_ghostty()
-            || self.is_wezterm()
-            || self.is_iterm()
-            || self.is_foot()
-            || self.is_named("vscode")
-            || self.has("WT_SESSION")
+        let has_them = self.is_modern()
             || self.has("KONSOLE_VERSION")
             || vte.is_some_and(|version: u32| version >= 5000);
-        is_known && !self.is_multiplexed() && self.term() != "dumb"
+        has_them && !self.is_multiplexed() && self.term() != "dumb"
     }
 }

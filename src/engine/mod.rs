@@ -20,6 +20,7 @@ pub mod graph;
 mod homes;
 mod isolate;
 mod kinship;
+mod last_stand;
 mod lazy;
 mod link;
 mod loader;

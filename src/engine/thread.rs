@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::EngineOptions;
 use super::boot::{Booted, Functions, boot};
 use super::isolate::{Ask, Message, Shared};
+use super::last_stand;
 use super::link::Link;
 use super::memory::Alarm;
 use super::patience::Patience;
@@ -41,6 +42,7 @@ pub(super) async fn start(
                 shared: shared.clone(),
                 _alive: alive,
             };
+            last_stand::stand(&shared);
             live(&options, &shared, inbox, ready);
         })
         .map_err(|error| format!("cannot start a thread for an isolate: {error}"))?;

@@ -98,9 +98,9 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
         cold: false,
     };
     // The peer of these is the least that Rust can do for the same, in the same program.
-    let child = |title, ours: &[&str], bare: &[&str]| {
+    let beside_bare = |subject: &str, title, ours: &[&str], bare: &[&str]| {
         let side = |arguments| {
-            let subject = words(&["children"]).into_iter();
+            let subject = words(&[subject]).into_iter();
             job(host, subject.chain(words(arguments)), ".")
         };
         Case {
@@ -111,19 +111,8 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
             cold: false,
         }
     };
-    let shell = |title, ours: &[&str], bare: &[&str]| {
-        let side = |arguments| {
-            let subject = words(&["shell"]).into_iter();
-            job(host, subject.chain(words(arguments)), ".")
-        };
-        Case {
-            title,
-            haft: side(ours),
-            peer: side(bare),
-            reading: Reading::Said,
-            cold: false,
-        }
-    };
+    let child = |title, ours: &[&str], bare: &[&str]| beside_bare("children", title, ours, bare);
+    let shell = |title, ours: &[&str], bare: &[&str]| beside_bare("shell", title, ours, bare);
     let yaml_home = fixture.yaml_home().display().to_string();
     let (their_home, executables) = (fixture.their_home(), fixture.executables());
     let tool = |side: &str| {
