@@ -73,13 +73,21 @@ impl Bench {
         let plan = if self.quick { Plan::QUICK } else { Plan::FULL };
 
         let mut table = Table::default();
+        let mut failed = Vec::new();
         let cases = cases::all(&programs, &fixture).into_iter();
         for case in cases.chain(mcp::cases(&programs, &fixture)) {
             if !self.only.is_empty() && !self.only.iter().any(|word| case.title.contains(word)) {
                 continue;
             }
             eprintln!("measuring {}", case.title);
-            table.rows.push(measure::case(&case, &plan, &fixture)?);
+            match measure::case(&case, &plan, &fixture) {
+                Ok(row) => table.rows.push(row),
+                Err(error) => {
+                    // What was measured before, and can be after, is not lost.
+                    eprintln!("{error}");
+                    failed.push(case.title);
+                }
+            }
         }
         if self.json {
             println!("{}", table.json());
@@ -90,7 +98,13 @@ impl Bench {
             let about = record::About::look(&root, &haft, &peer, &plan, self.machine)?;
             record::write(&root, &about, &table)?;
         }
-        Ok(())
+        match failed.as_slice() {
+            [] => Ok(()),
+            titles => {
+                let titles = titles.join("; ");
+                Err(Error::unexpected(format!("not measured: {titles}")))
+            }
+        }
     }
 }
 

@@ -18,7 +18,7 @@ const PI_TUI: &str = "0.73.1";
 const EXPRESS: &str = "5.3.0";
 const NODE: &str = "22";
 const MCP_SDK: &str = "1.32.2";
-const FASTMCP: &str = "fastmcp==4.1.6";
+const FASTMCP: &str = "fastmcp==4.1.2";
 
 pub struct Peer {
     pub bun: PathBuf,
