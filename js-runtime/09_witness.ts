@@ -7,20 +7,28 @@
 import { op_haft_noticed } from "ext:core/ops";
 
 let loads = 0;
-let globalsBefore = 0;
+/** How many global properties there are. Counting them takes as long as a small factory: once for each load. */
+let globals: number | undefined;
 
 const { apply, construct, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
 /** A module begins to load. */
 export function loadBegins(): void {
   loads += 1;
-  globalsBefore = ownKeys(globalThis).length;
+  globals ??= ownKeys(globalThis).length;
 }
 
 /** It has loaded, or failed. */
 export function loadEnds(): void {
-  if (ownKeys(globalThis).length !== globalsBefore) noticeTrace("it changes the global object");
+  const before = globals;
+  globals = ownKeys(globalThis).length;
+  if (globals !== before) noticeTrace("it changes the global object");
   loads -= 1;
+}
+
+/** What a call changes is not the next module's doing. */
+export function callBegins(): void {
+  globals = undefined;
 }
 
 /** What lies in an object, to see later whether somebody put something else there. */

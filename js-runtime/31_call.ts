@@ -14,6 +14,7 @@ import {
   reply,
   runningCalls,
 } from "ext:haft/00_state.ts";
+import { callBegins } from "ext:haft/09_witness.ts";
 import { contextOf } from "ext:haft/15_context.ts";
 import { prepareArguments } from "ext:haft/21_arguments.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
@@ -104,6 +105,7 @@ export function running(id: number, owner: string, moduleId: number): RunningCal
     },
   };
   runningCalls.set(id, call);
+  callBegins();
   return call;
 }
 

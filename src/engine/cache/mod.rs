@@ -17,10 +17,14 @@ use std::sync::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 
 use super::graph::{Checker, Graph};
+use super::has_several_cores;
 use super::witness::Notes;
 use super::{EngineOptions, snapshot};
 use entry::Entry;
 use shelf::Shelf;
+
+/// So many modules are checked on two cores: fewer take less time than a thread takes to start.
+const MANY: usize = 24;
 
 /// What was remembered for one working directory and one set of options.
 pub(super) struct Cache {
@@ -49,13 +53,27 @@ impl Cache {
 
     /// What the modules with these URLs said, where that still holds.
     pub(super) fn find(&self, urls: &[String]) -> Vec<Option<String>> {
-        let mut known = self.shelf.read();
-        let mut checker = Checker::default();
-        let answers = urls.iter().map(|url| {
-            let entry: Entry = serde_json::from_str(known.remove(url)?.get()).ok()?;
-            entry.holds(&mut checker).then(|| entry.described())
-        });
-        answers.collect()
+        let known = self.shelf.read();
+        let check = |urls: &[String]| -> Vec<Option<String>> {
+            let mut checker = Checker::default();
+            let answers = urls.iter().map(|url| {
+                let entry: Entry = serde_json::from_str(known.get(url)?.get()).ok()?;
+                entry.holds(&mut checker).then(|| entry.described())
+            });
+            answers.collect()
+        };
+        if urls.len() < MANY || !has_several_cores() {
+            return check(urls);
+        }
+        let (first, second) = urls.split_at(urls.len() / 2);
+        std::thread::scope(|scope| {
+            let beside = scope.spawn(|| check(second));
+            let mut answers = check(first);
+            // A half that could not be checked is not believed.
+            let nothing = |_| vec![None; second.len()];
+            answers.extend(beside.join().unwrap_or_else(nothing));
+            answers
+        })
     }
 
     /// Remembers what may be remembered, and forgets the rest of what was loaded.

@@ -179,5 +179,7 @@ impl<'a> Session<'a> {
         }
         // Whether it was in time or not, the program ends now.
         let _ = timeout(KILL, self.host.kill()).await;
+        // Freeing what every tool said of itself would only make it end later.
+        std::mem::forget(self.host);
     }
 }
