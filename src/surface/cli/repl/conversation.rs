@@ -256,6 +256,6 @@ fn row(json: &str) -> Option<Row> {
     Some(Row {
         id: entry.get("id")?.as_str()?.to_owned(),
         what: text::first_line(what),
-        text: text::first_line(said),
+        text: text::first_line(&said.lines().map(str::trim).collect::<Vec<_>>().join(" ")),
     })
 }
