@@ -60,7 +60,7 @@ pub(super) struct Frame {
 pub(super) struct Called {
     /// The exit code for it.
     pub(super) code: u8,
-    /// `None`: it was refused.
+    /// `None`: it was refused, or stopped, which has been said with the time.
     pub(super) took: Option<Duration>,
 }
 
@@ -94,7 +94,7 @@ impl Called {
     fn with(outcome: &Outcome) -> Called {
         Called {
             code: code_of(outcome),
-            took: Some(outcome.duration),
+            took: outcome.stopped.is_none().then_some(outcome.duration),
         }
     }
 

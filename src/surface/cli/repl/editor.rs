@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use console::Term;
 use reedline::{
-    ColumnarMenu, DefaultHinter, EditCommand, Emacs, KeyCode, KeyModifiers, MenuBuilder, Reedline,
-    ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator, default_emacs_keybindings,
+    Color, ColumnarMenu, DefaultHinter, EditCommand, Emacs, KeyCode, KeyModifiers, MenuBuilder,
+    Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
+    default_emacs_keybindings,
 };
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::task::JoinHandle;
@@ -112,13 +113,12 @@ impl Editor {
             KeyCode::BackTab,
             ReedlineEvent::MenuPrevious,
         );
-        let menu = ColumnarMenu::default().with_name(MENU);
+        let menu = ColumnarMenu::default().with_name(MENU).with_marker("");
         let editor = Reedline::create()
             .with_break_signal(stop.clone())
             .with_ansi_colors(self.ink.is_on())
             .use_bracketed_paste(true)
             .with_validator(Box::new(Whole))
-            .with_hinter(Box::new(DefaultHinter::default()))
             .with_highlighter(Box::new(Painter {
                 known: self.known.clone(),
                 is_empty: is_empty.clone(),
@@ -129,11 +129,21 @@ impl Editor {
             .with_partial_completions(true)
             .with_edit_mode(Box::new(Emacs::new(keys)))
             .with_history_exclusion_prefix(Some(" ".to_owned()));
-        match history::open(self.history.as_deref()) {
+        let editor = match history::open(self.history.as_deref()) {
             Some(history) => editor.with_history(history),
             None => editor,
+        };
+        // Without colours nobody could tell what is written from what might be.
+        match self.ink.is_on() {
+            true => editor.with_hinter(Box::new(hinter())),
+            false => editor,
         }
     }
+}
+
+/// The rest of a line before that began like this one.
+fn hinter() -> DefaultHinter {
+    DefaultHinter::default().with_style(Color::DarkGray.normal())
 }
 
 impl Reading {
