@@ -143,7 +143,7 @@ fn a_line_calls_a_tool_however_its_arguments_are_written() {
         ("greet name=Ada", r#"Hello {"name":"Ada"}"#),
         (
             r#"greet name="Ada Lovelace" times=2 loud=true"#,
-            r#"Hello {"name":"Ada Lovelace","loud":true,"times":2}"#,
+            r#"Hello {"name":"Ada Lovelace","times":2,"loud":true}"#,
         ),
         (
             r#"greet name='it''s' tags=a tags=b where.city=Paris"#,
@@ -159,7 +159,7 @@ fn a_line_calls_a_tool_however_its_arguments_are_written() {
         ),
         (
             "greet --loud name=B --arg times=1",
-            r#"Hello {"name":"B","loud":true,"times":1}"#,
+            r#"Hello {"loud":true,"name":"B","times":1}"#,
         ),
         (r#"greet {"name": "Ada"}"#, r#"Hello {"name":"Ada"}"#),
     ];
@@ -277,7 +277,7 @@ fn ctrl_c_cancels_the_call_and_not_the_repl() {
     repl.0.shows("step 1 of 2");
     repl.keys(
         CTRL_C,
-        &["cancelling `waits`", "asked to stop", "was cancelled"],
+        &["cancelling `waits`", "asked to stop", "(cancelled)"],
     );
     repl.0.types("deaf\r");
     repl.0.shows("deaf to everything");
@@ -316,6 +316,32 @@ fn tools_ask_and_what_they_leave_pending_is_offered() {
     repl.leave();
 }
 
+#[test]
+fn a_project_can_be_trusted_at_the_first_call_of_its_tools() {
+    let fixture = Fixture::new();
+    fixture.0.write(
+        ".omp/tools/theirs.ts",
+        "export default () => ({ name: 'theirs', description: '', parameters: { type: 'object' },
+           execute: () => ({ content: [{ type: 'text', text: 'it ran' }] }) })",
+    );
+    let mut command = fixture.0.haft();
+    command.args(["repl", "--plain"]).env("NO_COLOR", "1");
+    let mut terminal = Terminal::start(100, &command);
+    terminal.shows("haft 0.1.0: 0 tools, 1 not trusted (/problems)");
+    prompt(&mut terminal);
+    let mut repl = Repl(terminal);
+    repl.0.types("theirs\r");
+    repl.0.shows("Trust it? [y/N]");
+    repl.keys("n\r", &["error: "]);
+    repl.0.types("theirs\r");
+    repl.0.shows("Trust it? [y/N]");
+    repl.keys("y\r", &["it ran"]);
+    // The rest of the repl has followed to the host that trusts it.
+    repl.line("/session", &["theirs", "it ran"]);
+    repl.line("theirs", &["it ran"]);
+    repl.leave();
+}
+
 // ---- Completion.
 
 #[test]
@@ -343,7 +369,7 @@ fn tab_completes_names_arguments_and_values() {
         ),
         (
             format!(r#"greet {{"where": {{{TAB}"Rome"}}, "na{TAB}"A"}}"#),
-            r#"Hello {"name":"A","where":{"city":"Rome"}}"#,
+            r#"Hello {"where":{"city":"Rome"},"name":"A"}"#,
         ),
         (format!("/hel{TAB}ses{TAB}"), "go on from an earlier entry"),
         (format!("/tool gre{TAB}"), "mood"),
@@ -355,7 +381,8 @@ fn tab_completes_names_arguments_and_values() {
     }
     // Several are shown to choose from.
     repl.0.types(&format!("greet name=A mood={TAB}"));
-    repl.0.shows("calm");
+    // Without colours the one that Enter takes is in capitals.
+    repl.0.shows("CALM");
     repl.0.shows("merry");
     repl.keys(CTRL_C, &[]);
     repl.leave();

@@ -42,6 +42,7 @@ pub(super) struct Shell<'s, 'o> {
     renewal: u32,
     /// A line failed.
     pub(super) has_failed: bool,
+    has_greeted: bool,
 }
 
 /// What happens while nobody has asked for anything.
@@ -75,6 +76,7 @@ impl<'s, 'o> Shell<'s, 'o> {
             loading: None,
             renewal: session.renewals,
             has_failed: false,
+            has_greeted: !has_terminal,
             session,
         };
         shell.attach();
@@ -154,7 +156,7 @@ impl<'s, 'o> Shell<'s, 'o> {
     /// The tools are there.
     fn loaded(&mut self, catalog: Arc<Catalog>) {
         self.loading = None;
-        if self.has_terminal {
+        if !std::mem::replace(&mut self.has_greeted, true) {
             say(&greeting(&catalog));
         }
         self.known.set_catalog(catalog);
