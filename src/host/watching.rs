@@ -299,7 +299,9 @@ fn reloaded(before: &Catalog, after: &Catalog, files: &BTreeSet<PathBuf>) -> Vec
         // Files that are no modules are read together: that one was read again says nothing.
         let is_its_own =
             entry.tool.source.family == Family::Js || files.contains(&entry.resolved_path);
-        is_its_own && was.any(|was| !Arc::ptr_eq(&was.runner, &entry.runner))
+        // What is not trusted is looked at anew each time, and runs no code at all.
+        let may_run = is_its_own && entry.tool.trusted;
+        may_run && was.any(|was| !Arc::ptr_eq(&was.runner, &entry.runner))
     };
     let reloaded = after.entries.iter().filter(is_other);
     reloaded.map(|entry| entry.tool.name.clone()).collect()

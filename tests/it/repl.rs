@@ -327,7 +327,8 @@ fn a_project_can_be_trusted_at_the_first_call_of_its_tools() {
     let mut command = fixture.0.haft();
     command.args(["repl", "--plain"]).env("NO_COLOR", "1");
     let mut terminal = Terminal::start(100, &command);
-    terminal.shows("haft 0.1.0: 0 tools, 1 not trusted (/problems)");
+    terminal.shows("haft 0.1.0: 0 tools");
+    terminal.shows("1 not trusted (/problems)");
     prompt(&mut terminal);
     let mut repl = Repl(terminal);
     repl.0.types("theirs\r");
