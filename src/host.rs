@@ -33,8 +33,8 @@ use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
-    Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Outcome, Problem, ScanState,
-    Stopped, Test, UserInterface,
+    ApprovalPolicy, Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Outcome,
+    Problem, ScanState, Stopped, Test, UserInterface,
 };
 use crate::tool::{SessionEvent, SessionProvider, Tape};
 use abort::Abortable;
@@ -55,6 +55,8 @@ pub struct Host(Arc<Inner>, Audience);
 struct Audience {
     approver: Option<Arc<dyn Approver>>,
     ui: Option<Arc<dyn UserInterface>>,
+    /// What the user allows, where that is not what the configuration says.
+    approval: Option<Arc<ApprovalPolicy>>,
 }
 
 struct Inner {
@@ -237,6 +239,14 @@ impl Host {
     pub fn with_ui(&self, ui: Arc<dyn UserInterface>) -> Host {
         let mut host = self.clone();
         host.1.ui = Some(ui);
+        host
+    }
+
+    /// The same host; calls that are started through this handle go by `policy` and not by the
+    /// configuration's. What is hidden from lists stays hidden by the latter.
+    pub fn with_approval(&self, policy: ApprovalPolicy) -> Host {
+        let mut host = self.clone();
+        host.1.approval = Some(Arc::new(policy));
         host
     }
 
@@ -442,7 +452,11 @@ impl Host {
                 let terms = Terms {
                     timeout,
                     cancel: token,
-                    policy: &self.0.config.approval,
+                    policy: self
+                        .1
+                        .approval
+                        .as_deref()
+                        .unwrap_or(&self.0.config.approval),
                     approver: self.1.approver.clone(),
                     ui: self.1.ui.clone().or_else(|| self.0.default_user.get()),
                     spill: &self.0.spill,

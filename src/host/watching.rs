@@ -88,6 +88,19 @@ impl Host {
         }
     }
 
+    /// [`Host::refresh`], and what it came to; `None` if nothing is different.
+    pub async fn refresh_and_tell(&self) -> Option<Reload> {
+        let began = Instant::now();
+        let before = self.catalog_for_calls().await;
+        let mut changes = self.changes();
+        changes.mark_unchanged();
+        self.refresh().await;
+        let after = self.catalog_for_calls().await;
+        let change = changes.has_changed().unwrap_or_default();
+        let change = change.then(|| changes.borrow_and_update().clone());
+        Reload::between(&before, &after, change, BTreeSet::new(), began)
+    }
+
     /// What is wrong with watching.
     pub(super) fn problems_of_watching(&self) -> Vec<Problem> {
         let problems = self.0.watching.lock();
@@ -154,6 +167,30 @@ impl Watching {
     }
 }
 
+impl Reload {
+    /// What is different; `None` if nothing is.
+    fn between(
+        before: &Catalog,
+        after: &Catalog,
+        change: Option<Arc<CatalogChange>>,
+        files: BTreeSet<PathBuf>,
+        began: Instant,
+    ) -> Option<Reload> {
+        let (problems, solved) = (new_in(after, before), new_in(before, after));
+        let reloaded = reloaded(before, after, &files);
+        let is_same =
+            change.is_none() && reloaded.is_empty() && problems.is_empty() && solved.is_empty();
+        (!is_same).then(|| Reload {
+            files: files.into_iter().collect(),
+            reloaded,
+            change,
+            problems,
+            solved,
+            took: began.elapsed(),
+        })
+    }
+}
+
 impl Drop for Watching {
     fn drop(&mut self) {
         self.task.abort();
@@ -210,7 +247,10 @@ impl Watch {
             let after = host.catalog_for_calls().await;
             let change = changes.has_changed().unwrap_or_default();
             let change = change.then(|| changes.borrow_and_update().clone());
-            self.tell(&before, &after, change, std::mem::take(&mut files), began);
+            let files = std::mem::take(&mut files);
+            if let Some(reload) = Reload::between(&before, &after, change, files, began) {
+                self.tell(reload);
+            }
             let is_more = watcher.set(host.interest().await).await;
             let told = host.problems_of_watching();
             let is_told = watcher
@@ -238,31 +278,12 @@ impl Watch {
         *known = problems;
     }
 
-    fn tell(
-        &self,
-        before: &Catalog,
-        after: &Catalog,
-        change: Option<Arc<CatalogChange>>,
-        files: BTreeSet<PathBuf>,
-        began: Instant,
-    ) {
-        let (problems, solved) = (new_in(after, before), new_in(before, after));
-        let reloaded = reloaded(before, after, &files);
-        if change.is_none() && reloaded.is_empty() && problems.is_empty() && solved.is_empty() {
-            return;
-        }
-        for problem in &problems {
+    fn tell(&self, reload: Reload) {
+        for problem in &reload.problems {
             tracing::warn!(path = ?problem.path, "{}", problem.message);
         }
         // Nobody has to listen.
-        let _ = self.reloads.send(Arc::new(Reload {
-            files: files.into_iter().collect(),
-            reloaded,
-            change,
-            problems,
-            solved,
-            took: began.elapsed(),
-        }));
+        let _ = self.reloads.send(Arc::new(reload));
     }
 
     fn host(&self) -> Option<Host> {
@@ -278,7 +299,9 @@ fn reloaded(before: &Catalog, after: &Catalog, files: &BTreeSet<PathBuf>) -> Vec
         // Files that are no modules are read together: that one was read again says nothing.
         let is_its_own =
             entry.tool.source.family == Family::Js || files.contains(&entry.resolved_path);
-        is_its_own && was.any(|was| !Arc::ptr_eq(&was.runner, &entry.runner))
+        // What is not trusted is looked at anew each time, and runs no code at all.
+        let may_run = is_its_own && entry.tool.trusted;
+        may_run && was.any(|was| !Arc::ptr_eq(&was.runner, &entry.runner))
     };
     let reloaded = after.entries.iter().filter(is_other);
     reloaded.map(|entry| entry.tool.name.clone()).collect()

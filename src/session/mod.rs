@@ -6,7 +6,7 @@
 mod entry;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,6 +36,8 @@ struct State {
     unreadable: usize,
     /// The last line of the file has no end.
     is_torn: bool,
+    /// The first line, while there is no file.
+    header: Option<String>,
 }
 
 /// The version of the format, which is that of oh-my-pi's sessions.
@@ -56,7 +58,10 @@ impl SessionFile {
         let mut state = match text.filter(|text| !text.trim().is_empty()) {
             Some(text) => read(&text, &path)?,
             None => {
-                begin(&path, cwd).map_err(|error| trouble("cannot be written", &path, &error))?
+                let mut state = State::new(cwd);
+                let begun = begin(&path, &mut state);
+                begun.map_err(|error| trouble("cannot be written", &path, &error))?;
+                state
             }
         };
         state.leaf = state.entries.last().map(|entry| entry.id.clone());
@@ -67,6 +72,18 @@ impl SessionFile {
         };
         session.look_again(&mut session.state());
         Ok(session)
+    }
+
+    /// A session that begins in the file `path` with the first thing that is appended: until then
+    /// there is no file.
+    pub fn later(path: impl Into<PathBuf>, cwd: &Path) -> SessionFile {
+        let session = SessionFile {
+            path: path.into(),
+            cwd: cwd.to_owned(),
+            state: Mutex::new(State::new(cwd)),
+        };
+        session.look_again(&mut session.state());
+        session
     }
 
     /// Where it is kept.
@@ -129,6 +146,7 @@ impl SessionFile {
             lines.push_str(entry.json.get());
             lines.push('\n');
         }
+        begin(&self.path, &mut state)?;
         let mut file = OpenOptions::new().append(true).open(&self.path)?;
         file.write_all(lines.as_bytes())?;
         let id = result.id.clone();
@@ -165,6 +183,15 @@ impl SessionProvider for SessionFile {
     }
 }
 
+/// The id of the session in the file `path`; `None` if there is none.
+pub(crate) fn id_of(path: &Path) -> Option<String> {
+    let mut line = String::new();
+    BufReader::new(File::open(path).ok()?)
+        .read_line(&mut line)
+        .ok()?;
+    entry::header(&line)
+}
+
 /// From the first entry to `leaf`.
 fn branch_to(entries: &[Entry], leaf: Option<&str>) -> Vec<Arc<RawValue>> {
     let mut branch = Vec::new();
@@ -180,7 +207,34 @@ fn branch_to(entries: &[Entry], leaf: Option<&str>) -> Vec<Arc<RawValue>> {
     branch
 }
 
-fn begin(path: &Path, cwd: &Path) -> io::Result<State> {
+impl State {
+    /// That of a session that has not begun.
+    fn new(cwd: &Path) -> State {
+        let id = new_id();
+        let header = json!({
+            "type": "session",
+            "version": VERSION,
+            "id": id,
+            "timestamp": entry::now(),
+            "cwd": cwd.to_string_lossy(),
+        });
+        State {
+            id,
+            entries: Vec::new(),
+            leaf: None,
+            view: Arc::default(),
+            unreadable: 0,
+            is_torn: false,
+            header: Some(format!("{header}\n")),
+        }
+    }
+}
+
+/// Writes the header, unless that has been done.
+fn begin(path: &Path, state: &mut State) -> io::Result<()> {
+    let Some(header) = &state.header else {
+        return Ok(());
+    };
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -190,29 +244,15 @@ fn begin(path: &Path, cwd: &Path) -> io::Result<State> {
             .mode(0o700)
             .create(folder)?;
     }
-    let id = new_id();
-    let header = json!({
-        "type": "session",
-        "version": VERSION,
-        "id": id,
-        "timestamp": entry::now(),
-        "cwd": cwd.to_string_lossy(),
-    });
     // What tools return may be secret: nobody else reads it.
     let mut file: File = OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o600)
         .open(path)?;
-    file.write_all(format!("{header}\n").as_bytes())?;
-    Ok(State {
-        id,
-        entries: Vec::new(),
-        leaf: None,
-        view: Arc::default(),
-        unreadable: 0,
-        is_torn: false,
-    })
+    file.write_all(header.as_bytes())?;
+    state.header = None;
+    Ok(())
 }
 
 fn read(text: &str, path: &Path) -> Result<State, Error> {
@@ -239,6 +279,7 @@ fn read(text: &str, path: &Path) -> Result<State, Error> {
         view: Arc::default(),
         unreadable,
         is_torn: !text.ends_with('\n'),
+        header: None,
     })
 }
 

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use futures::FutureExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask the program to end, from now on ours.
@@ -12,6 +13,8 @@ pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
+    has_to_end: bool,
+    heard: u32,
 }
 
 impl Signals {
@@ -24,6 +27,8 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
+            has_to_end: false,
+            heard: 0,
         })
     }
 
@@ -31,8 +36,24 @@ impl Signals {
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            _ = self.terminate.recv() => self.has_to_end = true,
+            _ = self.hang_up.recv() => self.has_to_end = true,
         }
+        self.heard += 1;
+    }
+
+    /// How many there were.
+    pub(crate) fn heard(&self) -> u32 {
+        self.heard
+    }
+
+    /// Whether one of them was more than Ctrl-C, which a program that goes on may survive.
+    pub(crate) fn has_to_end(&self) -> bool {
+        self.has_to_end
+    }
+
+    /// Forgets a Ctrl-C that nobody has heeded yet: it was not meant for what comes.
+    pub(crate) fn forget(&mut self) {
+        while self.next().now_or_never().is_some() {}
     }
 }

@@ -88,6 +88,8 @@ mod terminal;
 mod session;
 // What tools ask at a terminal.
 mod terminal_ui;
+// The prompt to try tools at, key by key.
+mod repl;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
 // A project with YAML shell tools, and what their calls give.

@@ -24,7 +24,14 @@ pub struct Terminal {
     written: String,
     /// Up to here it has been looked for something.
     seen: usize,
+    /// Up to here questions to the terminal itself have been answered.
+    answered: usize,
 }
+
+/// What a program sends that wants to know where the cursor is.
+const WHERE: &str = "\x1b[6n";
+/// The answer. It is always the same, since this is no screen.
+const THERE: &str = "\x1b[1;1R";
 
 impl Terminal {
     /// Starts `command` as the only program of a terminal that is so wide.
@@ -54,7 +61,13 @@ impl Terminal {
             child: owner.spawn().expect("`setsid` is on every machine"),
             written: String::new(),
             seen: 0,
+            answered: 0,
         }
+    }
+
+    /// The program's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits until the program has written `text`, after what was waited for before.
@@ -101,11 +114,20 @@ impl Terminal {
                 // A cut inside a character costs that one character.
                 self.written
                     .push_str(&String::from_utf8_lossy(&bytes[..length]));
+                self.answer();
                 true
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
             // EIO: nobody has the other end any more.
             Err(_) => false,
+        }
+    }
+
+    /// Says where the cursor is, as often as the program has asked.
+    fn answer(&mut self) {
+        while let Some(at) = self.written[self.answered..].find(WHERE) {
+            self.answered += at + WHERE.len();
+            self.types(THERE);
         }
     }
 }

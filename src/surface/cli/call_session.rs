@@ -1,4 +1,4 @@
-//! The session that a call on the command line belongs to: opened, told to tools, appended to, closed.
+//! The session that calls on the command line belong to: opened, told to tools, appended to, closed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::render::ink::Ink;
 use crate::session::{SessionFile, new_id};
 use crate::tool::{Call, Outcome, SessionEvent};
 
-/// A session that is open for one call.
+/// A session that calls are kept in.
 pub(super) struct CallSession(Arc<SessionFile>);
 
 impl CallSession {
@@ -27,6 +27,14 @@ impl CallSession {
         if let Some(entry) = from {
             file.branch(entry)?;
         }
+        let session = CallSession::with(file, ink);
+        session.attach(host);
+        host.emit(&SessionEvent::Start).await;
+        Ok(session)
+    }
+
+    /// The session of that file; says what cannot be read of it.
+    pub(super) fn with(file: SessionFile, ink: Ink) -> CallSession {
         let unreadable = file.unreadable();
         if unreadable > 0 {
             let path = file.path().display();
@@ -35,10 +43,17 @@ impl CallSession {
                 "{warning}: {unreadable} lines of {path} cannot be read and were skipped\n"
             ));
         }
-        let file = Arc::new(file);
-        host.set_session(Some(file.clone()));
-        host.emit(&SessionEvent::Start).await;
-        Ok(CallSession(file))
+        CallSession(Arc::new(file))
+    }
+
+    /// What is kept of it.
+    pub(super) fn file(&self) -> &SessionFile {
+        &self.0
+    }
+
+    /// Makes it the one that the host's tools see.
+    pub(super) fn attach(&self, host: &Host) {
+        host.set_session(Some(self.0.clone()));
     }
 
     /// An id that no other call of the session has.
@@ -64,7 +79,7 @@ impl CallSession {
 }
 
 /// A path is what has a slash or the ending; everything else is a name among haft's own sessions.
-fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
+pub(super) fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
     if name.contains('/') || name.ends_with(".jsonl") {
         return Ok(config.cwd.join(name));
     }
@@ -73,8 +88,10 @@ fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
         return Err(Error::new(ErrorKind::Usage, text)
             .with_hint("a name is a word; a file has a `/` in it, or ends with `.jsonl`"));
     }
-    Ok(config
-        .state_dir
-        .join("sessions")
-        .join(format!("{name}.jsonl")))
+    Ok(folder(config).join(format!("{name}.jsonl")))
+}
+
+/// Where haft keeps sessions of its own.
+pub(super) fn folder(config: &Config) -> PathBuf {
+    config.state_dir.join("sessions")
 }

@@ -21,12 +21,14 @@ pub(super) const USAGE: u8 = 2;
 const NO_SUCH_TOOL: u8 = 3;
 pub(super) const REFUSED: u8 = 4;
 const TIMED_OUT: u8 = 124;
-const CANCELLED: u8 = 130;
+pub(super) const CANCELLED: u8 = 130;
 
 /// Why a command did not come to its end.
 pub(super) enum Failure {
     /// Haft could not do it.
     Haft(Error),
+    /// The user did not want to wait for the end of a call any more; the words for it.
+    Killed(Error),
     /// Standard output, or another thing of the system, refused.
     System(io::Error),
 }
@@ -95,7 +97,7 @@ pub(super) fn report(ended: Result<u8, Failure>, answer: &Answer, out: &mut Out,
             say(&render::problem::error(&system_error(&error), ink));
             FAILURE
         }
-        Err(Failure::Haft(error)) => {
+        Err(Failure::Haft(error) | Failure::Killed(error)) => {
             // The exit code says it too, should nobody be reading any more.
             let _ = tell(&error, answer, out);
             say(&render::problem::error(&error, ink));

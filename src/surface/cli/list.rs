@@ -64,19 +64,31 @@ impl Args {
 }
 
 fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
-    let rows: Vec<_> = catalog.tools().map(|tool| row(tool, session)).collect();
-    if !rows.is_empty() {
-        let page = table::render(&COLUMNS, &rows, session.out.width(), session.out.ink());
+    let mut notes = String::new();
+    if catalog.entries.is_empty() {
+        notes.push_str("no tools found\n");
+        let hint = "`haft doctor` shows where was looked; `--tool PATH` adds a file or directory";
+        notes.push_str(&problem::hint_line(hint, session.err));
+    } else {
+        let page = tools(catalog.tools(), session);
         session.out.write_all(page.as_bytes())?;
         session.out.flush()?;
     }
+    notes.push_str(&problems(catalog, session));
+    say(&notes);
+    Ok(())
+}
+
+/// These tools as a table.
+pub(super) fn tools<'a>(tools: impl Iterator<Item = &'a Tool>, session: &Session<'_>) -> String {
+    let rows: Vec<_> = tools.map(|tool| row(tool, session)).collect();
+    table::render(&COLUMNS, &rows, session.out.width(), session.out.ink())
+}
+
+/// What is wrong, and which tools are not trusted.
+pub(super) fn problems(catalog: &Catalog, session: &Session<'_>) -> String {
     let ink = session.err;
     let mut notes = String::new();
-    if rows.is_empty() {
-        notes.push_str("no tools found\n");
-        let hint = "`haft doctor` shows where was looked; `--tool PATH` adds a file or directory";
-        notes.push_str(&problem::hint_line(hint, ink));
-    }
     for entry in &catalog.problems {
         notes.push('\n');
         notes.push_str(&problem::problem(entry, session.home(), ink));
@@ -91,8 +103,7 @@ fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
             ink,
         ));
     }
-    say(&notes);
-    Ok(())
+    notes
 }
 
 fn row(tool: &Tool, session: &Session<'_>) -> Vec<String> {

@@ -12,12 +12,14 @@ mod call;
 mod call_input;
 mod call_pairs;
 mod call_session;
+mod calling;
 mod completions;
 mod doctor;
 mod list;
 mod manual;
 mod new;
 mod refresh;
+mod repl;
 mod rpc;
 mod schema;
 mod serve;
@@ -76,6 +78,7 @@ enum Command {
     Show(With<show::Args>),
     Schema(With<schema::Args>),
     Call(With<call::Args>),
+    Repl(With<repl::Args>),
     Doctor(With<doctor::Args>),
     Refresh(With<refresh::Args>),
     Watch(With<watch::Args>),
@@ -158,6 +161,10 @@ impl Command {
                 let flags = c.args.over(globals.flags());
                 Session::with(flags, out, async |s| c.args.run(input, s).await).await
             }
+            Command::Repl(c) => {
+                let flags = c.args.over(globals.flags());
+                Session::with_input(flags, out, async |s, input| c.args.run(s, input).await).await
+            }
             Command::Trust(c) => c.args.run(globals, out).await,
             Command::Tool(args) => args.run(globals, out).await,
             Command::Test(c) => c.args.run(globals, out).await,
@@ -177,6 +184,7 @@ impl Command {
             Command::Show(c) => &c.globals,
             Command::Schema(c) => &c.globals,
             Command::Call(c) => &c.globals,
+            Command::Repl(c) => &c.globals,
             Command::Doctor(c) => &c.globals,
             Command::Refresh(c) => &c.globals,
             Command::Watch(c) => &c.globals,
@@ -205,6 +213,7 @@ impl Command {
             Command::Agents(args) => args.answer(),
             Command::Schema(_)
             | Command::Refresh(_)
+            | Command::Repl(_)
             | Command::Test(_)
             | Command::New(_)
             | Command::Rpc(_)

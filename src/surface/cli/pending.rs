@@ -8,6 +8,7 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 use tokio_util::sync::CancellationToken;
 
+use super::calling::{Following, Seen};
 use super::exit::{Failure, say};
 use super::session::Session;
 use super::terminal::Terminal;
@@ -73,20 +74,17 @@ async fn run(host: &Host, action: &str, session: &mut Session<'_>) -> Result<Out
     };
     // The user has just said so.
     let running = host.asking(Arc::new(Consent)).call(call, None);
-    let cancel = running.cancel_token();
-    let outcome = running.outcome();
-    tokio::pin!(outcome);
+    let mut following = Following::new(running, "resolve");
     loop {
-        tokio::select! {
-            biased;
-            ended = &mut outcome => return Ok(match ended {
-                Ok(outcome) => outcome,
-                Err(error) if error.kind() == ErrorKind::Denied => {
-                    Outcome::failure(error.message(), Duration::ZERO)
-                }
-                Err(error) => return Err(error.into()),
-            }),
-            () = session.signals.next() => cancel.cancel(),
+        match following.next(&mut session.signals).await {
+            Seen::Event(_) => {}
+            Seen::Cancelling(line) => say(&line),
+            Seen::Ended(Ok(outcome)) => return Ok(outcome),
+            Seen::Ended(Err(error)) if error.kind() == ErrorKind::Denied => {
+                return Ok(Outcome::failure(error.message(), Duration::ZERO));
+            }
+            Seen::Ended(Err(error)) => return Err(error.into()),
+            Seen::Killed(error) => return Err(Failure::Killed(error)),
         }
     }
 }

@@ -140,12 +140,15 @@ pub(super) fn closed_names<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec
         branch.get("additionalProperties") == Some(&Value::Bool(false))
             && !branch.contains_key("patternProperties")
     };
-    if !branches.iter().any(closed) {
-        return None;
-    }
-    let declared = branches.iter().filter_map(|b| b.get("properties"));
-    let names = declared.filter_map(Value::as_object).flat_map(Map::keys);
-    Some(names.map(String::as_str).collect())
+    let is_closed = branches.iter().any(closed);
+    is_closed.then(|| names(schema, root))
+}
+
+/// The names that `schema` declares.
+pub(super) fn names<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
+    let branches = branches(schema, root).into_iter();
+    let declared = branches.filter_map(|branch| branch.get("properties")?.as_object());
+    declared.flat_map(Map::keys).map(String::as_str).collect()
 }
 
 /// `schema` itself and the parts of it that hold for the same value.

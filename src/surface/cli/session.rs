@@ -1,5 +1,6 @@
 //! One command's time with the host: open, ask, shut down, and Ctrl-C all along.
 
+use std::fs::File;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +45,10 @@ pub(super) struct Session<'a> {
     has_later: bool,
     /// What the host was made of, to make it again once the project is trusted.
     flags: Flags,
+    /// How often it was made again: what hung on the one before is gone.
+    pub(super) renewals: u32,
+    /// How long the end may take.
+    pub(super) patience: Duration,
 }
 
 impl<'a> Session<'a> {
@@ -62,10 +67,24 @@ impl<'a> Session<'a> {
         out: &'a mut Out,
         work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
     ) -> Result<u8, Failure> {
+        // A call's own `-` has been read by now.
+        Session::with_input(flags, out, async |session, input| {
+            drop(input);
+            work(session).await
+        })
+        .await
+    }
+
+    /// The same for a command that reads what it is to do from standard input.
+    pub(super) async fn with_input(
+        flags: Flags,
+        out: &'a mut Out,
+        work: impl AsyncFnOnce(&mut Session<'a>, File) -> Result<u8, Failure>,
+    ) -> Result<u8, Failure> {
         let config = Config::resolve(flags.clone())?;
         let is_attended = std::io::stdin().is_terminal();
-        // No tool may read what was meant for haft; a call's own `-` has been read by now.
-        drop(stdin::claim()?);
+        // No tool may read what was meant for haft.
+        let input = stdin::claim()?;
         let mut session = Session {
             host: Host::for_one_call(config),
             out,
@@ -75,8 +94,10 @@ impl<'a> Session<'a> {
             killed: false,
             has_later: false,
             flags,
+            renewals: 0,
+            patience: SHUTDOWN,
         };
-        let ended = work(&mut session).await;
+        let ended = work(&mut session, input).await;
         session.close().await;
         ended
     }
@@ -130,6 +151,7 @@ impl<'a> Session<'a> {
                 // Its configuration counts now, too.
                 self.host.shutdown().await;
                 self.host = self.make_host(Config::resolve(self.flags.clone())?);
+                self.renewals += 1;
             }
         }
         self.tool(name).await
@@ -173,7 +195,7 @@ impl<'a> Session<'a> {
     async fn close(mut self) {
         if !self.killed {
             tokio::select! {
-                _ = timeout(SHUTDOWN, self.host.shutdown()) => {}
+                _ = timeout(self.patience, self.host.shutdown()) => {}
                 () = self.signals.next() => {}
             }
         }

@@ -60,7 +60,8 @@ impl Args {
     }
 }
 
-fn page(entry: &Entry, session: &Session<'_>) -> String {
+/// Everything about a tool, for people.
+pub(super) fn page(entry: &Entry, session: &Session<'_>) -> String {
     let tool = &entry.tool;
     let ink = session.out.ink();
     let mut page = format!("{}", ink.bold(text::clean(&tool.name)));

@@ -96,7 +96,8 @@ impl Args {
     }
 }
 
-fn page(reload: &Reload, session: &Session<'_>, ink: Ink) -> String {
+/// What a reload came to, a line for each tool and the problems below.
+pub(super) fn page(reload: &Reload, session: &Session<'_>, ink: Ink) -> String {
     let mut page = String::new();
     let name = |name: &String| text::first_line(name);
     if let Some(change) = &reload.change {

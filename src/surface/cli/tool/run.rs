@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::super::call_input::Input;
+use super::super::calling::CALL_ID;
 use super::super::exit::{Answer, Failure, SUCCESS, say};
 use super::super::flags::Globals;
 use super::super::{call, session::Session};
@@ -64,7 +65,7 @@ impl Args {
 
     async fn preview(&self, input: Input, entry: &Entry) -> Result<String, Failure> {
         let call = Call {
-            id: call::CALL_ID.to_owned(),
+            id: CALL_ID.to_owned(),
             tool: self.call.name().to_owned(),
             arguments: input.typed_by(&entry.tool)?,
         };

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use super::super::calling::{Following, Seen};
 use super::super::exit::{FAILURE, Failure, SUCCESS};
 use super::super::flags::Globals;
 use super::super::session::Session;
@@ -167,20 +168,14 @@ async fn outcome(
     host: &Host,
     session: &mut Session<'_>,
 ) -> Result<Outcome, Failure> {
-    let running = host.test(entry, test);
-    let cancel = running.cancel_token();
-    let ended = running.outcome();
-    tokio::pin!(ended);
+    let mut following = Following::new(host.test(entry, test), &test.name);
     let outcome = loop {
-        tokio::select! {
-            biased;
-            outcome = &mut ended => break outcome?,
-            () = session.signals.next() => {
-                if cancel.is_cancelled() {
-                    session.killed = true;
-                    return Err(interrupted(&test.name));
-                }
-                cancel.cancel();
+        match following.next(&mut session.signals).await {
+            Seen::Event(_) | Seen::Cancelling(_) => {}
+            Seen::Ended(ended) => break ended?,
+            Seen::Killed(_) => {
+                session.killed = true;
+                return Err(interrupted(&test.name));
             }
         }
     };

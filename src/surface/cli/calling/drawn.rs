@@ -1,4 +1,4 @@
-//! `haft call --render`: the call as its tool draws it, again and again while it runs.
+//! A call as its tool draws it, again and again while it runs.
 //!
 //! On a terminal the drawing changes in place; elsewhere it is printed once, when the call has ended.
 
@@ -9,14 +9,14 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::Args;
+use super::{Called, Following, Frame, Manner, Seen};
 use crate::error::ErrorKind;
 use crate::host::{Host, RunningCall};
 use crate::render::drawing;
 use crate::render::palette::Ground;
 use crate::render::problem;
 use crate::surface::cli::call_session::CallSession;
-use crate::surface::cli::exit::{Failure, REFUSED, code_of, say};
+use crate::surface::cli::exit::{Failure, say};
 use crate::surface::cli::pending;
 use crate::surface::cli::progress::Spinner;
 use crate::surface::cli::region::Region;
@@ -25,21 +25,22 @@ use crate::surface::cli::terminal::Terminal;
 use crate::tool::{Block, Call, Colors, Drawing, Event, Look, Outcome, Problem, Screen};
 
 /// Between two frames of a spinner.
-const FRAME: Duration = Duration::from_millis(80);
+const TICK: Duration = Duration::from_millis(80);
 
 /// The width where nobody says one.
 const WIDTH: usize = 80;
 
 type Painting = Pin<Box<dyn Future<Output = Picture>>>;
 
-impl Args {
-    pub(super) async fn run_drawn(
+impl Manner {
+    pub(super) async fn draw(
         &self,
+        frame: &Frame,
         call: Call,
         is_attended: bool,
         kept: Option<&CallSession>,
         session: &mut Session<'_>,
-    ) -> Result<u8, Failure> {
+    ) -> Result<Called, Failure> {
         let region = Region::new(session.out.file()?);
         let spinner = Spinner::Region(region.clone());
         let config = session.host.config();
@@ -48,77 +49,58 @@ impl Args {
         let host = host.with_ui(Arc::new(terminal.clone()));
         let running = host.call(call.clone(), self.timeout);
         let mut canvas = Canvas::new(call.clone(), session.host.clone(), &region);
-        let ended = self.paint(running, &mut canvas, session).await;
+        let ended = frame.paint(running, &mut canvas, session).await;
         terminal.settle().await;
         if let (Some(kept), Ok(outcome)) = (kept, &ended) {
             kept.append(&call, outcome, session.err);
         }
-        let (outcome, failed, code) = match ended {
+        let (outcome, failed, called) = match ended {
             Ok(outcome) => {
-                let code = code_of(&outcome);
-                (outcome, "reported an error", code)
+                let called = Called::with(&outcome);
+                (outcome, "reported an error", called)
             }
             // A refusal is what a model would be given: a result.
             Err(Failure::Haft(error)) if error.kind() == ErrorKind::Denied => {
                 let outcome = Outcome::failure(error.message(), Duration::ZERO);
-                (outcome, "was refused", REFUSED)
+                (outcome, "was refused", Called::REFUSED)
             }
             Err(failure) => return Err(failure),
         };
-        self.finish(&outcome, canvas, session).await?;
-        self.tell_end(&outcome, session, failed);
+        frame.finish(&outcome, canvas, session).await?;
+        self.tell_end(&call.tool, &outcome, session, failed);
         pending::resolve(&host, session).await?;
-        Ok(code)
+        Ok(called)
     }
+}
 
-    /// Draws a call until it ends. Ctrl-C once asks it to stop, twice does not wait for it.
+impl Frame {
+    /// Draws a call until it ends.
     async fn paint(
         &self,
-        mut running: RunningCall,
+        running: RunningCall,
         canvas: &mut Canvas<'_>,
         session: &mut Session<'_>,
     ) -> Result<Outcome, Failure> {
-        let cancel = running.cancel_token();
-        let mut frames = tokio::time::interval(FRAME);
+        let mut following = Following::new(running, &canvas.call.tool);
+        let mut frames = tokio::time::interval(TICK);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut has_started = false;
         loop {
             let look = self.look(session, true);
-            let event = tokio::select! {
+            let seen = tokio::select! {
                 biased;
-                () = session.signals.next() => {
-                    if cancel.is_cancelled() {
-                        return Err(self.killed(session));
-                    }
-                    cancel.cancel();
-                    canvas.note(&self.cancelling());
-                    continue;
-                }
-                event = running.next_event() => event,
+                seen = following.next(&mut session.signals) => seen,
                 () = canvas.go_on(has_started, &mut frames, look) => {
                     canvas.show(session)?;
                     continue;
                 }
             };
-            match event {
-                Some(Event::Started) => has_started = session.out.is_terminal(),
-                Some(Event::Update(partial)) => canvas.update = Some(partial),
-                Some(Event::Finished | Event::Rejected { .. }) | None => break,
-            }
-        }
-        let outcome = running.outcome();
-        tokio::pin!(outcome);
-        loop {
-            tokio::select! {
-                biased;
-                ended = &mut outcome => return Ok(ended?),
-                () = session.signals.next() => {
-                    if cancel.is_cancelled() {
-                        return Err(self.killed(session));
-                    }
-                    cancel.cancel();
-                    canvas.note(&self.cancelling());
-                }
+            match seen {
+                Seen::Event(Event::Update(partial)) => canvas.update = Some(partial),
+                Seen::Event(_) => has_started = session.out.is_terminal(),
+                Seen::Cancelling(line) => canvas.note(&line),
+                Seen::Ended(ended) => return Ok(ended?),
+                Seen::Killed(error) => return Err(Failure::Killed(error)),
             }
         }
     }

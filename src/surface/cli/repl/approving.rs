@@ -1,0 +1,125 @@
+//! Which calls of this repl run without a question: the configuration's rules, and what was said here.
+
+use crate::error::{Error, ErrorKind};
+use crate::registry::Catalog;
+use crate::render::text;
+use crate::tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, nearest};
+
+/// The rules that hold now.
+pub(super) struct Approving {
+    by_config: ApprovalPolicy,
+    /// `None`: as the configuration says.
+    said: Option<ApprovalPolicy>,
+    /// What was approved here, as it was written.
+    approved: Vec<String>,
+}
+
+impl Approving {
+    pub(super) fn new(by_config: &ApprovalPolicy) -> Approving {
+        Approving {
+            by_config: by_config.clone(),
+            said: None,
+            approved: Vec::new(),
+        }
+    }
+
+    /// The rules.
+    pub(super) fn policy(&self) -> &ApprovalPolicy {
+        self.said.as_ref().unwrap_or(&self.by_config)
+    }
+
+    /// Does what `/approve words…` asks for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for what is no mode and no tool; nothing has changed then.
+    pub(super) fn change(&mut self, words: &[String], catalog: &Catalog) -> Result<(), Error> {
+        match words {
+            [] => {}
+            [word] if word == "reset" => {
+                self.said = None;
+                self.approved.clear();
+            }
+            [word] if ApprovalMode::from_name(word).is_some() => {
+                let mode = ApprovalMode::from_name(word).unwrap_or_default();
+                let mut policy = self.policy().clone();
+                policy.mode = mode;
+                policy.is_chosen = true;
+                self.said = Some(policy);
+            }
+            tools => self.approve(tools, catalog)?,
+        }
+        Ok(())
+    }
+
+    fn approve(&mut self, tools: &[String], catalog: &Catalog) -> Result<(), Error> {
+        let mut policy = self.policy().clone();
+        for written in tools {
+            let is_pattern = written.starts_with("tool:") || written.contains('*');
+            if !is_pattern && catalog.find(written).is_none() {
+                return Err(neither(written, catalog));
+            }
+            if policy.tools.get(written) == Some(&Rule::Deny) {
+                let text = format!("your configuration denies `{written}`");
+                let hint = format!("`approval.tools.{written}` in it says so");
+                return Err(Error::new(ErrorKind::Denied, text).with_hint(hint));
+            }
+            if !is_pattern {
+                // It outweighs a rule that wants to be asked.
+                policy.tools.insert(written.clone(), Rule::Allow);
+            }
+            let pattern = ToolPattern::parse(written);
+            let pattern = pattern.map_err(|error| Error::new(ErrorKind::Usage, error))?;
+            policy.approve.push(pattern);
+        }
+        // The others stay as they were: without a chosen mode they would all be asked about.
+        policy.is_chosen = true;
+        self.said = Some(policy);
+        self.approved.extend(tools.iter().cloned());
+        Ok(())
+    }
+
+    /// What holds, in words.
+    pub(super) fn page(&self) -> String {
+        let policy = self.policy();
+        let what = match policy.mode {
+            ApprovalMode::AlwaysAsk => "what only reads runs without a question",
+            ApprovalMode::Write => "what reads or writes files runs without a question",
+            ApprovalMode::Yolo => "everything runs without a question",
+        };
+        let mut page = format!("{}: {what}\n", policy.mode.name());
+        if !self.approved.is_empty() {
+            let approved = self.approved.join(", ");
+            page.push_str(&format!("approved here: {}\n", text::first_line(&approved)));
+        }
+        let by_config = self.by_config.tools.iter();
+        let rules: Vec<String> = by_config
+            .map(|(tool, rule)| {
+                let rule = match rule {
+                    Rule::Allow => "allow",
+                    Rule::Deny => "deny",
+                    Rule::Prompt => "prompt",
+                };
+                format!("{tool}: {rule}")
+            })
+            .collect();
+        if !rules.is_empty() {
+            page.push_str(&format!("by your configuration: {}\n", rules.join(", ")));
+        }
+        page
+    }
+}
+
+fn neither(written: &str, catalog: &Catalog) -> Error {
+    let text = format!("`{written}` is no mode, and there is no tool of that name");
+    let modes = ApprovalMode::NAMES.iter().map(|(name, _)| *name);
+    let known = modes.clone().chain(["reset"]);
+    let tools = catalog.tools().map(|tool| tool.name.as_str());
+    let error = Error::new(ErrorKind::Usage, text);
+    match nearest(written, known.chain(tools)) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => {
+            let modes: Vec<_> = modes.collect();
+            error.with_hint(format!("the modes are {}", modes.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The line editor on a thread of its own: it waits for keys, and can be made to stop.
+//!
+//! Each line has an editor of its own. What is said while somebody writes takes the line off the screen
+//! and puts it back below, and the next editor begins with what was written so far.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use console::Term;
+use reedline::{
+    Color, ColumnarMenu, DefaultHinter, EditCommand, Emacs, KeyCode, KeyModifiers, MenuBuilder,
+    Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
+    default_emacs_keybindings,
+};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use tokio::task::JoinHandle;
+
+use super::complete::Tab;
+use super::highlight::Painter;
+use super::known::Known;
+use super::prompt::{self, HaftPrompt};
+use super::{history, line};
+use crate::render::ink::Ink;
+use crate::render::text;
+use crate::surface::cli::exit::say;
+
+const MENU: &str = "completion_menu";
+
+/// What every line's editor is made of.
+pub(super) struct Editor {
+    pub(super) known: Arc<Known>,
+    /// `None`: lines are remembered for this run only.
+    pub(super) history: Option<PathBuf>,
+    pub(super) ink: Ink,
+}
+
+/// A line that is not done.
+#[derive(Default)]
+pub(super) struct Draft {
+    text: String,
+    /// Where the cursor is, in bytes.
+    at: usize,
+}
+
+/// How the writing of a line ended.
+pub(super) enum Read {
+    Line(String),
+    /// Ctrl-C; there was nothing to drop.
+    Nothing,
+    /// Ctrl-C dropped what was written.
+    Dropped,
+    /// Ctrl-D.
+    End,
+    /// It was made to stop.
+    Stopped(Draft),
+}
+
+/// A line that somebody is writing.
+pub(super) struct Reading {
+    task: JoinHandle<io::Result<Read>>,
+    stop: Arc<AtomicBool>,
+    /// The terminal as it was.
+    before: Option<(File, Termios)>,
+}
+
+impl Editor {
+    /// Shows the prompt with `draft` behind it.
+    pub(super) fn read(&self, draft: Draft) -> Reading {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_empty = Arc::new(AtomicBool::new(true));
+        let mut editor = self.make(&stop, &is_empty);
+        let before = File::open("/dev/tty")
+            .ok()
+            .and_then(|tty| Some((tcgetattr(&tty).ok()?, tty)))
+            .map(|(mode, tty)| (tty, mode));
+        let task = tokio::task::spawn_blocking(move || {
+            editor.run_edit_commands(&[
+                EditCommand::InsertString(draft.text),
+                EditCommand::MoveToPosition {
+                    position: draft.at,
+                    select: false,
+                },
+            ]);
+            Ok(match editor.read_line(&HaftPrompt)? {
+                Signal::Success(line) => Read::Line(line),
+                Signal::CtrlC if is_empty.load(Ordering::Relaxed) => Read::Nothing,
+                Signal::CtrlC => Read::Dropped,
+                Signal::CtrlD => Read::End,
+                Signal::ExternalBreak(text) => {
+                    let at = editor.current_insertion_point().min(text.len());
+                    wipe(&text[..at]);
+                    Read::Stopped(Draft { text, at })
+                }
+                // We bind nothing that gives another one.
+                _ => Read::Nothing,
+            })
+        });
+        Reading { task, stop, before }
+    }
+
+    fn make(&self, stop: &Arc<AtomicBool>, is_empty: &Arc<AtomicBool>) -> Reedline {
+        let mut keys = default_emacs_keybindings();
+        let tab = ReedlineEvent::UntilFound(vec![
+            ReedlineEvent::Menu(MENU.to_owned()),
+            ReedlineEvent::MenuNext,
+        ]);
+        keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, tab);
+        keys.add_binding(
+            KeyModifiers::SHIFT,
+            KeyCode::BackTab,
+            ReedlineEvent::MenuPrevious,
+        );
+        let menu = ColumnarMenu::default().with_name(MENU).with_marker("");
+        let editor = Reedline::create()
+            .with_break_signal(stop.clone())
+            .with_ansi_colors(self.ink.is_on())
+            .use_bracketed_paste(true)
+            .with_validator(Box::new(Whole))
+            .with_highlighter(Box::new(Painter {
+                known: self.known.clone(),
+                is_empty: is_empty.clone(),
+            }))
+            .with_completer(Box::new(Tab(self.known.clone())))
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
+            .with_quick_completions(true)
+            .with_partial_completions(true)
+            .with_edit_mode(Box::new(Emacs::new(keys)))
+            .with_history_exclusion_prefix(Some(" ".to_owned()));
+        let editor = match history::open(self.history.as_deref()) {
+            Some(history) => editor.with_history(history),
+            None => editor,
+        };
+        // Without colours nobody could tell what is written from what might be.
+        match self.ink.is_on() {
+            true => editor.with_hinter(Box::new(hinter())),
+            false => editor,
+        }
+    }
+}
+
+/// The rest of a line before that began like this one.
+fn hinter() -> DefaultHinter {
+    DefaultHinter::default().with_style(Color::DarkGray.normal())
+}
+
+impl Reading {
+    /// Waits for its end. Dropping the future loses nothing.
+    pub(super) async fn end(&mut self) -> io::Result<Read> {
+        let ended = (&mut self.task).await;
+        ended.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+
+    /// Makes it stop; what was written comes back, unless it ended by itself meanwhile.
+    pub(super) async fn stop(mut self) -> io::Result<Read> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.end().await
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        // Should the editor have failed, the terminal is as it was all the same.
+        if let Some((tty, before)) = &self.before {
+            let _ = tcsetattr(tty, OptionalActions::Now, before);
+        }
+    }
+}
+
+/// Takes the prompt off the screen; `written` is what stands before the cursor.
+fn wipe(written: &str) {
+    let columns = usize::from(Term::stderr().size().1).max(1);
+    let mut lines = written.split('\n').rev();
+    let rows = |line: &str| (prompt::WIDTH + text::width(line)) / columns;
+    let last = lines.next().map_or(0, rows);
+    let up = last + lines.map(|line| rows(line) + 1).sum::<usize>();
+    let up = match up {
+        0 => String::new(),
+        up => format!("\x1b[{up}A"),
+    };
+    say(&format!("\r{up}\x1b[J"));
+}
+
+/// Enter goes on with another line as long as something is open.
+struct Whole;
+
+impl Validator for Whole {
+    fn validate(&self, line: &str) -> ValidationResult {
+        match line::is_open(line) {
+            true => ValidationResult::Incomplete,
+            false => ValidationResult::Complete,
+        }
+    }
+}

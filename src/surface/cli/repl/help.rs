@@ -1,0 +1,49 @@
+//! What `/help` says.
+
+use super::commands::{self, Command};
+use crate::error::Error;
+use crate::render::ink::Ink;
+
+const LINES: &str = "\
+NAME                             call a tool
+NAME key=value list:=[1,2]       with arguments, typed by its schema; a.b=value inside an object
+NAME --key value --flag          the same
+NAME {\"key\": \"value\"}            the same as JSON, over several lines if need be
+
+Tab completes, Up and Ctrl-R look back, Ctrl-C cancels a call or drops a line, Ctrl-D leaves.
+A line that begins with a space is not remembered.
+";
+
+/// The page for everything, or for one command.
+pub(super) fn page(words: &[String], ink: Ink) -> Result<String, Error> {
+    let Some(name) = words.first() else {
+        let rows: String = commands::ALL
+            .iter()
+            .map(|command| row(command, ink))
+            .collect();
+        return Ok(format!("{LINES}\n{rows}"));
+    };
+    let command = commands::get(name.trim_start_matches('/'))?;
+    let mut page = row(command, ink);
+    if command.takes == commands::Takes::Session {
+        for (name, about) in commands::OF_SESSION {
+            page.push_str(&format!("  {name:<8}  {about}\n"));
+        }
+    }
+    Ok(page)
+}
+
+fn row(command: &Command, ink: Ink) -> String {
+    let usage = format!("/{} {}", command.name, command.usage);
+    // The longest usage has a line of its own.
+    let (usage, about) = (usage.trim_end(), command.about);
+    match usage.len() <= 30 {
+        true => format!(
+            "{}{:pad$}{about}\n",
+            ink.bold(usage),
+            "",
+            pad = 33 - usage.len()
+        ),
+        false => format!("{}\n{:33}{about}\n", ink.bold(usage), ""),
+    }
+}

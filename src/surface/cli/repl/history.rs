@@ -1,0 +1,49 @@
+//! The lines before: a file for the user alone, which every repl shares.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use reedline::{FileBackedHistory, History, SearchDirection, SearchQuery};
+
+use crate::config::Config;
+
+/// So many lines are kept.
+const MOST: usize = 1000;
+
+/// The file, made if need be. Arguments may be secret, so nobody else reads it.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn file(config: &Config) -> io::Result<PathBuf> {
+    let path = config.state_dir.join("repl-history");
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&config.state_dir)?;
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(&path)?;
+    Ok(path)
+}
+
+/// What the line editor remembers: the file's lines, or without one those of this run.
+pub(super) fn open(file: Option<&Path>) -> Option<Box<dyn History>> {
+    let history = FileBackedHistory::with_file(MOST, file?.to_owned());
+    Some(Box::new(history.ok()?))
+}
+
+/// The newest `count` lines, oldest first, each with its number.
+pub(super) fn newest(file: &Path, count: usize) -> Vec<(usize, String)> {
+    let Some(history) = open(Some(file)) else {
+        return Vec::new();
+    };
+    let everything = SearchQuery::everything(SearchDirection::Forward, None);
+    let lines = history.search(everything).unwrap_or_default();
+    let lines = lines.into_iter().map(|line| line.command_line);
+    let mut numbered: Vec<(usize, String)> = (1..).zip(lines).collect();
+    numbered.split_off(numbered.len().saturating_sub(count))
+}

@@ -1,0 +1,77 @@
+//! The repl at a terminal: prompt, line, prompt, and what happens meanwhile.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::editor::{Draft, Editor, Read, Reading};
+use super::history;
+use super::obey::Next;
+use super::shell::{Happening, Shell};
+use crate::surface::cli::exit::{Failure, SUCCESS, say};
+
+/// Tools that take longer to load do not hold up the prompt.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How long a line editor is waited for when haft has to end. Its terminal may be gone.
+const STOPPING: Duration = Duration::from_millis(500);
+
+/// Reads lines until the user leaves.
+pub(super) async fn run(shell: &mut Shell<'_, '_>) -> Result<u8, Failure> {
+    let editor = Editor {
+        known: shell.known.clone(),
+        history: remembered(shell),
+        ink: shell.session.err,
+    };
+    match timeout(PATIENCE, shell.happening()).await {
+        Ok(happening) => shell.heed(happening).await?,
+        Err(_) => say("the tools are still loading; what you call waits for them\n"),
+    }
+    let mut draft = Draft::default();
+    while !shell.session.signals.has_to_end() {
+        while let Some(reload) = shell.news.now() {
+            shell.heed(Happening::Reload(reload)).await?;
+        }
+        let reading = editor.read(std::mem::take(&mut draft));
+        let Some(read) = next(reading, shell).await? else {
+            break;
+        };
+        match read {
+            Read::Line(line) => match shell.obey(&line).await? {
+                Next::Line => {}
+                Next::Leave => break,
+            },
+            Read::Nothing => say("Ctrl-D leaves; while a call runs, Ctrl-C cancels it\n"),
+            Read::Dropped => {}
+            Read::End => break,
+            Read::Stopped(written) => draft = written,
+        }
+    }
+    Ok(SUCCESS)
+}
+
+/// What became of a line, and of what happened while it was written; nothing when haft has to end.
+async fn next(mut reading: Reading, shell: &mut Shell<'_, '_>) -> Result<Option<Read>, Failure> {
+    let happening = tokio::select! {
+        biased;
+        read = reading.end() => return Ok(Some(read?)),
+        happening = shell.happening() => happening,
+    };
+    let read = timeout(STOPPING, reading.stop()).await;
+    if shell.session.signals.has_to_end() {
+        return Ok(None);
+    }
+    let read = read.unwrap_or_else(|_| Ok(Read::End))?;
+    shell.heed(happening).await?;
+    Ok(Some(read))
+}
+
+/// The file of the lines before.
+fn remembered(shell: &Shell<'_, '_>) -> Option<std::path::PathBuf> {
+    let file = history::file(shell.session.host.config());
+    if let Err(error) = &file {
+        let warning = shell.session.err.warning("warning");
+        say(&format!("{warning}: lines are not remembered: {error}\n"));
+    }
+    file.ok()
+}

@@ -1,0 +1,141 @@
+//! A line of the repl as words.
+//!
+//! Quotes and backslashes mean what they mean in a shell, and nothing else does: no variables, no
+//! globs. What begins with a bracket, at the start of a word or behind `=`, is JSON and goes on to its
+//! end, spaces and quotes and all.
+
+use serde_json::value::RawValue;
+
+/// One word.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Where it begins in the line, in bytes.
+    pub(super) start: usize,
+    /// Without quotes.
+    pub(super) text: String,
+}
+
+/// The words of a line.
+pub(super) struct Words {
+    pub(super) words: Vec<Word>,
+    /// A quote or a bracket is not closed.
+    pub(super) is_open: bool,
+}
+
+/// Cuts `line` into words.
+pub(super) fn cut(line: &str) -> Words {
+    let mut words = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = &line[at..];
+        let blank = rest.len() - rest.trim_start().len();
+        at += blank;
+        if at == line.len() {
+            return Words {
+                words,
+                is_open: false,
+            };
+        }
+        let (word, end, is_open) = word(line, at);
+        words.push(word);
+        if is_open {
+            return Words { words, is_open };
+        }
+        at = end;
+    }
+}
+
+/// The word that begins at `start`, where it ends, and whether the line ends too early for it.
+fn word(line: &str, start: usize) -> (Word, usize, bool) {
+    let mut text = String::new();
+    let mut at = start;
+    let mut has_key = false;
+    let mut is_open = false;
+    loop {
+        let rest = &line[at..];
+        let may_be_json = at == start || (has_key && text.ends_with('='));
+        if may_be_json && is_json(rest, &text) {
+            match json(rest) {
+                Json::Whole(length) => {
+                    text.push_str(&rest[..length]);
+                    at += length;
+                    continue;
+                }
+                Json::Open => {
+                    text.push_str(rest);
+                    at = line.len();
+                    is_open = true;
+                    break;
+                }
+                Json::Wrong => {}
+            }
+        }
+        let Some(first) = rest.chars().next().filter(|c| !c.is_whitespace()) else {
+            break;
+        };
+        at += first.len_utf8();
+        match first {
+            '\'' => is_open = quoted(line, &mut at, '\'', &mut text),
+            '"' => is_open = quoted(line, &mut at, '"', &mut text),
+            '\\' => match line[at..].chars().next() {
+                Some(next) => {
+                    text.push(next);
+                    at += next.len_utf8();
+                }
+                None => is_open = true,
+            },
+            plain => {
+                has_key |= plain == '=';
+                text.push(plain);
+            }
+        }
+        if is_open {
+            break;
+        }
+    }
+    (Word { start, text }, at, is_open)
+}
+
+/// Takes what is in quotes, and the closing one; true if there is none.
+fn quoted(line: &str, at: &mut usize, quote: char, text: &mut String) -> bool {
+    let mut chars = line[*at..].char_indices();
+    while let Some((offset, c)) = chars.next() {
+        if c == quote {
+            *at += offset + quote.len_utf8();
+            return false;
+        }
+        if c == '\\' && quote == '"' {
+            match chars.next() {
+                Some((_, escaped @ ('"' | '\\'))) => text.push(escaped),
+                Some((_, other)) => text.extend(['\\', other]),
+                None => break,
+            }
+            continue;
+        }
+        text.push(c);
+    }
+    *at = line.len();
+    true
+}
+
+/// Whether what stands behind `before` in its word can be nothing but JSON.
+fn is_json(rest: &str, before: &str) -> bool {
+    let is_explicit = before.ends_with(":=");
+    rest.starts_with(['{', '[']) || (is_explicit && rest.starts_with('"'))
+}
+
+enum Json {
+    /// So many bytes.
+    Whole(usize),
+    Open,
+    Wrong,
+}
+
+fn json(text: &str) -> Json {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    match values.next() {
+        Some(Ok(value)) => Json::Whole(value.get().len()),
+        Some(Err(error)) if error.is_eof() => Json::Open,
+        _ => Json::Wrong,
+    }
+}
