@@ -1,7 +1,7 @@
 //! `haft test`: what needs a server, a clock, or the examples.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -206,3 +206,52 @@ fn a_report_is_what_build_servers_read() {
 const ECHO: &str = "export default (pi) => ({ name: 'echo', description: '', \
     parameters: pi.zod.object({ text: pi.zod.string() }), \
     execute: async (_id, { text }) => ({ content: [{ type: 'text', text }] }) });";
+
+#[test]
+fn the_schema_for_editors_is_what_test_files_are_read_by() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let schema = haft::formats::tool_test_schema();
+    let text = serde_json::to_string_pretty(&schema).expect("it is JSON") + "\n";
+    let file = root.join("types/tool-test.schema.json");
+    if std::env::var_os("HAFT_BLESS").is_some() {
+        fs::write(&file, &text).expect("the checkout can be written");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap_or_default(), text);
+
+    // Every test file of the checkout fits it, those with mistakes aside.
+    let checker = jsonschema::validator_for(&schema).expect("it is a schema");
+    let folders = [root.join("example-tools"), root.join("tests/specs/testing")];
+    let mut files: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| test_files(folder))
+        .collect();
+    files.retain(|file| !file.to_string_lossy().contains("mistake"));
+    assert!(!files.is_empty());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("it is there");
+        let Ok(value) = serde_json::from_str(&text) else {
+            continue;
+        };
+        let wrong = checker.iter_errors(&value).map(|error| error.to_string());
+        assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new(), "{file:?}");
+    }
+    for mistaken in [
+        json!({"tests": [{"nmae": "x"}]}),
+        json!([{"name": "x", "expect": {"txt": "y"}}]),
+        json!([{"name": "x", "expect": {"text": {"contains": 1}}}]),
+        json!([{"name": "x", "fetch": [{"uri": "y"}]}]),
+    ] {
+        assert!(!checker.is_valid(&mistaken), "{mistaken}");
+    }
+}
+
+fn test_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of the checkout");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+    let inner = folders.iter().flat_map(|folder| test_files(folder));
+    let files = files
+        .iter()
+        .filter(|file| file.to_string_lossy().ends_with(".tool-test.json"));
+    files.cloned().chain(inner).collect()
+}
