@@ -234,9 +234,9 @@ impl CurrentSession {
         {
             return Ok(filled.clone());
         }
-        let filled = Arc::new(view.with(&state.models));
         drop(state);
         let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let filled = Arc::new(view.with(&state.models));
         state.filled = Some((view, filled.clone()));
         Ok(filled)
     }

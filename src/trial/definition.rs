@@ -76,7 +76,7 @@ pub(super) struct WrittenTest {
     /// The tool; not needed where the module has only one.
     tool: Option<String>,
     /// The arguments of the call; `{}` without them.
-    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
     arguments: Option<Value>,
     /// What the call is to come to. What is not said does not matter, but for success.
     #[schemars(with = "Option<schema::Expectation>")]
@@ -123,7 +123,7 @@ struct WrittenCall {
     /// The tool; not needed where the module has only one.
     tool: Option<String>,
     /// The arguments of the call; `{}` without them.
-    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
     arguments: Option<Value>,
     /// What the call is to come to. What is not said does not matter, but for success.
     #[schemars(with = "Option<schema::Expectation>")]

@@ -11,7 +11,7 @@ use super::judge::Doubt;
 use crate::discover::Candidate;
 use crate::error::{Error, ErrorKind};
 use crate::family::Loaded;
-use crate::tool::{Call, CallCtx, Outcome, Problem, Runner, Tier, Tool};
+use crate::tool::{Call, CallCtx, Outcome, Problem, Runner, Tool};
 
 /// The most changed files that a sentence names.
 const NAMED: usize = 3;

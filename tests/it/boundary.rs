@@ -1,6 +1,6 @@
 //! What a program around the host brings may fail: its calls have an error then, and nothing unwinds.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft::{
@@ -10,6 +10,7 @@ use haft::{
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use crate::sandbox::Sandbox;
 
@@ -238,12 +239,8 @@ async fn a_renderer_that_throws_leaves_the_drawing_to_the_host() {
     host.shutdown().await;
 }
 
-/// A surface that shows one component and presses keys.
-#[derive(Default)]
-struct Stage {
-    seen: Mutex<Vec<String>>,
-    shown: tokio::sync::Notify,
-}
+/// A surface that shows one component, presses keys, and tells the lines that it sees.
+struct Stage(mpsc::UnboundedSender<Vec<String>>);
 
 #[async_trait]
 impl UserInterface for Stage {
@@ -261,34 +258,32 @@ impl UserInterface for Stage {
             columns: 20,
             rows: 5,
         });
-        for key in ["+", "q"] {
-            let painted = widget.painted().await.expect("it is there");
-            let lines = safe_lines(&painted, 20, &Screen::PLAIN);
-            self.seen.lock().expect("no panic").extend(lines);
-            self.shown.notify_one();
-            let data = key.into();
-            widget.touch(Touch::Key { data });
+        let mut keys = ["+", "q"].into_iter();
+        while let Some(painted) = widget.painted().await {
+            let _ = self.0.send(safe_lines(&painted, 20, &Screen::PLAIN));
+            if let Some(key) = keys.next() {
+                let data = key.into();
+                widget.touch(Touch::Key { data });
+            }
         }
-        assert_eq!(widget.painted().await, None);
-        assert!(widget.withdrawn.is_cancelled());
     }
 }
 
 #[tokio::test]
 async fn a_component_is_shown_by_the_program_around() {
     let Fixture { _sandbox, host } = fixture(ApprovalMode::Yolo);
-    let stage = Arc::new(Stage::default());
-    let with = host.with_ui(stage.clone());
+    let (stage, mut seen) = mpsc::unbounded_channel();
+    let with = host.with_ui(Arc::new(Stage(stage)));
     assert_eq!(said(&with, "counter").await, is(r#"{"count":1}"#));
-    let seen = std::mem::take(&mut *stage.seen.lock().expect("no panic"));
     let wide = "wide wide wide wide ";
-    assert_eq!(seen, ["0 in 20", wide, "1 in 20", wide]);
+    for expected in [["0 in 20", wide], ["1 in 20", wide]] {
+        assert_eq!(seen.recv().await.expect("it was shown"), expected);
+    }
 
     let running = with.call(call("endless"), None);
     let cancel = running.cancel_token();
     let ended = tokio::spawn(running.outcome());
-    stage.shown.notified().await;
-    stage.shown.notified().await;
+    assert_eq!(seen.recv().await.expect("it is shown"), ["there"]);
     cancel.cancel();
     let outcome = ended.await.expect("no panic").expect("it runs");
     assert_eq!(outcome.text(), "[null,true]");

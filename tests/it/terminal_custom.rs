@@ -69,9 +69,10 @@ export default (pi) => [
     return says({ value, aborted: signal.aborted });
   }),
   tool("asks_too", async () => {
-    const shown = pi.ui.custom((tui, theme, keys, done) => ({ render: () => ["first"], handleInput: () => done(1) }));
-    pi.ui.notify("said meanwhile");
-    return says([await shown, await pi.ui.confirm("And now?", "")]);
+    const handleInput = (done) => { pi.ui.notify("said meanwhile"); done(1); };
+    const shown = pi.ui.custom((tui, theme, keys, done) => ({ render: () => ["first"], handleInput: () => handleInput(done) }));
+    const asked = pi.ui.confirm("And now?", "");
+    return says([await shown, await asked]);
   }),
 ];
 "#;
@@ -101,6 +102,8 @@ impl Fixture {
 fn result(terminal: Terminal) -> (String, Option<i32>) {
     let (written, code) = terminal.end();
     let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
+    // Where the spinner was.
+    let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
     let plain = console::strip_ansi_codes(last).replace('\r', "");
     (plain, code)
 }

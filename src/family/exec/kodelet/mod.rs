@@ -17,7 +17,7 @@ use super::{Loaded, Means, trouble};
 use crate::config::{Config, CustomTools};
 use crate::discover::Candidate;
 use crate::process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
-use crate::tool::{Problem, Tier, Tool};
+use crate::tool::{Problem, Tool};
 use description::Description;
 use runner::KodeletRunner;
 use schema::Schema;

@@ -2,6 +2,11 @@
 //!
 //! For components of tools, which read the sequences themselves.
 
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Emoji of a whole family have less.
+const LONGEST: usize = 128;
+
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
@@ -37,13 +42,30 @@ fn final_byte(bytes: &[u8]) -> Option<usize> {
     Some(end + 1)
 }
 
-/// The length of a character; a byte that is none counts as one.
+/// The length of what a person takes for one character; a byte that belongs to none counts as one.
 fn character(bytes: &[u8]) -> Option<usize> {
-    let length = match bytes[0] {
+    let first = *bytes.first()?;
+    if first < 0x20 || first == 0x7f {
+        return Some(1);
+    }
+    let most = &bytes[..bytes.len().min(LONGEST)];
+    let text = match std::str::from_utf8(most) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&most[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    match text.graphemes(true).next() {
+        Some(character) => Some(character.len()),
+        // The rest of it comes yet, unless there is none.
+        None => (bytes.len() >= length(first)).then_some(1),
+    }
+}
+
+/// How many bytes a character has that begins with this one.
+fn length(first: u8) -> usize {
+    match first {
         0xc2..=0xdf => 2,
         0xe0..=0xef => 3,
         0xf0..=0xf4 => 4,
         _ => 1,
-    };
-    (bytes.len() >= length).then_some(length)
+    }
 }
