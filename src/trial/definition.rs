@@ -56,6 +56,7 @@ pub(super) struct CallDefinition {
 /// Tests of one module (docs/testing.md).
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "File")]
 pub(super) struct WrittenFile {
     /// The schema of this file, for editors.
     #[serde(rename = "$schema")]
@@ -70,6 +71,7 @@ pub(super) struct WrittenFile {
 /// A call, or several of one session, and what is expected.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(rename = "Test")]
 pub(super) struct WrittenTest {
     /// What the report calls it.
     name: String,
@@ -119,6 +121,7 @@ pub(super) struct WrittenTest {
 /// One call, and what is expected of it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Call")]
 struct WrittenCall {
     /// The tool; not needed where the module has only one.
     tool: Option<String>,

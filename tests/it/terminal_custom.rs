@@ -69,9 +69,15 @@ export default (pi) => [
     return says({ value, aborted: signal.aborted });
   }),
   tool("asks_too", async () => {
-    const handleInput = (done) => { pi.ui.notify("said meanwhile"); done(1); };
-    const shown = pi.ui.custom((tui, theme, keys, done) => ({ render: () => ["first"], handleInput: () => handleInput(done) }));
-    const asked = pi.ui.confirm("And now?", "");
+    let asked;
+    const shown = pi.ui.custom((tui, theme, keys, done) => ({
+      render: () => ["first"],
+      handleInput() {
+        pi.ui.notify("said meanwhile");
+        asked = pi.ui.confirm("And now?", "");
+        done(1);
+      },
+    }));
     return says([await shown, await asked]);
   }),
 ];

@@ -115,6 +115,56 @@ fn secrets_do_not_get_into_a_recording() {
 }
 
 #[test]
+fn a_replay_needs_the_same_headers_and_no_secret() {
+    let server = Server::start(|_| Answer::ok("{}"));
+    let sandbox = Sandbox::with_home();
+    let module = r#"export default () => ({
+      name: "asks", description: "", parameters: { type: "object" },
+      async execute() {
+        const { KEY, KIND } = process.env;
+        const response = await fetch("URL", { headers: { Authorization: `Bearer ${KEY}`, Accept: KIND } });
+        return { content: [{ type: "text", text: String(response.status) }] };
+      },
+    });"#;
+    sandbox.write("asks.ts", &module.replace("URL", &server.url("/a")));
+    let write = |key: &str, kind: &str, more: Value| {
+        let mut test =
+            json!({"name": "asks", "env": {"KEY": key, "KIND": kind}, "expect": {"text": "200"}});
+        let more = more.as_object().expect("an object").clone();
+        test.as_object_mut().expect("an object").extend(more);
+        sandbox.write("asks.tool-test.json", &json!([test]).to_string());
+    };
+    write("first-key-1", "text/plain", json!({}));
+    passes(&sandbox.sh("haft test asks.ts --record"));
+    let recorded = fs::read_to_string(
+        sandbox
+            .path()
+            .join("__cassettes__/asks.tool-test.json.json"),
+    );
+    let recorded: Value = serde_json::from_str(&recorded.expect("a recording")).expect("JSON");
+    let headers = &recorded["tests"]["asks"][0]["fetch"]["headers"];
+    assert_eq!(headers["authorization"], "***");
+    assert_eq!(headers["accept"], "text/plain");
+
+    write("another-key-2", "text/plain", json!({}));
+    passes(&sandbox.sh("haft test asks.ts"));
+    write("another-key-2", "text/html", json!({}));
+    let ran = sandbox.sh("haft test asks.ts");
+    assert_eq!(ran.code, 1, "{}", ran.output);
+    assert!(ran.output.contains("fetch `GET http"), "{}", ran.output);
+
+    // In the test itself they are given as the author likes to write them.
+    let answer = |kind: &str| {
+        let headers = json!({"Accept": kind, "Authorization": "Bearer of-mine"});
+        json!({"fetch": [{"url": server.url("/a"), "requestHeaders": headers}]})
+    };
+    write("another-key-2", "text/html", answer("text/html"));
+    passes(&sandbox.sh("haft test asks.ts"));
+    write("another-key-2", "text/html", answer("text/plain"));
+    assert_eq!(sandbox.sh("haft test asks.ts").code, 1);
+}
+
+#[test]
 fn a_test_that_hangs_ends() {
     let sandbox = Sandbox::with_home();
     sandbox.write(
