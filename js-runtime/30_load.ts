@@ -142,7 +142,26 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     // Left out where there is none, which is nearly always.
     rendersCall: typeof authored.renderCall === "function" || undefined,
     rendersResult: typeof authored.renderResult === "function" || undefined,
+    unusable: unusable(authored),
   };
+}
+
+const FUNCTIONS = ["renderCall", "renderResult", "onSession", "formatApprovalDetails"] as const;
+
+// Members that are there and cannot be called, with what they are. They are ignored, as in the original.
+function unusable(authored: any): [string, string][] | undefined {
+  const found: [string, string][] = [];
+  for (const name of FUNCTIONS) {
+    const value = authored[name];
+    if (value !== undefined && value !== null && typeof value !== "function") {
+      found.push([name, captured.isArray(value) ? "an array" : article(typeof value)]);
+    }
+  }
+  return found.length > 0 ? found : undefined;
+}
+
+function article(kind: string): string {
+  return kind === "object" ? "an object" : `a ${kind}`;
 }
 
 /** Forgets the tools of a module that lives in another isolate from now on. */

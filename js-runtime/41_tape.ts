@@ -33,6 +33,7 @@ export function installTape(): void {
     const asked = captured.jsonStringify({
       method: request.method,
       url: request.url,
+      headers: Object.fromEntries(request.headers),
       ...bodyOf(new Uint8Array(await request.clone().arrayBuffer())),
     });
     const played = op_haft_tape_play(asked);

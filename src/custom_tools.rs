@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::config::Flags;
 use crate::error::Error;
@@ -43,8 +43,8 @@ pub struct LoadedCustomTool {
     pub resolved_path: PathBuf,
     /// What can be called.
     pub tool: Tool,
-    /// Who found it.
-    pub source: CustomToolSource,
+    /// Who found it; of a path that was given without a source nobody.
+    pub source: Option<CustomToolSource>,
 }
 
 /// Something that could not be loaded.
@@ -54,13 +54,27 @@ pub struct ToolLoadError {
     pub path: PathBuf,
     /// What is wrong.
     pub error: String,
+    /// Who found the file, as for [`LoadedCustomTool::source`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<CustomToolSource>,
     /// What to do about it. The original has no such thing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
+/// A file of tools, for [`load_custom_tools`].
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct ToolPath {
+    /// The file, or the folder of a package; relative ones start at the working directory. `~`, `@`
+    /// and `file://` mean what they mean in the original.
+    pub path: String,
+    /// Who found it. It comes back as it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<CustomToolSource>,
+}
+
 /// Who found a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomToolSource {
     /// The provider's id, for example `native` or `config`.
@@ -76,8 +90,6 @@ pub struct CustomToolSource {
 ///
 /// Tools that the project in `cwd` brings are loaded if the user trusts it (`haft trust`); otherwise
 /// each is an error that says so. [`HostBuilder::load_custom_tools`] has the choice.
-///
-/// The example is `examples/agent.rs`.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `cwd` is no directory, or the user's
@@ -104,6 +116,43 @@ where
         .await
 }
 
+/// Loads the modules at `paths`, in this order, and nothing else: the original's `loadCustomTools`.
+/// A broken one never stops the others, and no tool gets one of `built_in_tool_names`. Whoever names
+/// a file trusts it by that.
+///
+/// A path comes with its source, or as mere text without one.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `cwd` is no directory, or the user's
+/// configuration is wrong.
+pub async fn load_custom_tools<P, N>(
+    paths: impl IntoIterator<Item = P>,
+    cwd: impl AsRef<Path>,
+    built_in_tool_names: impl IntoIterator<Item = N>,
+) -> Result<LoadedCustomTools, Error>
+where
+    P: Into<ToolPath>,
+    N: Into<String>,
+{
+    Host::builder()
+        .cwd(cwd.as_ref())
+        .built_in_tool_names(built_in_tool_names)
+        .load_custom_tools_at(paths)
+        .await
+}
+
+impl From<&str> for ToolPath {
+    fn from(path: &str) -> ToolPath {
+        path.to_owned().into()
+    }
+}
+
+impl From<String> for ToolPath {
+    fn from(path: String) -> ToolPath {
+        ToolPath { path, source: None }
+    }
+}
+
 impl HostBuilder {
     /// Makes the host and loads its tools, as [`discover_and_load_custom_tools`] does it.
     ///
@@ -115,6 +164,46 @@ impl HostBuilder {
         Ok(LoadedCustomTools {
             tools: tools(&catalog),
             errors: errors(&catalog),
+            host,
+        })
+    }
+}
+
+impl HostBuilder {
+    /// Makes the host and loads the modules at `paths`, as [`load_custom_tools`] does it.
+    ///
+    /// ```ignore
+    #[doc = include_str!("../tests/it/examples/loader.rs")]
+    /// ```
+    ///
+    /// # Errors
+    /// As [`HostBuilder::build`].
+    pub async fn load_custom_tools_at<P: Into<ToolPath>>(
+        self,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Result<LoadedCustomTools, Error> {
+        let nowhere: [&str; 0] = [];
+        let host = self.only_providers(nowhere).build()?;
+        let given: Vec<ToolPath> = paths.into_iter().map(Into::into).collect();
+        let texts: Vec<String> = given.iter().map(|given| given.path.clone()).collect();
+        let loaded = host.load_paths(&texts).await;
+        let source_of = |path: &Path| {
+            let given = given.iter().find(|given| Path::new(&given.path) == path);
+            given.and_then(|given| given.source.clone())
+        };
+        let tools = loaded.entries.iter().map(|entry| LoadedCustomTool {
+            source: source_of(&entry.tool.source.path),
+            ..loaded_tool(entry)
+        });
+        let problems = loaded.problems.iter();
+        let errors = problems.filter(|problem| problem.severity == Severity::Error);
+        let errors = errors.map(|problem| ToolLoadError {
+            source: problem.path.as_deref().and_then(source_of),
+            ..load_error(problem)
+        });
+        Ok(LoadedCustomTools {
+            tools: tools.collect(),
+            errors: errors.collect(),
             host,
         })
     }
@@ -135,15 +224,15 @@ impl LoadedCustomTools {
 fn tools(catalog: &Catalog) -> Vec<LoadedCustomTool> {
     let entries = catalog.entries.iter();
     let usable = entries.filter(|entry| entry.tool.trusted);
-    usable.map(|entry| loaded(entry)).collect()
+    usable.map(|entry| loaded_tool(entry)).collect()
 }
 
-fn loaded(entry: &Entry) -> LoadedCustomTool {
+fn loaded_tool(entry: &Entry) -> LoadedCustomTool {
     LoadedCustomTool {
         path: entry.tool.source.path.clone(),
         resolved_path: entry.resolved_path.clone(),
         tool: entry.tool.clone(),
-        source: CustomToolSource::from(&entry.tool.source),
+        source: Some(CustomToolSource::from(&entry.tool.source)),
     }
 }
 
@@ -157,12 +246,16 @@ fn errors(catalog: &Catalog) -> Vec<ToolLoadError> {
         problem.severity == Severity::Error || path.is_some_and(|path| untrusted.contains(&path))
     };
     let errors = catalog.problems.iter().filter(is_error);
-    let errors = errors.map(|problem| ToolLoadError {
+    errors.map(load_error).collect()
+}
+
+fn load_error(problem: &Problem) -> ToolLoadError {
+    ToolLoadError {
         path: problem.path.clone().unwrap_or_default(),
         error: problem.message.clone(),
+        source: problem.source.as_deref().map(CustomToolSource::from),
         hint: problem.hint.clone(),
-    });
-    errors.collect()
+    }
 }
 
 impl From<&Source> for CustomToolSource {
@@ -175,14 +268,17 @@ impl From<&Source> for CustomToolSource {
     }
 }
 
-/// As the original's object: `{path, resolvedPath, tool, source}`.
+/// As the original's object: `{path, resolvedPath, tool, source?}`.
 impl Serialize for LoadedCustomTool {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("LoadedCustomTool", 4)?;
         fields.serialize_field("path", &self.path)?;
         fields.serialize_field("resolvedPath", &self.resolved_path)?;
         fields.serialize_field("tool", &Definition(&self.tool))?;
-        fields.serialize_field("source", &self.source)?;
+        match &self.source {
+            Some(source) => fields.serialize_field("source", source)?,
+            None => fields.skip_field("source")?,
+        }
         fields.end()
     }
 }

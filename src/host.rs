@@ -36,7 +36,7 @@ use crate::tool::{
     ApprovalPolicy, Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Outcome,
     Problem, ScanState, Stopped, Test, UserInterface,
 };
-use crate::tool::{SessionEvent, SessionProvider, Tape};
+use crate::tool::{Models, SessionEvent, SessionProvider, Tape};
 use abort::Abortable;
 pub use builder::{HostBuilder, TrustPolicy};
 use known::{Known, KnownModule, group_of, key_of};
@@ -489,6 +489,12 @@ impl Host {
     /// Tools that look see it from now on; tell them with [`Host::emit`] what happened.
     pub fn set_session(&self, session: Option<Arc<dyn SessionProvider>>) {
         self.0.session.set(session);
+    }
+
+    /// The agent's models, for all handles: `ctx.model` and `ctx.modelRegistry` where the session says
+    /// none. Tools that look see them from now on.
+    pub fn set_models(&self, models: Models) {
+        self.0.session.set_models(models);
     }
 
     /// Tells every tool's `onSession`, one after another, and waits for them. What they throw is

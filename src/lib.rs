@@ -1,9 +1,14 @@
 //! haft, the tool host: finds the tools people write for LLM agents, whatever they are written in,
 //! and runs them safely and fast for any agent.
 //!
-//! Start with [`Host`]: make one from a [`Config`], look at its [`Catalog`], call a tool.
+//! Start with [`Host`]: make one from a [`Config`], look at its [`Catalog`], call a tool. With a tool of
+//! your own:
+//!
+//! ```ignore
+#![doc = include_str!("../tests/it/examples/custom_tool.rs")]
+//! ```
 
-#![warn(missing_docs)]
+#![deny(missing_docs)]
 
 mod error;
 mod tool;
@@ -57,20 +62,22 @@ pub use config::{
     Permission, PermissionProfile, Roots, Serve, ServeFlags, Sessions, Token, parse_duration,
 };
 pub use custom_tools::{
-    CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError,
-    discover_and_load_custom_tools,
+    CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,
+    discover_and_load_custom_tools, load_custom_tools,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
 pub use host::{Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, Watching};
 pub use registry::{Catalog, Entry};
+/// How calls and results look to people.
+pub use render::tame::safe_lines;
 /// The conversation that calls belong to.
 pub use session::SessionFile;
 /// The person at a surface: whom tools ask.
 pub use tool::{
-    Answer, Asked, MOST_QUESTIONS, Notice, NoticeLevel, Question, Speaker, Told, TooManyQuestions,
-    User, UserInterface,
+    Answer, Asked, Canvas, MOST_QUESTIONS, Notice, NoticeLevel, Question, Speaker, Told,
+    TooManyQuestions, Touch, Touches, User, UserInterface, Widget,
 };
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
@@ -78,9 +85,8 @@ pub use tool::{
     Problem, Progress, ProgressReceiver, Rule, Runner, ScanState, Severity, Source, Stance,
     Stopped, Test, Tier, Tool, ToolPattern, Updates, Used,
 };
-/// How calls and results look to people.
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
-pub use tool::{SessionEvent, SessionProvider, SessionView};
+pub use tool::{Models, SessionEvent, SessionProvider, SessionView};
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
     ToolRegistrationResult, ToolRegistry, ToolSource,
@@ -95,6 +101,7 @@ pub mod formats {
     pub use crate::family::shell::{
         json_schema as shell_tool_schema, reference as shell_tool_reference,
     };
+    pub use crate::trial::json_schema as tool_test_schema;
 }
 
 /// What the `haft` program does with its arguments. For the binary only.

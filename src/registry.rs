@@ -192,6 +192,10 @@ impl<'a> Builder<'a> {
             };
             entries.push(Arc::new(entry));
         }
+        let source = (!problems.is_empty()).then(|| Arc::new(candidate.source.clone()));
+        for problem in &mut problems {
+            problem.source = problem.source.take().or_else(|| source.clone());
+        }
         self.catalog.entries.extend(entries.iter().cloned());
         self.catalog.problems.extend(problems.iter().cloned());
         (entries, problems)

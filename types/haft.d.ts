@@ -206,8 +206,19 @@ export interface UIContext {
   confirm(title: string, message: string, dialog?: DialogOptions): Promise<boolean>;
   input(title: string, placeholder?: string, dialog?: DialogOptions): Promise<string | undefined>;
   editor(title: string, prefill?: string, dialog?: DialogOptions): Promise<string | undefined>;
+  /**
+   * Shows a component with the keyboard until it calls `done`. `tui` has `requestRender()`,
+   * `setFocus(component)` and `terminal.columns`, `.rows`. Where there is no screen the factory is not
+   * called, and the answer is `undefined`.
+   */
   custom<T>(
-    factory: (tui: any, theme: Theme, keybindings: any, done: (value: T) => void) => Component,
+    factory: (
+      tui: any,
+      theme: Theme,
+      keybindings: any,
+      done: (value?: T) => void,
+    ) => Component | Promise<Component>,
+    options?: { overlay?: boolean; overlayOptions?: unknown },
   ): Promise<T | undefined>;
   notify(message: string, kind?: "info" | "warning" | "error"): void;
   setStatus(key: string, text: string | undefined): void;

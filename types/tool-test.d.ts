@@ -47,6 +47,8 @@ export interface ExecStub {
 export interface FetchStub {
   url: string;
   method?: string;
+  /** Those that the request must have; where a name says that it is secret, any value will do. */
+  requestHeaders?: Record<string, string>;
   requestBody?: string;
   status?: number;
   headers?: Record<string, string>;

@@ -13,9 +13,12 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asking;
-use super::extension::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind};
+use super::extension::{
+    AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind, ShowFuture, TouchFuture,
+};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
+use super::showing::Showing;
 use super::{EngineOptions, Programs, ToolLog, drawing, witness};
 use crate::tool::{CurrentSession, Played, Progress, Reach, SessionView, Tape};
 
@@ -28,6 +31,7 @@ pub(super) struct Link {
     execs: Rc<RefCell<HashMap<u32, CancellationToken>>>,
     schemas: SchemaChecker,
     asking: Asking,
+    showing: Showing,
     session: Arc<CurrentSession>,
     /// What JavaScript has read last.
     session_read: RefCell<Option<Arc<SessionView>>>,
@@ -43,6 +47,7 @@ impl Link {
             session: options.session.clone(),
             session_read: RefCell::default(),
             asking: Asking::new(shared.clone(), options.default_user.clone()),
+            showing: Showing::new(shared.clone(), options.default_user.clone()),
             shared,
             loading: RefCell::default(),
             started: RefCell::default(),
@@ -144,33 +149,30 @@ impl IsolateHost for Link {
         }
     }
 
-    fn session(&self) -> String {
+    fn session(&self) -> Result<String, String> {
         witness::fickle("it looks at the session");
-        let view = self.session.view();
+        let view = self.session.view()?;
         let mut read = self.session_read.borrow_mut();
         if read.as_ref().is_some_and(|read| Arc::ptr_eq(read, &view)) {
-            return String::new();
+            return Ok(String::new());
         }
         let json = view.json().to_owned();
         *read = Some(view);
-        json
+        Ok(json)
     }
 
-    fn is_idle(&self) -> bool {
-        self.session
-            .provider()
-            .is_some_and(|session| session.is_idle())
+    fn is_idle(&self) -> Result<bool, String> {
+        let idle = self.session.ask(|session| session.is_idle())?;
+        Ok(idle.unwrap_or_default())
     }
 
-    fn has_queued_messages(&self) -> bool {
-        let session = self.session.provider();
-        session.is_some_and(|session| session.has_queued_messages())
+    fn has_queued_messages(&self) -> Result<bool, String> {
+        let queued = self.session.ask(|session| session.has_queued_messages())?;
+        Ok(queued.unwrap_or_default())
     }
 
-    fn abort_agent(&self) {
-        if let Some(session) = self.session.provider() {
-            session.abort();
-        }
+    fn abort_agent(&self) -> Result<(), String> {
+        self.session.ask(|session| session.abort()).map(drop)
     }
 
     fn has_user(&self, request: u32, owner: &str) -> bool {
@@ -183,6 +185,7 @@ impl IsolateHost for Link {
 
     fn withdraw_question(&self, id: u32) {
         self.asking.withdraw(id);
+        self.showing.withdraw(id);
     }
 
     fn tell_user(&self, request: u32, owner: &str, notice: &str) {
@@ -191,6 +194,22 @@ impl IsolateHost for Link {
 
     fn editor_text(&self, request: u32, owner: &str) -> String {
         self.asking.editor_text(request, owner)
+    }
+
+    fn canvas(&self, request: u32, owner: &str) -> String {
+        self.showing.canvas(request, owner)
+    }
+
+    fn show(&self, request: u32, owner: String, id: u32) -> ShowFuture {
+        self.showing.show(request, &owner, id)
+    }
+
+    fn next_touch(&self, id: u32) -> TouchFuture {
+        self.showing.next_touch(id)
+    }
+
+    fn paint(&self, id: u32, lines: String) {
+        self.showing.paint(id, lines);
     }
 
     fn check_schema(&self, schema: &str, value: &str) -> String {

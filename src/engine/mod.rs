@@ -31,6 +31,7 @@ mod requests;
 mod round;
 mod schema_check;
 mod session;
+mod showing;
 mod snapshot;
 mod thread;
 mod told;

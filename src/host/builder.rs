@@ -8,14 +8,14 @@ use super::{Host, Setup};
 use crate::config::{Config, Env, Flags, Limits, PermissionProfile};
 use crate::error::{Error, ErrorKind};
 use crate::family::custom::CustomTool;
-use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, SessionProvider, UserInterface};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, Models, SessionProvider, UserInterface};
 
 /// Makes a [`Host`] step by step; [`Host::builder`] starts one.
 ///
 /// What is not said is decided as for the program `haft`: by `HAFT_*` variables, the configuration
 /// files, and the defaults.
 ///
-/// The example is `examples/agent.rs`.
+/// The example of [`CustomTool`] begins with one; an agent as a whole is `examples/agent.rs`.
 #[must_use = "nothing happens before `build`"]
 #[derive(Default)]
 pub struct HostBuilder {
@@ -31,6 +31,7 @@ pub struct HostBuilder {
     tools: Vec<CustomTool>,
     ui: Option<Arc<dyn UserInterface>>,
     session: Option<Arc<dyn SessionProvider>>,
+    models: Models,
 }
 
 /// Which of the tools that a project brings run without being asked about.
@@ -128,6 +129,12 @@ impl HostBuilder {
         self
     }
 
+    /// The program's models, which tools see where the session says none; see [`Host::set_models`].
+    pub fn models(mut self, models: Models) -> HostBuilder {
+        self.models = models;
+        self
+    }
+
     /// Bounds in time and memory. Replaces what the user configured.
     pub fn limits(mut self, limits: Limits) -> HostBuilder {
         self.limits = Some(limits);
@@ -176,6 +183,7 @@ impl HostBuilder {
         let tools = std::mem::take(&mut self.tools);
         let approver = self.approver.take();
         let (ui, session) = (self.ui.take(), self.session.take());
+        let models = std::mem::take(&mut self.models);
         let config = self.resolve()?;
         let mut names: BTreeSet<String> = config.built_in_tool_names.iter().cloned().collect();
         let mut loaded = Vec::with_capacity(tools.len());
@@ -194,6 +202,7 @@ impl HostBuilder {
         let host = Host::with(config, setup);
         host.set_default_ui(ui);
         host.set_session(session);
+        host.set_models(models);
         Ok(match approver {
             Some(approver) => host.asking(approver),
             None => host,

@@ -21,6 +21,10 @@ use crate::error::{Error, ErrorKind};
 use crate::tool::{Event, Outcome};
 
 /// A call on its way. Dropping it cancels the call.
+///
+/// ```ignore
+#[doc = include_str!("../../tests/it/examples/call.rs")]
+/// ```
 pub struct RunningCall {
     /// What happens, in order. Ends when the call does.
     pub events: mpsc::UnboundedReceiver<Event>,

@@ -12,6 +12,6 @@ pub(crate) mod outcome;
 pub(crate) mod palette;
 pub(crate) mod problem;
 pub(crate) mod table;
-mod tame;
+pub(crate) mod tame;
 pub(crate) mod text;
 pub(crate) mod units;

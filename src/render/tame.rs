@@ -7,10 +7,23 @@
 
 use super::cells::{self, TAB};
 use super::image;
-use crate::tool::{Colors, Look};
+use crate::tool::{Colors, Look, Screen};
 
 /// Begins the mark of a picture, which `image.ts` writes and `ESC \` ends.
 const IMAGE: &str = "\x1b_haft:image;";
+
+/// The lines of a [`Widget`](crate::Widget)'s picture as a terminal may print them: of all control
+/// sequences only styles, links and pictures are left, and no line has more than `columns` columns.
+pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String> {
+    let Some(painted) = painted.strip_suffix('\n') else {
+        return Vec::new();
+    };
+    let look = Look {
+        screen: *screen,
+        ..Look::plain(columns)
+    };
+    lines(painted, &look)
+}
 
 /// The lines of `painted`, ready to print.
 pub(crate) fn lines(painted: &str, look: &Look) -> Vec<String> {

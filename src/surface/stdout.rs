@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use console::Term;
 use serde::Serialize;
@@ -29,6 +30,20 @@ pub(crate) struct Size {
     pub(crate) rows: usize,
     /// The width and height of a character in pixels, where it says.
     pub(crate) cell: Option<(u16, u16)>,
+}
+
+impl Size {
+    /// That of `terminal`; `None` where it is none, or does not say.
+    pub(crate) fn of(terminal: impl AsFd) -> Option<Size> {
+        let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+        let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+        let cell = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|&size| size > 0);
+        (columns > 0).then(|| Size {
+            columns,
+            rows,
+            cell: cell(size.ws_xpixel, size.ws_col).zip(cell(size.ws_ypixel, size.ws_row)),
+        })
+    }
 }
 
 impl Out {
@@ -69,14 +84,8 @@ impl Out {
 
     /// How large the terminal is at this moment; `None` where it is none, or does not say.
     pub(crate) fn size(&self) -> Option<Size> {
-        let size = rustix::termios::tcgetwinsize(self.file.get_ref()).ok()?;
-        let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
-        let cell = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|&size| size > 0);
-        (self.terminal && columns > 0).then(|| Size {
-            columns,
-            rows,
-            cell: cell(size.ws_xpixel, size.ws_col).zip(cell(size.ws_ypixel, size.ws_row)),
-        })
+        let size = Size::of(self.file.get_ref());
+        size.filter(|_| self.terminal)
     }
 
     /// The colours to use on it.

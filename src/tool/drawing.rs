@@ -94,6 +94,17 @@ pub struct Drawing {
     pub problem: Option<Problem>,
 }
 
+impl Colors {
+    /// The word that `pi-tui` has for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Colors::None => "none",
+            Colors::Indexed => "256",
+            Colors::True => "truecolor",
+        }
+    }
+}
+
 impl<'a> Scene<'a> {
     /// The call that is drawn.
     pub fn call(&self) -> &'a Call {

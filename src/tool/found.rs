@@ -36,6 +36,34 @@ pub struct Tool {
     pub source: Source,
 }
 
+impl Tool {
+    /// A tool of which no more is known: called as it is named, harmful until somebody says how
+    /// much, and shown to models.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        input_schema: Value,
+        source: Source,
+    ) -> Tool {
+        let name = name.into();
+        Tool {
+            label: name.clone(),
+            name,
+            description: description.into(),
+            input_schema,
+            output_schema: None,
+            // Nothing is known of what it does (spec omp 10).
+            approval: Tier::Exec,
+            hidden: false,
+            strict: None,
+            trusted: true,
+            tags: Vec::new(),
+            uses: Vec::new(),
+            source,
+        }
+    }
+}
+
 /// A tool inside of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {

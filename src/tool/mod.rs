@@ -10,6 +10,7 @@ mod drawing;
 mod found;
 mod moment;
 mod nearest;
+pub(crate) mod panic;
 mod problem;
 mod runner;
 mod scan;
@@ -19,6 +20,7 @@ mod standing;
 mod tape;
 mod ui;
 mod user;
+mod widget;
 
 pub use approval::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Decision, Rule, Stance,
@@ -32,9 +34,11 @@ pub(crate) use nearest::nearest;
 pub use problem::{Problem, Severity};
 pub use runner::{CallCtx, Gate, NotAdmitted, Progress, ProgressReceiver, Runner, Test, Updates};
 pub use scan::ScanState;
-pub use session::{CurrentSession, SessionEvent, SessionProvider, SessionView};
+pub use session::{CurrentSession, Models, SessionEvent, SessionProvider, SessionView};
 pub(crate) use standing::Subject;
 pub use standing::ToolPattern;
 pub use tape::{Played, Reach, Tape};
 pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
 pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};
+pub(crate) use widget::Puppet;
+pub use widget::{Canvas, Touch, Touches, Widget};

@@ -1,8 +1,11 @@
 //! Bad input as data: what is wrong, where, and what to do about it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use super::Source;
 
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,6 +40,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The author's lines around the place, ready to print.
     pub frame: Option<String>,
+    /// Who found the file, where it is about one that was found or named.
+    pub source: Option<Arc<Source>>,
 }
 
 impl Problem {
@@ -66,6 +71,7 @@ impl Problem {
             message: message.into(),
             hint: None,
             frame: None,
+            source: None,
         }
     }
 

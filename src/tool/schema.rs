@@ -57,10 +57,11 @@ impl Schema {
 
     /// Checks the arguments of a call of `tool`; all that is wrong is in the error's text.
     pub(crate) fn check(&self, tool: &str, arguments: &Value) -> Result<(), Error> {
-        let mismatches = self.mismatches(arguments);
-        if mismatches.is_empty() {
+        // Nearly all arguments fit, and to hear only that is several times faster.
+        if self.0.is_valid(arguments) {
             return Ok(());
         }
+        let mismatches = self.mismatches(arguments);
         let lines = mismatches
             .iter()
             .map(|wrong| format!("  - {}: {}", wrong.path, wrong.message));

@@ -10,9 +10,16 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::panic::caught;
+
 /// What an agent tells tools about itself and its conversation. Only [`view`](Self::view) is required.
 ///
-/// Called on a tool's own thread whenever a tool looks: must neither block nor call tools.
+/// Called on a tool's own thread whenever a tool looks: must neither block nor call tools. Where it
+/// panics the tool gets an error, and nobody else notices.
+///
+/// ```ignore
+#[doc = include_str!("../../tests/it/examples/session.rs")]
+/// ```
 pub trait SessionProvider: Send + Sync {
     /// The session as it is now. As long as nothing changes it should be the same `Arc`: then tools
     /// look at what they have already read.
@@ -66,6 +73,16 @@ pub struct SessionView {
     #[serde(skip)]
     #[doc(hidden)]
     pub json: OnceLock<String>,
+}
+
+/// The models of an agent, for sessions that do not say any themselves. A model is a JSON object, as
+/// `{"provider": "anthropic", "id": "claude-sonnet", "name": "Claude Sonnet"}`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Models {
+    /// `ctx.model`: the one that is used.
+    pub current: Option<Value>,
+    /// `ctx.modelRegistry.getAll()`: those that there are.
+    pub available: Vec<Value>,
 }
 
 /// What happens to a session; every `onSession` hears of it.
@@ -143,9 +160,31 @@ struct State {
     provider: Option<Arc<dyn SessionProvider>>,
     /// What was told where nobody provides one.
     told: Arc<SessionView>,
+    models: Models,
+    /// A view without models, and the same with those: what does not change is one thing.
+    filled: Option<(Arc<SessionView>, Arc<SessionView>)>,
 }
 
 impl SessionView {
+    /// The same, with models where it says none.
+    fn with(&self, models: &Models) -> SessionView {
+        SessionView {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            file: self.file.clone(),
+            cwd: self.cwd.clone(),
+            entries: self.entries.clone(),
+            branch: self.branch.clone(),
+            model: self.model.clone().or_else(|| models.current.clone()),
+            models: match self.models.is_empty() {
+                true => models.available.clone(),
+                false => self.models.clone(),
+            },
+            settings: self.settings.clone(),
+            json: OnceLock::new(),
+        }
+    }
+
     /// As JavaScript reads it; made once.
     pub fn json(&self) -> &str {
         // Maps with keys that are texts, and JSON that was JSON: it can be written.
@@ -178,20 +217,53 @@ impl CurrentSession {
     }
 
     /// The session as it is now.
-    pub fn view(&self) -> Arc<SessionView> {
-        match self.provider() {
-            Some(provider) => provider.view(),
-            None => {
-                let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
-                state.told.clone()
-            }
+    ///
+    /// # Errors
+    /// A sentence, where its provider panics.
+    pub fn view(&self) -> Result<Arc<SessionView>, String> {
+        let provided = self.ask(|provider| provider.view())?;
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let view = provided.unwrap_or_else(|| state.told.clone());
+        let lacks_model = view.model.is_none() && state.models.current.is_some();
+        let lacks_models = view.models.is_empty() && !state.models.available.is_empty();
+        if !lacks_model && !lacks_models {
+            return Ok(view);
         }
+        if let Some((bare, filled)) = &state.filled
+            && Arc::ptr_eq(bare, &view)
+        {
+            return Ok(filled.clone());
+        }
+        drop(state);
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let filled = Arc::new(view.with(&state.models));
+        state.filled = Some((view, filled.clone()));
+        Ok(filled)
     }
 
-    /// Whoever provides it.
-    pub fn provider(&self) -> Option<Arc<dyn SessionProvider>> {
+    /// From now on these are the models of sessions that do not say any.
+    pub fn set_models(&self, models: Models) {
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        (state.models, state.filled) = (models, None);
+    }
+
+    /// What its provider says; nothing where there is none.
+    ///
+    /// # Errors
+    /// As for [`CurrentSession::view`].
+    pub fn ask<T>(
+        &self,
+        what: impl FnOnce(&dyn SessionProvider) -> T,
+    ) -> Result<Option<T>, String> {
         let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        state.provider.clone()
+        let Some(provider) = state.provider.clone() else {
+            return Ok(None);
+        };
+        // It may look at the host's session itself.
+        drop(state);
+        let answer = caught(|| what(&*provider));
+        let answer = answer.map_err(|panicked| format!("the session provider failed: {panicked}"));
+        answer.map(Some)
     }
 }
 

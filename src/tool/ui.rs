@@ -8,10 +8,16 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use super::{Canvas, Widget};
+
 /// Puts the questions of tools to a person. Every surface that has one brings its own; it serves all
 /// calls of one [`Host::with_ui`](crate::Host::with_ui) handle, and several at the same time.
 ///
 /// Only [`ask`](Self::ask) is required: what a surface cannot show is dropped.
+///
+/// ```ignore
+#[doc = include_str!("../../tests/it/examples/user_interface.rs")]
+/// ```
 #[async_trait]
 pub trait UserInterface: Send + Sync {
     /// Whether somebody can be asked at this moment: what `pi.hasUI` says. Where it is false nothing
@@ -23,7 +29,8 @@ pub trait UserInterface: Send + Sync {
     /// Asks, and waits as long as the person thinks; the call's time stands still meanwhile.
     ///
     /// Dropped, with [`Question::withdrawn`] fired, when nobody waits for the answer any more. Runs on
-    /// the runtime of whoever started the call. A panic counts as [`Answer::Dismissed`].
+    /// the runtime of whoever started the call. A panic, here or in another of these functions, counts
+    /// as nobody being there.
     async fn ask(&self, question: Question) -> Answer;
 
     /// Says something that needs no answer. Called on the tool's own thread: must not block.
@@ -34,6 +41,22 @@ pub trait UserInterface: Send + Sync {
     /// What the person has written and not yet sent. Called on the tool's own thread: must not block.
     fn editor_text(&self) -> String {
         String::new()
+    }
+
+    /// Where components of tools can be shown at this moment (`pi.ui.custom`). `None`, as without an
+    /// implementation: nowhere, and no component is made. Called on the tool's own thread: must not
+    /// block.
+    fn canvas(&self) -> Option<Canvas> {
+        None
+    }
+
+    /// Shows a component, and gives it the keyboard until it is done ([`Widget::painted`] says so).
+    /// Returning earlier takes it away without a result. The call's time stands still meanwhile.
+    ///
+    /// Dropped, with [`Widget::withdrawn`] fired, when the component is to go at once. Runs where
+    /// [`ask`](Self::ask) runs.
+    async fn show(&self, widget: Widget) {
+        drop(widget);
     }
 }
 

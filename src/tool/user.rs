@@ -12,8 +12,9 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::panic::{Caught, caught};
 use super::ui::{Answer, Asked, Notice, Question, Speaker, Told, UserInterface};
-use super::{Progress, Updates};
+use super::{Canvas, Progress, Updates, Widget};
 
 /// So many questions of one call may be open: more is no dialogue, and each costs memory.
 pub const MOST_QUESTIONS: usize = 16;
@@ -81,7 +82,7 @@ impl User {
 
     /// Whether somebody can be asked at this moment.
     pub fn is_there(&self) -> bool {
-        self.0.listener.ui.has_user()
+        said("has_user", || self.0.listener.ui.has_user())
     }
 
     /// Whether the call has ended or must end: nothing is asked any more.
@@ -113,9 +114,11 @@ impl User {
             withdrawn: withdrawn.clone(),
         };
         let _withdraw = withdrawn.clone().drop_guard();
+        let ui = self.0.listener.ui.clone();
+        let asking = async move { ui.ask(question).await };
         let answer = tokio::select! {
             biased;
-            answer = self.0.listener.put(question) => answer,
+            answer = self.0.listener.put(asking) => answer.unwrap_or(Answer::Dismissed),
             () = withdrawn.cancelled() => Answer::Dismissed,
             () = time_out(timeout) => Answer::Dismissed,
         };
@@ -126,16 +129,44 @@ impl User {
     pub fn tell(&self, what: Told) {
         if self.is_there() {
             let from = self.0.from.clone();
-            self.0.listener.ui.tell(Notice { from, what });
+            said("tell", || self.0.listener.ui.tell(Notice { from, what }));
         }
     }
 
     /// What the person has written and not yet sent.
     pub fn editor_text(&self) -> String {
         match self.is_there() {
-            true => self.0.listener.ui.editor_text(),
+            true => said("editor_text", || self.0.listener.ui.editor_text()),
             false => String::new(),
         }
+    }
+
+    /// Where a component of the tool's own can be shown at this moment.
+    pub(crate) fn canvas(&self) -> Option<Canvas> {
+        if !self.is_there() || self.must_end() {
+            return None;
+        }
+        said("canvas", || self.0.listener.ui.canvas())
+    }
+
+    /// Shows a component until the surface has it no more. The call's time stands still meanwhile.
+    /// Dropping the future takes it away, as does the end of the call.
+    ///
+    /// # Errors
+    /// When the call has too many open questions.
+    pub(crate) async fn show(&self, widget: Widget) -> Result<(), TooManyQuestions> {
+        let _open = Open::one_more(&self.0)?;
+        let withdrawn = self.0.ended.child_token();
+        let widget = widget.of(self.0.from.clone(), withdrawn.clone());
+        let _withdraw = withdrawn.clone().drop_guard();
+        let ui = self.0.listener.ui.clone();
+        let showing = async move { ui.show(widget).await };
+        tokio::select! {
+            biased;
+            shown = self.0.listener.put(showing) => shown.unwrap_or_default(),
+            () = withdrawn.cancelled() => {}
+        }
+        Ok(())
     }
 }
 
@@ -172,17 +203,36 @@ impl Listener {
         Listener { ui, runtime }
     }
 
-    async fn put(&self, question: Question) -> Answer {
-        let ui = self.ui.clone();
-        let asking = async move { ui.ask(question).await };
-        let Some(runtime) = &self.runtime else {
-            return asking.await;
+    /// Has the interface do something; `None` if it panicked.
+    async fn put<T: Send + 'static>(
+        &self,
+        doing: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let doing = Caught::new(Box::pin(doing));
+        let done = match &self.runtime {
+            None => doing.await,
+            Some(runtime) => {
+                let task = runtime.spawn(doing);
+                let _abort = AbortOnDrop(task.abort_handle());
+                task.await.ok()?
+            }
         };
-        let task = runtime.spawn(asking);
-        let _abort = AbortOnDrop(task.abort_handle());
-        // An interface that panics has no answer.
-        task.await.unwrap_or(Answer::Dismissed)
+        done.inspect_err(|panicked| tell_of("ask or show", panicked))
+            .ok()
     }
+}
+
+/// What an interface says. Tools ask it on their own threads, where nobody may unwind: one that
+/// panics has said nothing.
+fn said<T: Default>(function: &str, ask: impl FnOnce() -> T) -> T {
+    caught(ask).unwrap_or_else(|panicked| {
+        tell_of(function, &panicked);
+        T::default()
+    })
+}
+
+fn tell_of(function: &str, panicked: &str) {
+    tracing::error!("`{function}` of the user interface failed: {panicked}");
 }
 
 impl Asked {

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::judge::{Expectation, read_expectation};
 use super::person::read_answer;
-use super::tape::{Recorded, read_stubs};
+use super::schema;
+use super::tape::{ExecStub, FetchStub, Recorded, read_stubs};
 use crate::tool::Answer;
 
 /// A file of tests.
@@ -51,45 +53,83 @@ pub(super) struct CallDefinition {
     pub(super) expect: Expectation,
 }
 
-#[derive(Deserialize)]
+/// Tests of one module (docs/testing.md).
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct WrittenFile {
+#[schemars(rename = "File")]
+pub(super) struct WrittenFile {
+    /// The schema of this file, for editors.
     #[serde(rename = "$schema")]
     _schema: Option<String>,
+    /// The module, relative to this file; without it the one of the same name.
     module: Option<String>,
+    /// The tests; each has a name of its own.
+    #[schemars(with = "Vec<WrittenTest>")]
     tests: Vec<Value>,
 }
 
-#[derive(Deserialize)]
+/// A call, or several of one session, and what is expected.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct WrittenTest {
+#[schemars(rename = "Test")]
+pub(super) struct WrittenTest {
+    /// What the report calls it.
     name: String,
+    /// The tool; not needed where the module has only one.
     tool: Option<String>,
+    /// The arguments of the call; `{}` without them.
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
     arguments: Option<Value>,
+    /// What the call is to come to. What is not said does not matter, but for success.
+    #[schemars(with = "Option<schema::Expectation>")]
     expect: Option<Value>,
+    /// Several calls, in place of `tool`, `arguments` and `expect`.
     calls: Option<Vec<WrittenCall>>,
+    /// Answers of programs. With these or `fetch` nothing is recorded.
+    #[schemars(with = "Option<Vec<ExecStub>>")]
     exec: Option<Vec<Value>>,
+    /// Answers of servers.
+    #[schemars(with = "Option<Vec<FetchStub>>")]
     fetch: Option<Vec<Value>>,
+    /// Meets the world really.
     #[serde(default)]
     live: bool,
+    /// A folder beside this file; the tool works in a copy of it.
     project: Option<String>,
+    /// Files that the tool finds: their texts by their paths.
     #[serde(default)]
     files: BTreeMap<String, String>,
+    /// Environment variables; `null` takes one away.
     #[serde(default)]
     env: BTreeMap<String, Option<String>>,
+    /// What a person answers, question by question: a text, yes or no, `null` for no answer. Without
+    /// it there is nobody.
+    #[schemars(with = "Option<Vec<schema::PersonsAnswer>>")]
     ui: Option<Vec<Value>>,
+    /// What the session is when the test begins.
+    #[schemars(with = "Option<schema::Session>")]
     session: Option<Value>,
+    /// How long each call may take, in milliseconds.
     timeout_ms: Option<u64>,
+    /// Not run, for this reason.
     skip: Option<String>,
     #[serde(default)]
+    #[schemars(skip)]
     check: bool,
 }
 
-#[derive(Deserialize)]
+/// One call, and what is expected of it.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Call")]
 struct WrittenCall {
+    /// The tool; not needed where the module has only one.
     tool: Option<String>,
+    /// The arguments of the call; `{}` without them.
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
     arguments: Option<Value>,
+    /// What the call is to come to. What is not said does not matter, but for success.
+    #[schemars(with = "Option<schema::Expectation>")]
     expect: Option<Value>,
 }
 

@@ -5,6 +5,7 @@
 
 mod definition;
 mod find;
+mod schema;
 mod script;
 
 mod cassette;
@@ -24,6 +25,7 @@ use crate::tool::Problem;
 use cassette::Cassettes;
 use definition::TestDefinition;
 pub(crate) use find::{TestFile, find};
+pub use schema::json_schema;
 use script::Script;
 use secrets::Secrets;
 

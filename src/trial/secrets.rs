@@ -9,7 +9,8 @@ use regress::Regex;
 
 use crate::family::shell::run::mask::Mask;
 
-const MASKED: &str = "***";
+/// What stands for a secret.
+pub(super) const MASKED: &str = "***";
 
 /// A shorter value is a word, and hiding it everywhere would spoil the recording.
 const SHORTEST: usize = 6;

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::secrets::Secrets;
+use super::secrets::{self, Secrets};
 use crate::tool::{Played, Reach, Tape};
 
 /// What stands for the folder of the test.
@@ -70,7 +71,7 @@ impl TestTape {
         };
         if mode == Mode::Replay {
             // What a person wrote is compared in the form that requests get.
-            let portable = |asked: Option<Value>| asked.map(|asked| tape.portable(&asked));
+            let portable = |asked: Option<Value>| asked.map(|asked| tape.portable_request(&asked));
             let recorded = recorded.into_iter().map(|one| Recorded {
                 exec: portable(one.exec),
                 fetch: portable(one.fetch),
@@ -114,21 +115,37 @@ impl TestTape {
         let mut kept = Map::new();
         let fields: &[&str] = match reach {
             Reach::Exec => &["command", "args", "cwd", "input", "inputBytes"],
-            Reach::Fetch => &["method", "url", "body", "bodyBase64"],
+            Reach::Fetch => &["method", "url", "headers", "body", "bodyBase64"],
         };
         for field in fields {
             match &asked[*field] {
                 Value::Null => {}
                 Value::Array(items) if items.is_empty() && *field != "args" => {}
+                Value::Object(items) if items.is_empty() => {}
                 value => {
-                    kept.insert((*field).to_owned(), self.portable(value));
+                    kept.insert((*field).to_owned(), value.clone());
                 }
             }
         }
+        let Value::Object(mut kept) = self.portable_request(&Value::Object(kept)) else {
+            return Recorded::new(reach, Value::Null, Value::Null);
+        };
         if kept.get("cwd").is_some_and(|cwd| cwd == CWD) {
             kept.remove("cwd");
         }
         Recorded::new(reach, Value::Object(kept), Value::Null)
+    }
+
+    /// A request without secrets, those in its headers among them.
+    fn portable_request(&self, request: &Value) -> Value {
+        let mut portable = self.portable(request);
+        let headers = portable.get_mut("headers").and_then(Value::as_object_mut);
+        for (name, value) in headers.into_iter().flatten() {
+            if secrets::is_secret_name(name) {
+                *value = secrets::MASKED.into();
+            }
+        }
+        portable
     }
 
     /// Without secrets, and without the name of the test's own folder.
@@ -202,13 +219,30 @@ impl Recorded {
         let fits = |ours: &Option<Value>, theirs: &Option<Value>| match (ours, theirs) {
             (Some(ours), Some(theirs)) => {
                 let mut named = ours.as_object().into_iter().flatten();
-                named.all(|(key, value)| same(&theirs[key], value))
+                named.all(|(key, value)| match key.as_str() {
+                    "headers" => has_headers(&theirs[key], value),
+                    _ => same(&theirs[key], value),
+                })
             }
             (None, None) => true,
             _ => false,
         };
         fits(&self.exec, &asked.exec) && fits(&self.fetch, &asked.fetch)
     }
+}
+
+/// Whether all headers of `wanted` are among the `asked`; a boundary between parts is another one in
+/// every request.
+fn has_headers(asked: &Value, wanted: &Value) -> bool {
+    let kind = |value: &Value| -> String {
+        let text = value.as_str().unwrap_or_default();
+        text.split("; boundary=")
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mut wanted = wanted.as_object().into_iter().flatten();
+    wanted.all(|(name, value)| kind(&asked[name]) == kind(value))
 }
 
 /// Bodies that are JSON are compared as JSON.
@@ -273,17 +307,22 @@ fn without_private_headers(answer: &mut Value) {
     if let Some(headers) = headers.and_then(Value::as_array_mut) {
         headers.retain(|header| {
             let name = header[0].as_str().unwrap_or_default();
-            !DROPPED.contains(&name) && !super::secrets::is_secret_name(name)
+            !DROPPED.contains(&name) && !secrets::is_secret_name(name)
         });
     }
 }
 
-#[derive(Deserialize)]
+/// An answer to `pi.exec`. What of a request is not mentioned does not matter.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ExecStub {
+pub(super) struct ExecStub {
+    /// The program that the tool starts.
     command: String,
+    /// Its arguments.
     args: Option<Vec<String>>,
+    /// Where it is started.
     cwd: Option<String>,
+    /// Its standard input.
     input: Option<String>,
     #[serde(default)]
     stdout: String,
@@ -297,16 +336,22 @@ struct ExecStub {
     error: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// An answer to `fetch`. What of a request is not mentioned does not matter.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct FetchStub {
+pub(super) struct FetchStub {
+    /// The address that the tool asks.
     url: String,
+    /// How it asks; `GET` and its like.
     method: Option<String>,
+    /// Headers that the request must have; where a name says that it is secret, any value will do.
+    request_headers: Option<BTreeMap<String, String>>,
     request_body: Option<String>,
     status: Option<u16>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     body: Option<String>,
+    /// A body in JSON.
     json: Option<Value>,
     /// The network fails: the message.
     error: Option<String>,
@@ -363,6 +408,11 @@ impl FetchStub {
             self.method
                 .map(|method| ("method".to_owned(), method.to_uppercase().into())),
         );
+        if let Some(headers) = self.request_headers {
+            let headers = headers.into_iter();
+            let headers = headers.map(|(name, value)| (name.to_lowercase(), value.into()));
+            request.insert("headers".into(), Value::Object(headers.collect()));
+        }
         request.extend(
             self.request_body
                 .map(|body| ("body".to_owned(), body.into())),

@@ -11,7 +11,7 @@ use super::judge::Doubt;
 use crate::discover::Candidate;
 use crate::error::{Error, ErrorKind};
 use crate::family::Loaded;
-use crate::tool::{Call, CallCtx, Outcome, Problem, Runner, Tier, Tool};
+use crate::tool::{Call, CallCtx, Outcome, Problem, Runner, Tool};
 
 /// The most changed files that a sentence names.
 const NAMED: usize = 3;
@@ -20,18 +20,8 @@ const NAMED: usize = 3;
 pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
     let name = candidate.likely_name();
     let tool = Tool {
-        name: name.clone(),
-        label: name.clone(),
-        description: String::new(),
-        input_schema: json!({}),
-        output_schema: None,
-        approval: Tier::Exec,
-        hidden: false,
-        strict: None,
         trusted: false,
-        tags: Vec::new(),
-        uses: Vec::new(),
-        source: candidate.source.clone(),
+        ..Tool::new(&name, "", json!({}), candidate.source.clone())
     };
     let (problem, refusal) = match doubt {
         Doubt::New => (

@@ -11,6 +11,9 @@ const TYPES: &str = include_str!("../../types/haft.d.ts");
 /// What tests in TypeScript are.
 const TEST_TYPES: &str = include_str!("../../types/tool-test.d.ts");
 
+/// What tests in JSON are, for editors.
+const TEST_SCHEMA: &str = include_str!("../../types/tool-test.schema.json");
+
 /// A tool that has not been written yet.
 pub(crate) struct NewModule {
     /// The folder that is made.
@@ -54,6 +57,7 @@ impl NewModule {
             ("tsconfig.json", SETTINGS.to_owned()),
             ("types/haft.d.ts", TYPES.to_owned()),
             ("types/tool-test.d.ts", TEST_TYPES.to_owned()),
+            ("types/tool-test.schema.json", TEST_SCHEMA.to_owned()),
         ];
         let refused = |path: &Path, error: &std::io::Error| {
             let text = format!("{} cannot be written: {error}", path.display());
@@ -103,6 +107,7 @@ export default factory;
 
 fn test() -> String {
     r#"{
+  "$schema": "./types/tool-test.schema.json",
   "tests": [
     {
       "name": "greets",

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
+use crate::process::goes;
 use crate::sandbox::Sandbox;
 use crate::served::{Events, Reply, Served};
 
@@ -178,26 +178,11 @@ fn last(events: &[(String, Value)]) -> &Value {
     data
 }
 
-/// Waits until a process is gone.
-fn is_gone(pid: i32) {
-    let pid = Pid::from_raw(pid).expect("a process id");
-    let start = Instant::now();
-    while test_kill_process(pid).is_ok() {
-        assert!(start.elapsed() < PATIENCE, "{pid:?} is still there");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn pid_in(path: &Path) -> i32 {
-    let start = Instant::now();
-    loop {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        if let Ok(pid) = text.trim().parse() {
-            return pid;
-        }
-        assert!(start.elapsed() < PATIENCE, "no id in {}", path.display());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+/// The id of the process that the agent says it leaves behind.
+fn child_told(events: &mut Heard) -> String {
+    let mut texts = std::iter::from_fn(|| Some(events.said()));
+    let pid = texts.find_map(|text| text.strip_prefix("child ").map(str::to_owned));
+    pid.expect("it says so")
 }
 
 #[test]
@@ -328,9 +313,7 @@ fn a_cancelled_session_ends_with_its_whole_tree() {
     let prompt = format!("tools\ndeaf\nchild {}\nhang", file.display());
     let id = site.start(json!({"prompt": prompt}));
     let mut events = site.events(&id);
-    let said = std::iter::from_fn(|| Some(events.said())).find(|text| text.starts_with("child"));
-    assert!(said.is_some());
-    let pid = pid_in(&file);
+    let pid = child_told(&mut events);
     assert_eq!(site.state(&id), "running");
     let path = format!("/api/sessions/{id}");
     let answer = site.ask("DELETE", &path, None);
@@ -341,7 +324,7 @@ fn a_cancelled_session_ends_with_its_whole_tree() {
     let end = events.until("completed");
     assert_eq!(end["state"], "cancelled");
     assert!(events.next().is_none(), "nothing comes after it");
-    is_gone(pid);
+    assert!(goes(&pid), "{pid} is still there");
     let answer = site.ask("DELETE", &path, None);
     assert_eq!(
         (answer.status, &answer.json()["cancelled"]),
@@ -360,9 +343,9 @@ fn the_end_of_the_server_ends_its_sessions() {
         .iter()
         .map(|file| site.start(json!({"prompt": format!("child {}\nhang", file.display())})))
         .collect();
-    let pids: Vec<i32> = files.iter().map(|file| pid_in(file)).collect();
-    let mut events = site.events(&ids[0]);
-    assert!(events.said().starts_with("child"));
+    let mut streams: Vec<Heard> = ids.iter().map(|id| site.events(id)).collect();
+    let pids: Vec<String> = streams.iter_mut().map(child_told).collect();
+    let events = &mut streams[0];
     let mut site = site;
     site.server.signal("TERM");
     // Whoever listens hears the end.
@@ -370,7 +353,7 @@ fn the_end_of_the_server_ends_its_sessions() {
     assert_eq!(site.server.wait(), Some(0));
     site.is_over = true;
     for pid in pids {
-        is_gone(pid);
+        assert!(goes(&pid), "{pid} is still there");
     }
 }
 
@@ -459,14 +442,8 @@ fn a_reader_that_does_not_read_holds_up_nobody() {
     let site = Site::open();
     let id = site.start(json!({"prompt": "flood 12000"}));
     let slow = site.events(&id);
-    let start = Instant::now();
-    while site.state(&id) == "running" {
-        assert!(
-            start.elapsed() < PATIENCE,
-            "the session waits for its reader"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    // Another reader hears the end while the first one holds nothing up.
+    site.events(&id).until("completed");
     // The oldest are gone, and that is said.
     let events = site.events(&id).rest();
     assert_eq!(events[1].0, "error");

@@ -29,19 +29,11 @@ impl Fixture {
 
     fn with(change: impl FnOnce(&mut Config)) -> Fixture {
         let sandbox = Sandbox::with_home();
-        let root = sandbox.path();
-        let env = Env {
-            current_dir: Some(root.clone()),
-            home: Some(root.join("home")),
-            ..Env::default()
-        };
-        let mut config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
-        config.limits.grace = Duration::from_millis(200);
-        change(&mut config);
-        Fixture {
-            host: Host::new(config),
-            sandbox,
-        }
+        let host = sandbox.host(|config| {
+            config.limits.grace = Duration::from_millis(200);
+            change(config);
+        });
+        Fixture { host, sandbox }
     }
 
     /// One of Kodelet's tools with the name of its file; `body` is what `run` does.

@@ -90,6 +90,12 @@ mod session;
 mod terminal_ui;
 // The prompt to try tools at, key by key.
 mod repl;
+// Components of tools at a terminal.
+mod terminal_custom;
+// The examples of the documentation.
+mod examples;
+// What of the embedding program's own parts fails is an error of one call.
+mod boundary;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
 // A project with YAML shell tools, and what their calls give.

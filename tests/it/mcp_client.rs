@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
@@ -195,15 +197,16 @@ impl Client {
     /// Waits for the end of the program, which may take no longer than `most`.
     pub fn ends_within(&mut self, most: Duration) -> ExitStatus {
         let start = Instant::now();
-        // `wait` would close the input.
-        let status = loop {
-            if let Some(status) = self.child.try_wait().expect("it is our child") {
-                break status;
-            }
-            assert!(start.elapsed() < PATIENCE, "haft does not end");
-            thread::sleep(Duration::from_millis(2));
-        };
+        // `Child::wait` would close the input.
+        let pid = Pid::from_child(&self.child);
+        let held = pidfd_open(pid, PidfdFlags::empty()).expect("it is our child");
+        let limit = Timespec::try_from(PATIENCE).expect("it is short");
+        let mut ended = [PollFd::new(&held, PollFlags::IN)];
+        let count = poll(&mut ended, Some(&limit)).expect("poll works");
+        assert_eq!(count, 1, "haft does not end");
         let took = start.elapsed();
+        let status = self.child.try_wait().expect("it is our child");
+        let status = status.expect("it has ended");
         assert!(took < most, "haft took {took:?} to end");
         status
     }

@@ -92,6 +92,11 @@ impl Terminal {
         written.expect("the terminal is open");
     }
 
+    /// Makes the screen larger or smaller.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        tcsetwinsize(&self.keyboard, size(columns, rows)).expect("it is a terminal");
+    }
+
     /// Waits for the end: all that was written, and the exit code.
     pub fn end(mut self) -> (String, Option<i32>) {
         let until = Instant::now() + PATIENCE;
@@ -156,12 +161,15 @@ fn open(columns: u16) -> (File, File) {
         ioctl(&keyboard, Getter::<NUMBER, u32>::new()).expect("it is a terminal")
     };
     let screen = options.open(format!("/dev/pts/{number}"));
-    let size = Winsize {
-        ws_row: 24,
+    tcsetwinsize(&keyboard, size(columns, 24)).expect("it is a terminal");
+    (keyboard, screen.expect("it was unlocked"))
+}
+
+fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize {
+        ws_row: rows,
         ws_col: columns,
         ws_xpixel: 0,
         ws_ypixel: 0,
-    };
-    tcsetwinsize(&keyboard, size).expect("it is a terminal");
-    (keyboard, screen.expect("it was unlocked"))
+    }
 }

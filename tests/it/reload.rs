@@ -41,18 +41,8 @@ impl Fixture {
 
     fn with(change: impl FnOnce(&mut Config)) -> Fixture {
         let sandbox = Sandbox::with_home();
-        let root = sandbox.path();
-        let env = Env {
-            current_dir: Some(root.clone()),
-            home: Some(root.join("home")),
-            ..Env::default()
-        };
-        let mut config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
-        change(&mut config);
-        Fixture {
-            host: Host::new(config),
-            sandbox,
-        }
+        let host = sandbox.host(change);
+        Fixture { host, sandbox }
     }
 
     fn tool(&self, name: &str, text: &str) -> PathBuf {

@@ -32,6 +32,9 @@ export default (pi) => [
   { ...tool("echo", async (_id, { text }) => says(text)),
     parameters: pi.zod.object({ text: pi.zod.string() }),
     onSession(event) { heard.push(event.number); } },
+  { ...tool("painted", async () => says("done")),
+    renderCall: (args, _options, theme) => ({ render: (width) => [theme.bold(`painted ${args.a} ${width}`)] }),
+    renderResult() { throw new Error("no ink"); } },
   tool("length", async (_id, { text }) => says(String(text.length))),
   tool("heard", async () => says(heard.join(" "))),
   // Ends when it is asked to.
@@ -453,6 +456,37 @@ fn a_deadline_is_for_one_call() {
     assert_eq!(answer["result"]["stopped"], "deadline");
     peer.notify("tools/cancel", json!({"callId": "1"}));
     assert_eq!(peer.next()["result"]["stopped"], "cancelled");
+}
+
+// ---- Drawings.
+
+#[test]
+fn a_peer_with_a_terminal_has_calls_and_results_drawn() {
+    let mut peer = Peer::start();
+    let mut drawn = |params: Value| {
+        peer.request(1, "tools/render", params);
+        peer.next()
+    };
+    let call = json!({"name": "echo", "arguments": {"text": "hi"}, "width": 40});
+    let by_host = json!({"lines": ["echo  text: hi"], "isFramed": false, "isOwn": false});
+    assert_eq!(drawn(call)["result"], by_host);
+
+    let painted = json!({"name": "painted", "arguments": {"a": 1}, "width": 20, "margin": 2, "screen": {"colors": "256"}});
+    let own =
+        json!({"lines": ["\u{1b}[1mpainted 1 18\u{1b}[22m"], "isFramed": false, "isOwn": true});
+    assert_eq!(drawn(painted)["result"], own);
+
+    let content = json!([{"type": "text", "text": "one\ntwo"}]);
+    let result = json!({"name": "painted", "width": 20, "result": {"content": content}});
+    let answer = drawn(result);
+    assert_eq!(answer["result"]["lines"], json!(["one", "two"]));
+    let problem = &answer["result"]["problem"]["message"];
+    assert_eq!(problem, "`renderResult` of `painted` failed: no ink");
+
+    assert_eq!(code(&drawn(json!({"name": "nobody", "width": 20}))), -32001);
+    assert_eq!(code(&drawn(json!({"name": "echo"}))), -32602);
+    let odd = json!({"name": "echo", "width": 20, "screen": {"colors": "many"}});
+    assert_eq!(code(&drawn(odd)), -32602);
 }
 
 // ---- Order.

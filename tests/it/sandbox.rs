@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use haft::{Config, Env, Flags, Host};
 use tempfile::TempDir;
 
 /// How long one command may take before it counts as hanging, in seconds.
@@ -66,6 +67,18 @@ impl Sandbox {
         copy(folder, sandbox.dir.path());
         fs::create_dir_all(sandbox.dir.path().join("home")).expect("a directory of ours");
         sandbox
+    }
+
+    /// A host whose home and project are the sandbox, with the defaults but for what `change` does.
+    pub fn host(&self, change: impl FnOnce(&mut Config)) -> Host {
+        let env = Env {
+            current_dir: Some(self.path()),
+            home: Some(self.path().join("home")),
+            ..Env::default()
+        };
+        let mut config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
+        change(&mut config);
+        Host::new(config)
     }
 
     /// The directory, which is also the working directory.

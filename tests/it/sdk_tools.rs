@@ -711,7 +711,8 @@ async fn the_loader_gives_tools_and_errors() {
     let root = sandbox.path();
     let named = serde_json::to_value(&loaded.tools[1]).expect("it is data");
     assert_eq!(loaded.tools.len(), 2);
-    assert_eq!(loaded.tools[0].source.provider, "native");
+    let source = loaded.tools[0].source.as_ref().expect("it was found");
+    assert_eq!(source.provider, "native");
     assert_eq!(
         named,
         json!({

@@ -1,7 +1,7 @@
 //! `haft test`: what needs a server, a clock, or the examples.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -115,6 +115,56 @@ fn secrets_do_not_get_into_a_recording() {
 }
 
 #[test]
+fn a_replay_needs_the_same_headers_and_no_secret() {
+    let server = Server::start(|_| Answer::ok("{}"));
+    let sandbox = Sandbox::with_home();
+    let module = r#"export default () => ({
+      name: "asks", description: "", parameters: { type: "object" },
+      async execute() {
+        const { KEY, KIND } = process.env;
+        const response = await fetch("URL", { headers: { Authorization: `Bearer ${KEY}`, Accept: KIND } });
+        return { content: [{ type: "text", text: String(response.status) }] };
+      },
+    });"#;
+    sandbox.write("asks.ts", &module.replace("URL", &server.url("/a")));
+    let write = |key: &str, kind: &str, more: Value| {
+        let mut test =
+            json!({"name": "asks", "env": {"KEY": key, "KIND": kind}, "expect": {"text": "200"}});
+        let more = more.as_object().expect("an object").clone();
+        test.as_object_mut().expect("an object").extend(more);
+        sandbox.write("asks.tool-test.json", &json!([test]).to_string());
+    };
+    write("first-key-1", "text/plain", json!({}));
+    passes(&sandbox.sh("haft test asks.ts --record"));
+    let recorded = fs::read_to_string(
+        sandbox
+            .path()
+            .join("__cassettes__/asks.tool-test.json.json"),
+    );
+    let recorded: Value = serde_json::from_str(&recorded.expect("a recording")).expect("JSON");
+    let headers = &recorded["tests"]["asks"][0]["fetch"]["headers"];
+    assert_eq!(headers["authorization"], "***");
+    assert_eq!(headers["accept"], "text/plain");
+
+    write("another-key-2", "text/plain", json!({}));
+    passes(&sandbox.sh("haft test asks.ts"));
+    write("another-key-2", "text/html", json!({}));
+    let ran = sandbox.sh("haft test asks.ts");
+    assert_eq!(ran.code, 1, "{}", ran.output);
+    assert!(ran.output.contains("fetch `GET http"), "{}", ran.output);
+
+    // In the test itself they are given as the author likes to write them.
+    let answer = |kind: &str| {
+        let headers = json!({"Accept": kind, "Authorization": "Bearer of-mine"});
+        json!({"fetch": [{"url": server.url("/a"), "requestHeaders": headers}]})
+    };
+    write("another-key-2", "text/html", answer("text/html"));
+    passes(&sandbox.sh("haft test asks.ts"));
+    write("another-key-2", "text/html", answer("text/plain"));
+    assert_eq!(sandbox.sh("haft test asks.ts").code, 1);
+}
+
+#[test]
 fn a_test_that_hangs_ends() {
     let sandbox = Sandbox::with_home();
     sandbox.write(
@@ -206,3 +256,52 @@ fn a_report_is_what_build_servers_read() {
 const ECHO: &str = "export default (pi) => ({ name: 'echo', description: '', \
     parameters: pi.zod.object({ text: pi.zod.string() }), \
     execute: async (_id, { text }) => ({ content: [{ type: 'text', text }] }) });";
+
+#[test]
+fn the_schema_for_editors_is_what_test_files_are_read_by() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let schema = haft::formats::tool_test_schema();
+    let text = serde_json::to_string_pretty(&schema).expect("it is JSON") + "\n";
+    let file = root.join("types/tool-test.schema.json");
+    if std::env::var_os("HAFT_BLESS").is_some() {
+        fs::write(&file, &text).expect("the checkout can be written");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap_or_default(), text);
+
+    // Every test file of the checkout fits it, those with mistakes aside.
+    let checker = jsonschema::validator_for(&schema).expect("it is a schema");
+    let folders = [root.join("example-tools"), root.join("tests/specs/testing")];
+    let mut files: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| test_files(folder))
+        .collect();
+    files.retain(|file| !file.to_string_lossy().contains("mistake"));
+    assert!(!files.is_empty());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("it is there");
+        let Ok(value) = serde_json::from_str(&text) else {
+            continue;
+        };
+        let wrong = checker.iter_errors(&value).map(|error| error.to_string());
+        assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new(), "{file:?}");
+    }
+    for mistaken in [
+        json!({"tests": [{"nmae": "x"}]}),
+        json!([{"name": "x", "expect": {"txt": "y"}}]),
+        json!([{"name": "x", "expect": {"text": {"contains": 1}}}]),
+        json!([{"name": "x", "fetch": [{"uri": "y"}]}]),
+    ] {
+        assert!(!checker.is_valid(&mistaken), "{mistaken}");
+    }
+}
+
+fn test_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of the checkout");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+    let inner = folders.iter().flat_map(|folder| test_files(folder));
+    let files = files
+        .iter()
+        .filter(|file| file.to_string_lossy().ends_with(".tool-test.json"));
+    files.cloned().chain(inner).collect()
+}

@@ -9,6 +9,12 @@ pub type ExecFuture = Pin<Box<dyn Future<Output = String>>>;
 /// The answer to a question to the user, as JSON text, or why it may not be asked.
 pub type AskFuture = Pin<Box<dyn Future<Output = Result<String, String>>>>;
 
+/// Ends when a component is not on a screen any more, or says why it may not be.
+pub type ShowFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+/// What comes next to a component, as JSON text; empty when nothing more comes.
+pub type TouchFuture = Pin<Box<dyn Future<Output = String>>>;
+
 /// One isolate's connection to the rest of haft, kept in its op state.
 pub trait IsolateHost {
     /// JavaScript answers the request `id` (or reports on it, for an update).
@@ -24,7 +30,7 @@ pub trait IsolateHost {
     fn abort_exec(&self, id: u32);
 
     /// Whether the call `request` has a user who can be asked now. Where there is no such call it is
-    /// about the user of `owner` outside of calls; so for the four below.
+    /// about the user of `owner` outside of calls; so for the others that ask for both.
     fn has_user(&self, request: u32, owner: &str) -> bool;
 
     /// Asks the user; `question` is JSON (see `12_ui.ts`), `id` names it for
@@ -40,17 +46,31 @@ pub trait IsolateHost {
     /// What the user has written and not yet sent.
     fn editor_text(&self, request: u32, owner: &str) -> String;
 
-    /// The JSON of the session as it is now; empty if it is what was answered last.
-    fn session(&self) -> String;
+    /// Where components can be shown at this moment, as JSON (see `12_custom.ts`); empty if nowhere.
+    fn canvas(&self, request: u32, owner: &str) -> String;
+
+    /// Shows a component, which `id` names for [`Self::next_touch`], [`Self::paint`] and
+    /// [`Self::withdraw_question`].
+    fn show(&self, request: u32, owner: String, id: u32) -> ShowFuture;
+
+    /// Waits for what comes next to the component `id`.
+    fn next_touch(&self, id: u32) -> TouchFuture;
+
+    /// The component `id` looks like this now: lines, each ended by a newline.
+    fn paint(&self, id: u32, lines: String);
+
+    /// The JSON of the session as it is now; empty if it is what was answered last. Whoever provides
+    /// it may fail; so for the three below.
+    fn session(&self) -> Result<String, String>;
 
     /// Whether the agent waits for its user.
-    fn is_idle(&self) -> bool;
+    fn is_idle(&self) -> Result<bool, String>;
 
     /// Whether messages of the user wait.
-    fn has_queued_messages(&self) -> bool;
+    fn has_queued_messages(&self) -> Result<bool, String>;
 
     /// A tool wants the agent to stop what it does.
-    fn abort_agent(&self);
+    fn abort_agent(&self) -> Result<(), String>;
 
     /// Checks a JSON value against a JSON Schema, both as text. The answer is the JSON text of a
     /// list of issues, empty if the value fits.

@@ -15,6 +15,7 @@ mod ops_read;
 mod ops_reply;
 mod ops_schema;
 mod ops_session;
+mod ops_show;
 mod ops_signal;
 mod ops_tape;
 mod ops_ui;
@@ -22,7 +23,7 @@ mod ops_witness;
 
 use deno_core::OpDecl;
 
-pub use host::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind};
+pub use host::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind, ShowFuture, TouchFuture};
 pub use ops_env::begin_with as begin_with_env;
 pub use ops_read::too_large;
 
@@ -46,6 +47,10 @@ deno_core::extension!(
         ops_ui::op_haft_ui_withdraw,
         ops_ui::op_haft_ui_tell,
         ops_ui::op_haft_ui_editor_text,
+        ops_show::op_haft_show_canvas,
+        ops_show::op_haft_show,
+        ops_show::op_haft_show_touch,
+        ops_show::op_haft_show_paint,
         ops_guard::op_haft_exit,
         ops_guard::op_haft_print,
         ops_guard::op_haft_abort,

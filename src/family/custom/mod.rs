@@ -5,7 +5,6 @@
 
 mod invocation;
 mod output;
-mod panic;
 mod parameters;
 mod runner;
 
@@ -20,6 +19,7 @@ use serde_json::Value;
 
 use super::Loaded;
 use crate::discover::Candidate;
+use crate::tool::panic;
 use crate::tool::schema::Schema;
 use crate::tool::{Family, Level, Source, Stance, Tier, Tool};
 pub use invocation::Invocation;
@@ -35,7 +35,9 @@ const PROVIDER: &str = "sdk";
 /// as `Ok` becomes the result, whatever it returns as `Err` a result with `is_error`. It runs on the
 /// task that drives the call and must not block; see [`CustomTool::blocking`] for work that does.
 ///
-/// The example is `examples/agent.rs`.
+/// ```ignore
+#[doc = include_str!("../../../tests/it/examples/custom_tool.rs")]
+/// ```
 pub struct CustomTool {
     tool: Tool,
     is_unit: bool,
@@ -117,29 +119,16 @@ impl CustomTool {
         handler: Arc<Handler>,
     ) -> CustomTool {
         let (input_schema, is_unit) = parameters::schema_of::<P>();
-        let tool = Tool {
-            label: name.clone(),
-            name,
-            description,
-            input_schema,
-            output_schema: None,
-            approval: Tier::Exec,
-            hidden: false,
-            strict: None,
-            trusted: true,
-            tags: Vec::new(),
-            uses: Vec::new(),
-            source: Source {
-                family: Family::Native,
-                provider: PROVIDER.to_owned(),
-                provider_name: "SDK".to_owned(),
-                level: Level::Host,
-                path: PathBuf::from(PROVIDER),
-                plugin: None,
-            },
+        let source = Source {
+            family: Family::Native,
+            provider: PROVIDER.to_owned(),
+            provider_name: "SDK".to_owned(),
+            level: Level::Host,
+            path: PathBuf::from(PROVIDER),
+            plugin: None,
         };
         CustomTool {
-            tool,
+            tool: Tool::new(name, description, input_schema, source),
             is_unit,
             handler,
             stance: None,

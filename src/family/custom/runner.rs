@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::panic::{Caught, caught};
 use super::{Invocation, ToolOutput};
 use crate::error::Error;
+use crate::tool::panic::{Caught, caught};
 use crate::tool::schema::{Schema, object_of, refused};
 use crate::tool::{Approval, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
 

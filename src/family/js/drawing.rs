@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{Described, frame};
 use crate::engine::{Drawn, Module};
-use crate::tool::{Colors, Look, Painted, Problem, Scene};
+use crate::tool::{Look, Painted, Problem, Scene};
 
 /// What a tool draws itself.
 pub(super) struct Renderers {
@@ -140,11 +140,7 @@ fn request(scene: Scene<'_>, look: &Look) -> String {
         expanded: look.expanded,
         is_partial: look.is_partial,
         spinner_frame: look.spinner_frame,
-        colors: match look.screen.colors {
-            Colors::None => "none",
-            Colors::Indexed => "256",
-            Colors::True => "truecolor",
-        },
+        colors: look.screen.colors.as_str(),
         is_light: look.screen.is_light,
         shows_images: look.screen.images.is_some(),
         hyperlinks: look.screen.hyperlinks,

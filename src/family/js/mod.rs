@@ -180,6 +180,7 @@ fn take_tools(module: Module, description: Description, candidate: &Candidate) -
                     &described,
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
                 );
+                loaded.problems.extend(described.misfits(&candidate.path));
                 loaded.tools.push((
                     described.into_tool(candidate.source.clone()),
                     Arc::new(runner),
@@ -227,6 +228,9 @@ struct Described {
     renders_call: bool,
     #[serde(default)]
     renders_result: bool,
+    /// Functions that are none: their names, and what they are.
+    #[serde(default)]
+    unusable: Vec<(String, String)>,
 }
 
 #[derive(Deserialize)]
@@ -236,21 +240,30 @@ struct Failure {
 }
 
 impl Described {
+    /// What the author wrote that is never called.
+    fn misfits(&self, path: &Path) -> Vec<Problem> {
+        let misfit = |(member, what): &(String, String)| {
+            let text = format!(
+                "`{member}` of `{}` is {what}, and not a function",
+                self.name
+            );
+            let hint = match member.as_str() {
+                "renderCall" | "renderResult" => "haft draws it in its own way",
+                _ => "it is never called",
+            };
+            Problem::warning(text).at(path).about(&self.name).hint(hint)
+        };
+        self.unusable.iter().map(misfit).collect()
+    }
+
     fn into_tool(self, source: Source) -> Tool {
         Tool {
             label: self.label.unwrap_or_else(|| self.name.clone()),
-            name: self.name,
-            description: self.description,
-            input_schema: self.input_schema,
-            output_schema: None,
             // A tool of which nothing is known beforehand may do anything (spec omp 10).
             approval: self.approval.map_or(Tier::Exec, |stance| stance.tier),
             hidden: self.hidden,
             strict: self.strict,
-            trusted: true,
-            tags: Vec::new(),
-            uses: Vec::new(),
-            source,
+            ..Tool::new(self.name, self.description, self.input_schema, source)
         }
     }
 }

@@ -77,18 +77,13 @@ fn load(project: &std::path::Path, source: &Source) -> Loaded {
             }
         };
         let tool = Tool {
-            name: kind.name().to_owned(),
-            label: kind.name().to_owned(),
-            description: kind.description().to_owned(),
-            input_schema,
-            output_schema: None,
             approval: Tier::Read,
-            hidden: false,
-            strict: None,
-            trusted: true,
-            tags: Vec::new(),
-            uses: Vec::new(),
-            source: source.clone(),
+            ..Tool::new(
+                kind.name(),
+                kind.description(),
+                input_schema,
+                source.clone(),
+            )
         };
         let project = project.to_owned();
         let runner = NativeRunner {

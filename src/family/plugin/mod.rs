@@ -137,18 +137,13 @@ fn take(
 
 fn tool(definition: &Definition, source: Source) -> Tool {
     Tool {
-        name: definition.name.clone(),
-        label: definition.name.clone(),
-        description: definition.description.clone(),
-        input_schema: definition.input_schema.clone(),
-        output_schema: None,
         approval: definition.handler.tier(),
-        hidden: false,
-        strict: None,
-        trusted: true,
-        tags: Vec::new(),
-        uses: Vec::new(),
-        source,
+        ..Tool::new(
+            &definition.name,
+            &definition.description,
+            definition.input_schema.clone(),
+            source,
+        )
     }
 }
 

@@ -13,18 +13,16 @@ use crate::tool::{Call, CallCtx, Outcome, Runner, Source, Tool};
 pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unavailable>) -> Tool {
     let definition = &shelved.definition;
     Tool {
-        label: definition.name.clone(),
-        name: definition.name.clone(),
-        description: description(definition),
-        input_schema: input_schema(definition),
-        output_schema: None,
         approval: shelved.risk.tier(),
         hidden: unavailable.is_some(),
-        strict: None,
-        trusted: true,
         tags: definition.tags.clone(),
         uses: shelved.uses.clone(),
-        source,
+        ..Tool::new(
+            &definition.name,
+            description(definition),
+            input_schema(definition),
+            source,
+        )
     }
 }
 

@@ -11,6 +11,7 @@ mod payload;
 
 mod approval;
 mod calls;
+mod drawing;
 mod initialize;
 mod loaded;
 mod questions;

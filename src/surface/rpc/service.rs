@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::calls::Calls;
+use super::drawing::{self, RenderParams};
 use super::fault::Fault;
 use super::initialize::{Initialize, Initialized};
 use super::loaded::LoadedView;
@@ -31,7 +32,7 @@ use crate::surface::lines::writer::Writer;
 use crate::surface::wire::{self, Listing};
 use crate::tool::{Call, ScanState, nearest};
 
-const METHODS: [&str; 11] = [
+const METHODS: [&str; 12] = [
     "initialize",
     "tools/list",
     "tools/refresh",
@@ -40,6 +41,7 @@ const METHODS: [&str; 11] = [
     "tools/validate",
     "tools/call",
     "tools/cancel",
+    "tools/render",
     "session/event",
     "ui/editorText",
     "shutdown",
@@ -143,6 +145,7 @@ impl Service {
                 .calls
                 .cancel(params)
                 .map(|answer| Work::Done(Ok(answer))),
+            "tools/render" => self.render(params),
             "session/event" => self.session_event(params),
             "ui/editorText" => {
                 let noted = self.ui.set_editor_text(params);
@@ -289,6 +292,12 @@ impl Service {
         let host = self.host()?;
         let running = self.calls.start(host, asked, id, self.writer.clone())?;
         later(running)
+    }
+
+    fn render(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
+        let asked: RenderParams = read("tools/render", params)?;
+        let host = self.host()?;
+        later(drawing::render(host, asked))
     }
 
     /// Events reach the tools one after another, in the order in which they came.

@@ -106,18 +106,9 @@ impl Protocol for Ikigai {
         let tier = tier(candidate, &name);
         let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
         let tool = Tool {
-            label: name.clone(),
-            name,
-            description,
-            input_schema,
             output_schema: Some(output_schema),
             approval: tier,
-            hidden: false,
-            strict: None,
-            trusted: true,
-            tags: Vec::new(),
-            uses: Vec::new(),
-            source: candidate.source.clone(),
+            ..Tool::new(name, description, input_schema, candidate.source.clone())
         };
         Loaded {
             tools: vec![(tool, Arc::new(runner))],

@@ -17,7 +17,7 @@ use super::{Loaded, Means, trouble};
 use crate::config::{Config, CustomTools};
 use crate::discover::Candidate;
 use crate::process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
-use crate::tool::{Problem, Tier, Tool};
+use crate::tool::{Problem, Tool};
 use description::Description;
 use runner::KodeletRunner;
 use schema::Schema;
@@ -94,19 +94,13 @@ impl Protocol for Kodelet {
         config: &Config,
     ) -> Loaded {
         let tool = Tool {
-            name: format!("{PREFIX}{}", description.name),
             label: description.name.clone(),
-            description: description.description,
-            input_schema: description.input_schema,
-            output_schema: None,
-            // Nothing is known of what it does (spec omp 10).
-            approval: Tier::Exec,
-            hidden: false,
-            strict: None,
-            trusted: true,
-            tags: Vec::new(),
-            uses: Vec::new(),
-            source: candidate.source.clone(),
+            ..Tool::new(
+                format!("{PREFIX}{}", description.name),
+                description.description,
+                description.input_schema,
+                candidate.source.clone(),
+            )
         };
         let runner = KodeletRunner::new(candidate, description.name, schema, config);
         Loaded {

@@ -9,6 +9,8 @@ mod line;
 mod notices;
 mod paint;
 mod prompt;
+mod sequences;
+mod show;
 mod tty;
 
 use std::io::{self, IsTerminal};
@@ -17,13 +19,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rustix::event::{EventfdFlags, eventfd};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OwnedMutexGuard;
 
 use super::progress::Spinner;
 use crate::config::Config;
 use crate::render::ink::Ink;
 use crate::tool::{
-    Answer, ApprovalRequest, Approver, Decision, Notice, Question, Told, UserInterface,
+    Answer, ApprovalRequest, Approver, Canvas, Decision, Notice, Question, Screen, Told,
+    UserInterface, Widget,
 };
 use crate::workshop::Desk;
 use notices::Notices;
@@ -36,6 +40,7 @@ struct Inner {
     spinner: Option<Spinner>,
     ink: Ink,
     desk: Desk,
+    screen: Screen,
     /// Whether tools may ask there, as far as that is settled from the beginning.
     may_ask: bool,
     /// Held by whoever has a question on the screen.
@@ -56,6 +61,7 @@ impl Terminal {
             spinner,
             ink,
             desk: Desk::new(config, None),
+            screen: config.screen,
             may_ask: is_attended && io::stderr().is_terminal(),
             turn: Arc::default(),
         }))
@@ -122,6 +128,34 @@ impl UserInterface for Terminal {
 
     fn editor_text(&self) -> String {
         self.0.notices().editor_text.clone()
+    }
+
+    fn canvas(&self) -> Option<Canvas> {
+        self.has_user().then(|| show::canvas(&self.0)).flatten()
+    }
+
+    async fn show(&self, mut widget: Widget) {
+        let Some(board) = show::Board::new(&widget) else {
+            return;
+        };
+        let board = Arc::new(board);
+        let easel = board.clone();
+        let shown = self.put(move |terminal, wake| easel.run(terminal, wake));
+        tokio::pin!(shown);
+        let Ok(mut resized) = signal(SignalKind::window_change()) else {
+            return;
+        };
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut shown => return,
+                painted = widget.painted() => match painted {
+                    Some(lines) => board.paint(lines),
+                    None => return,
+                },
+                _ = resized.recv() => board.look_again(),
+            }
+        }
     }
 }
 

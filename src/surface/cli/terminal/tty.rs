@@ -11,11 +11,12 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{
-    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
-    tcgetpgrp, tcsetattr,
+    InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush,
+    tcgetattr, tcgetpgrp, tcsetattr,
 };
 
 use super::keys::{self, Key};
+use super::sequences;
 
 /// A key that sends several bytes sends them together; the bytes of a key pressed alone are alone.
 const TOGETHER: Duration = Duration::from_millis(50);
@@ -36,6 +37,15 @@ pub(super) enum Heard<T> {
     End,
     /// Nobody wants the answer any more.
     Withdrawn,
+}
+
+/// What a wait for bytes ended with.
+enum Came {
+    Bytes,
+    /// Nothing within the limit.
+    Nothing,
+    /// What is waited for besides the terminal.
+    News,
 }
 
 /// Whether this process may read from its terminal: there is one, and we are in its foreground.
@@ -59,11 +69,29 @@ impl Tty {
 
     /// Key by key, and nothing shows by itself.
     pub(super) fn by_keys() -> io::Result<Tty> {
+        Tty::in_mode(|mode| {
+            mode.local_modes
+                .remove(LocalModes::ICANON | LocalModes::ECHO);
+        })
+    }
+
+    /// Every key as it is sent, except those that are signals to end.
+    pub(super) fn by_sequences() -> io::Result<Tty> {
+        Tty::in_mode(|mode| {
+            mode.local_modes
+                .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
+            mode.input_modes
+                .remove(InputModes::ICRNL | InputModes::INLCR | InputModes::IXON);
+            // Whoever stopped haft here would find a shell that shows nothing.
+            mode.special_codes[SpecialCodeIndex::VSUSP] = 0;
+        })
+    }
+
+    fn in_mode(change: impl FnOnce(&mut Termios)) -> io::Result<Tty> {
         let file = File::open("/dev/tty")?;
         let before = tcgetattr(&file)?;
         let mut mode = before.clone();
-        mode.local_modes
-            .remove(LocalModes::ICANON | LocalModes::ECHO);
+        change(&mut mode);
         mode.special_codes[SpecialCodeIndex::VMIN] = 1;
         mode.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(&file, OptionalActions::Flush, &mode)?;
@@ -83,7 +111,7 @@ impl Tty {
                     String::from_utf8_lossy(&line[..end]).into_owned(),
                 ));
             }
-            match self.more(wake, None)? {
+            match self.more(wake, None, None)? {
                 Heard::This(_) => {}
                 Heard::End => return Ok(Heard::End),
                 Heard::Withdrawn => return Ok(Heard::Withdrawn),
@@ -99,10 +127,10 @@ impl Tty {
                 return Ok(Heard::This(key));
             }
             let limit = (!self.bytes.is_empty()).then_some(TOGETHER);
-            match self.more(wake, limit)? {
-                Heard::This(true) => {}
+            match self.more(wake, None, limit)? {
+                Heard::This(Came::Bytes | Came::News) => {}
                 // What began like a longer key is no longer than this.
-                Heard::This(false) => {
+                Heard::This(Came::Nothing) => {
                     let (key, length) = keys::alone(&self.bytes);
                     self.bytes.drain(..length);
                     return Ok(Heard::This(key));
@@ -113,19 +141,54 @@ impl Tty {
         }
     }
 
-    /// Waits for more bytes; false when there were none within `limit`.
-    fn more(&mut self, wake: &OwnedFd, limit: Option<Duration>) -> io::Result<Heard<bool>> {
+    /// The next key or paste as the terminal sent it; `None` when `news` can be read before.
+    pub(super) fn sequence(
+        &mut self,
+        wake: &OwnedFd,
+        news: &OwnedFd,
+    ) -> io::Result<Heard<Option<String>>> {
+        loop {
+            if let Some(length) = sequences::first(&self.bytes) {
+                return Ok(Heard::This(Some(self.take(length))));
+            }
+            let is_begun = !self.bytes.is_empty() && !sequences::is_paste(&self.bytes);
+            match self.more(wake, Some(news), is_begun.then_some(TOGETHER))? {
+                Heard::This(Came::Bytes) => {}
+                Heard::This(Came::News) => return Ok(Heard::This(None)),
+                // What began like a longer key is no longer than this.
+                Heard::This(Came::Nothing) => {
+                    return Ok(Heard::This(Some(self.take(self.bytes.len()))));
+                }
+                Heard::End => return Ok(Heard::End),
+                Heard::Withdrawn => return Ok(Heard::Withdrawn),
+            }
+        }
+    }
+
+    fn take(&mut self, length: usize) -> String {
+        let bytes: Vec<u8> = self.bytes.drain(..length).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits for more bytes, or for `news`, at most as long as `limit`.
+    fn more(
+        &mut self,
+        wake: &OwnedFd,
+        news: Option<&OwnedFd>,
+        limit: Option<Duration>,
+    ) -> io::Result<Heard<Came>> {
         let limit = limit.map(|limit| Timespec {
             tv_sec: 0,
             tv_nsec: limit.subsec_nanos().into(),
         });
-        let mut ends = [
+        let mut ends = vec![
             PollFd::from_borrowed_fd(wake.as_fd(), PollFlags::IN),
             PollFd::new(&self.file, PollFlags::IN),
         ];
+        ends.extend(news.map(|news| PollFd::from_borrowed_fd(news.as_fd(), PollFlags::IN)));
         loop {
             match poll(&mut ends, limit.as_ref()) {
-                Ok(0) => return Ok(Heard::This(false)),
+                Ok(0) => return Ok(Heard::This(Came::Nothing)),
                 Ok(_) => break,
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -134,14 +197,19 @@ impl Tty {
         if !ends[0].revents().is_empty() {
             return Ok(Heard::Withdrawn);
         }
+        if ends[1].revents().is_empty() {
+            return Ok(Heard::This(Came::News));
+        }
         let mut piece = [0; 1 << 10];
         match self.file.read(&mut piece) {
             Ok(0) => Ok(Heard::End),
             Ok(length) => {
                 self.bytes.extend_from_slice(&piece[..length]);
-                Ok(Heard::This(true))
+                Ok(Heard::This(Came::Bytes))
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Heard::This(true)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                Ok(Heard::This(Came::Bytes))
+            }
             // A terminal that is gone.
             Err(_) => Ok(Heard::End),
         }

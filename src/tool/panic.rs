@@ -6,18 +6,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Runs `work`; a panic is an error with its text.
-pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // Nothing of ours is changed half-way: the work has only what it was given.
     catch_unwind(AssertUnwindSafe(work)).map_err(text)
 }
 
 /// A future whose panics are errors, those of its end included.
-pub(super) struct Caught<F>(Option<Pin<Box<F>>>)
+pub(crate) struct Caught<F>(Option<Pin<Box<F>>>)
 where
     F: Future + ?Sized;
 
 impl<F: Future + ?Sized> Caught<F> {
-    pub(super) fn new(future: Pin<Box<F>>) -> Self {
+    pub(crate) fn new(future: Pin<Box<F>>) -> Self {
         Caught(Some(future))
     }
 

@@ -1,0 +1,192 @@
+// `pi.ui.custom`: a component of the tool's own that has the keyboard until it says that it is done.
+//
+// The component lives here; the screen is the surface's. Rust tells what was pressed and how large the
+// screen is, and is told lines. Whatever the author's code throws meanwhile ends the wait with it.
+
+import {
+  op_haft_show,
+  op_haft_show_canvas,
+  op_haft_show_paint,
+  op_haft_show_touch,
+  op_haft_ui_withdraw,
+} from "ext:core/ops";
+import { captured, type RunningCall } from "ext:haft/00_state.ts";
+import { packageByName } from "ext:haft/05_packages.ts";
+
+/** What `done` gives to whoever waits. */
+type Done = (result?: unknown) => void;
+type Factory = (tui: unknown, theme: unknown, keybindings: unknown, done: Done) => unknown;
+
+/** Twin of `Showing::canvas` in `src/engine/showing.rs`. */
+interface Canvas {
+  columns: number;
+  rows: number;
+  screen: object;
+}
+
+/** Twin of `Touch` in `src/tool/widget.rs`. */
+type Touch = { kind: "size"; columns: number; rows: number } | { kind: "key"; data: string };
+
+/** Shows what `factory` makes, as the question `id` of `call`; nothing where there is no screen. */
+export async function showCustom(
+  call: RunningCall | undefined,
+  id: number,
+  factory: Factory,
+): Promise<unknown> {
+  if (typeof factory !== "function") {
+    throw new TypeError("ui.custom: give a function that makes a component");
+  }
+  const canvas = op_haft_show_canvas(call?.id ?? 0, call?.owner ?? "");
+  if (canvas === "") return undefined;
+  const stage = new Stage(id, captured.jsonParse(canvas) as Canvas);
+  const cancelled = call?.abort?.signal;
+  const withdraw = () => op_haft_ui_withdraw(id);
+  cancelled?.addEventListener("abort", withdraw, { once: true });
+  try {
+    await stage.make(factory);
+    if (cancelled?.aborted) return undefined;
+    return await stage.show(call);
+  } finally {
+    cancelled?.removeEventListener("abort", withdraw);
+    withdraw();
+    stage.leave();
+  }
+}
+
+/** One component on its screen. */
+class Stage {
+  readonly #id: number;
+  readonly #canvas: Canvas;
+  readonly #pi = packageByName("pi-tui");
+  readonly #over = Promise.withResolvers<unknown>();
+  #isOver = false;
+  #component: any;
+  /** Who has the keyboard; the component itself in the beginning. */
+  #focused: any;
+  /** The surface has said how large it is. */
+  #isOnScreen = false;
+  #willPaint = false;
+
+  constructor(id: number, canvas: Canvas) {
+    this.#id = id;
+    this.#canvas = canvas;
+    // Whoever waits comes later than what may go wrong.
+    this.#over.promise.catch(() => {});
+  }
+
+  async make(factory: Factory): Promise<void> {
+    this.#lookAtScreen();
+    const { theme, getKeybindings } = this.#pi;
+    const component: any = await factory(this.#tui(), theme, getKeybindings(), this.#done);
+    this.#component = component;
+    if (this.#isOver) return;
+    if (typeof component?.render !== "function") {
+      throw new TypeError("ui.custom: the function returned no component: it has no `render`");
+    }
+    this.#focused ??= focus(component);
+  }
+
+  /** Waits until the component is done, or the screen is gone. */
+  show(call: RunningCall | undefined): Promise<unknown> {
+    if (!this.#isOver) {
+      const shown = op_haft_show(call?.id ?? 0, call?.owner ?? "", this.#id);
+      captured.then(shown, () => this.#done(undefined), this.#fail);
+      captured.then(this.#listen(), () => {}, this.#fail);
+    }
+    return this.#over.promise;
+  }
+
+  leave(): void {
+    this.#isOver = true;
+    this.#component?.dispose?.();
+  }
+
+  readonly #done = (result?: unknown): void => {
+    this.#isOver = true;
+    this.#over.resolve(result);
+  };
+
+  readonly #fail = (error: unknown): void => {
+    this.#isOver = true;
+    this.#over.reject(error);
+  };
+
+  async #listen(): Promise<void> {
+    while (!this.#isOver) {
+      const text = await op_haft_show_touch(this.#id);
+      if (text === "" || this.#isOver) return;
+      const touch: Touch = captured.jsonParse(text);
+      this.#lookAtScreen();
+      if (touch.kind === "size") this.#resize(touch.columns, touch.rows);
+      else this.#press(touch.data);
+      this.#paintSoon();
+    }
+  }
+
+  #resize(columns: number, rows: number): void {
+    this.#canvas.columns = columns;
+    this.#canvas.rows = rows;
+    this.#isOnScreen = true;
+    this.#component.invalidate?.();
+  }
+
+  #press(data: string): void {
+    const focused = this.#focused;
+    if (this.#pi.isKeyRelease(data) && !focused?.wantsKeyRelease) return;
+    focused?.handleInput?.(data);
+  }
+
+  // Whatever changes in one turn is drawn once.
+  readonly #paintSoon = (): void => {
+    if (this.#willPaint || !this.#isOnScreen) return;
+    this.#willPaint = true;
+    captured.then(captured.resolve(undefined), () => this.#paint(), this.#fail);
+  };
+
+  #paint(): void {
+    this.#willPaint = false;
+    if (this.#isOver) return;
+    try {
+      this.#lookAtScreen();
+      let text = "";
+      for (const line of this.#component.render(this.#canvas.columns)) text += `${line}\n`;
+      op_haft_show_paint(this.#id, text);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  // Other drawings may have looked at another screen since.
+  #lookAtScreen(): void {
+    this.#pi.theme[Symbol.for("haft.screen")](this.#canvas.screen);
+  }
+
+  /** As much of the original's terminal as a component needs. */
+  #tui(): object {
+    const canvas = this.#canvas;
+    const setFocus = (component: any) => {
+      if (this.#focused && "focused" in this.#focused) this.#focused.focused = false;
+      this.#focused = focus(component);
+    };
+    return {
+      requestRender: this.#paintSoon,
+      setFocus,
+      terminal: {
+        get columns() {
+          return canvas.columns;
+        },
+        get rows() {
+          return canvas.rows;
+        },
+        kittyProtocolActive: false,
+      },
+    };
+  }
+}
+
+function focus(component: any): unknown {
+  if (typeof component === "object" && component !== null && "focused" in component) {
+    component.focused = true;
+  }
+  return component;
+}

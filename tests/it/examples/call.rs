@@ -1,0 +1,33 @@
+use std::time::Duration;
+
+use haft::{Call, CustomTool, Event, HostBuilder, Invocation, Stopped, Tier};
+use serde_json::json;
+
+/// `builder` is `Host::builder()`.
+pub async fn run(builder: HostBuilder) -> Result<(), haft::Error> {
+    let count = CustomTool::new(
+        "count",
+        "Counts until it is stopped",
+        async |(): (), call: Invocation| {
+            call.update("one");
+            call.cancelled().await;
+            Ok::<_, String>("enough")
+        },
+    );
+    let host = builder.tool(count.approval(Tier::Read)).build()?;
+
+    // Events as they happen; the outcome at the end.
+    let mut running = host.call(Call::new("count", json!({})), Some(Duration::from_secs(60)));
+    let cancel = running.cancel_token();
+    while let Some(event) = running.next_event().await {
+        if let Event::Update(partial) = event {
+            assert!(partial.get().contains("one"));
+            cancel.cancel();
+        }
+    }
+    let outcome = running.outcome().await?;
+    assert_eq!(outcome.text(), "enough");
+    assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
+    host.shutdown().await;
+    Ok(())
+}
