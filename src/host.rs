@@ -33,8 +33,8 @@ use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
-    Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Outcome, Problem, ScanState,
-    Stopped, Test, UserInterface,
+    Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, LogListener, Outcome,
+    Problem, ScanState, Stopped, Test, UserInterface,
 };
 use crate::tool::{SessionEvent, SessionProvider, Tape};
 use abort::Abortable;
@@ -55,6 +55,7 @@ pub struct Host(Arc<Inner>, Audience);
 struct Audience {
     approver: Option<Arc<dyn Approver>>,
     ui: Option<Arc<dyn UserInterface>>,
+    log: Option<Arc<dyn LogListener>>,
 }
 
 struct Inner {
@@ -237,6 +238,14 @@ impl Host {
     pub fn with_ui(&self, ui: Arc<dyn UserInterface>) -> Host {
         let mut host = self.clone();
         host.1.ui = Some(ui);
+        host
+    }
+
+    /// The same host; `listener` hears what the tools of calls that are started through this handle log
+    /// (`pi.logger`, `console`). The log file gets it in any case.
+    pub fn with_log(&self, listener: Arc<dyn LogListener>) -> Host {
+        let mut host = self.clone();
+        host.1.log = Some(listener);
         host
     }
 
@@ -445,6 +454,7 @@ impl Host {
                     policy: &self.0.config.approval,
                     approver: self.1.approver.clone(),
                     ui: self.1.ui.clone().or_else(|| self.0.default_user.get()),
+                    log: self.1.log.clone(),
                     spill: &self.0.spill,
                 };
                 execute(&entry.tool, &*entry.runner, call, terms, sender).await

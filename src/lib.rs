@@ -74,9 +74,9 @@ pub use tool::{
 };
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
-    CatalogChange, Contents, Decision, Event, Family, Gate, Level, Link, NotAdmitted, Outcome,
-    Problem, Progress, ProgressReceiver, Rule, Runner, ScanState, Severity, Source, Stance,
-    Stopped, Test, Tier, Tool, ToolPattern, Updates, Used,
+    CatalogChange, Contents, Decision, Event, Family, Gate, Level, Link, LogLevel, LogLine,
+    LogListener, NotAdmitted, Outcome, Problem, Progress, ProgressReceiver, Rule, Runner,
+    ScanState, Severity, Source, Stance, Stopped, Test, Tier, Tool, ToolPattern, Updates, Used,
 };
 /// How calls and results look to people.
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};

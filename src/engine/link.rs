@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asking;
-use super::extension::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind};
+use super::extension::{self, AskFuture, ExecFuture, IsolateHost, ReplyKind};
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::{EngineOptions, Programs, ToolLog, drawing, witness};
-use crate::tool::{CurrentSession, Played, Progress, Reach, SessionView, Tape};
+use crate::tool::{CurrentSession, LogLevel, LogLine, Played, Progress, Reach, SessionView, Tape};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct Link {
@@ -197,8 +197,24 @@ impl IsolateHost for Link {
         self.schemas.check(schema, value)
     }
 
-    fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str) {
+    fn log(
+        &self,
+        request: u32,
+        level: extension::LogLevel,
+        tool: &str,
+        message: &str,
+        context: &str,
+    ) {
+        let level = LogLevel::from(level);
         self.log.log(level, tool, message, context);
+        if let Some(listener) = self.shared.requests.log(request) {
+            listener.hear(LogLine {
+                level,
+                tool: tool.to_owned(),
+                message: message.to_owned(),
+                context: RawValue::from_string(context.to_owned()).ok(),
+            });
+        }
     }
 
     fn push_pending(&self, id: u32, label: &str) -> bool {
@@ -261,5 +277,16 @@ impl IsolateHost for Link {
 
     fn is_loading(&self) -> bool {
         !self.loading.borrow().is_empty()
+    }
+}
+
+impl From<extension::LogLevel> for LogLevel {
+    fn from(level: extension::LogLevel) -> LogLevel {
+        match level {
+            extension::LogLevel::Debug => LogLevel::Debug,
+            extension::LogLevel::Info => LogLevel::Info,
+            extension::LogLevel::Warn => LogLevel::Warn,
+            extension::LogLevel::Error => LogLevel::Error,
+        }
     }
 }

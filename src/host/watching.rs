@@ -176,6 +176,8 @@ impl Watch {
         if let Some(host) = self.host() {
             self.configuration = read_all(configuration_files(&host));
             host.catalog().await;
+            // Watched before the first look, so that one look is enough.
+            watcher.set(host.interest().await).await;
         }
         self.look(&mut watcher, BTreeSet::new()).await;
         ready.cancel();

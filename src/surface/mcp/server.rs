@@ -118,6 +118,11 @@ impl Server {
         &self.shared.tasks
     }
 
+    /// What its client wants to hear.
+    pub(super) fn log(&self) -> &Log {
+        &self.connection.log
+    }
+
     /// What is offered now.
     pub(super) async fn offer(&self) -> Arc<Offer> {
         let catalog = self.shared.host.catalog().await;

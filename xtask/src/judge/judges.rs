@@ -16,7 +16,7 @@ const PACKAGES: [(&str, &str); 5] = [
     ("@modelcontextprotocol/sdk", "1.32.2"),
     ("@modelcontextprotocol/client", "2.4.0"),
 ];
-const PYTHON: [&str; 2] = ["mcp==2.3.0", "fastmcp==4.1.6"];
+const PYTHON: [&str; 2] = ["mcp==2.3.0", "fastmcp==4.1.2"];
 
 pub struct Judges {
     folder: PathBuf,
