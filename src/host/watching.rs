@@ -53,10 +53,6 @@ const KEPT: usize = 64;
 /// How often is looked again because what was found has to be watched as well.
 const ROUNDS: usize = 4;
 
-/// Modules that were never needed are imported after this, so that their last good version is there
-/// when their files break. Whoever starts a host wants other things first.
-const AT_LEISURE: Duration = Duration::from_secs(2);
-
 impl Host {
     /// Watches everything that tools come from, and loads again what changes: modules with all that
     /// they import, executables, definitions, settings, trust. [`Host::changes`] tells callers. Looks
@@ -86,6 +82,13 @@ impl Host {
             reloads,
             ready,
         }
+    }
+
+    /// Imports the modules that were remembered and never needed, so that there is a last good version
+    /// of them when their files break. A watch does it by itself once a file has changed: a server that
+    /// nobody works on needs no V8 for tools that nobody calls.
+    pub async fn import_remembered(&self) {
+        import_all(self.unneeded().await).await;
     }
 
     /// What is wrong with watching.
@@ -181,8 +184,7 @@ impl Watch {
         }
         self.look(&mut watcher, BTreeSet::new()).await;
         ready.cancel();
-        let import = tokio::spawn(import_at_leisure(self.host.clone()));
-        let _import = AbortOnDrop(import);
+        let mut importing = None;
         loop {
             let changed = tokio::select! {
                 changed = watcher.changed() => changed,
@@ -192,6 +194,8 @@ impl Watch {
                 return;
             }
             self.look(&mut watcher, changed).await;
+            // Who changed one file is at work on these tools, and may break the next one.
+            importing.get_or_insert_with(|| AbortOnDrop(tokio::spawn(import(self.host.clone()))));
         }
     }
 
@@ -317,14 +321,17 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Imports what was remembered and never needed, one module after another.
-async fn import_at_leisure(host: Weak<Inner>) {
-    tokio::time::sleep(AT_LEISURE).await;
-    let Some(host) = host.upgrade().map(|inner| Host(inner, Audience::default())) else {
-        return;
-    };
-    let modules = host.unneeded().await;
-    drop(host);
+async fn import(host: Weak<Inner>) {
+    if let Some(inner) = host.upgrade() {
+        let host = Host(inner, Audience::default());
+        let modules = host.unneeded().await;
+        drop(host);
+        import_all(modules).await;
+    }
+}
+
+/// One after another: nobody waits for them.
+async fn import_all(modules: Vec<Module>) {
     for module in modules {
         module.ready().await;
     }

@@ -17,6 +17,7 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::time::timeout;
 
 use super::asking::Open;
+use super::entry::Entry;
 use super::execution::{self, Execution, Step};
 use super::progress::Reporter;
 use super::server::Server;
@@ -67,7 +68,7 @@ pub(super) async fn run(
     }
     let of = (offer.clone(), tool.name.clone());
     let log = server.log().listen(&context);
-    let execution = Execution::start(server.host(), call, of, log, can_ask, is_new);
+    let execution = Execution::start(server, call, of, log, can_ask, is_new);
     match (is_new, knows_tasks) {
         (_, true) => as_task(server, execution, context).await,
         (true, false) => in_turns(server, execution, &origin, context).await,
@@ -82,9 +83,9 @@ async fn outcome_only(
     context: &RequestContext<RoleServer>,
 ) -> Result<Result<Outcome, Error>, ErrorData> {
     let (listener, mut lines) = server.log().listen(context);
-    let outcome = log::heard(server.host(), listener)
-        .call(call, None)
-        .outcome();
+    let host = log::heard(server.host(), listener);
+    let (running, mut entry) = Entry::start(&host, call, server.book());
+    let outcome = running.outcome();
     tokio::pin!(outcome);
     let ended = loop {
         tokio::select! {
@@ -94,6 +95,7 @@ async fn outcome_only(
             () = context.ct.cancelled() => return Err(taken_back()),
         }
     };
+    entry.end(&ended);
     while let Some(line) = lines.waiting() {
         log::tell(server, &context.peer, line).await;
     }

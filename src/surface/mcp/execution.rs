@@ -10,11 +10,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{self, Inbox, Open};
+use super::entry::Entry;
 use super::log::{self, Lines};
 use super::offer::{Offer, Offered};
 use super::result;
+use super::server::Server;
 use crate::error::Error;
-use crate::host::{Host, RunningCall};
+use crate::host::RunningCall;
 use crate::tool::{Call, Event, LogLine, LogListener, Outcome};
 
 /// Updates beyond so many that still wait are passed over, the oldest first.
@@ -26,6 +28,7 @@ type Ended = Result<Outcome, Error>;
 pub(super) struct Execution {
     events: mpsc::UnboundedReceiver<Event>,
     lines: Lines,
+    entry: Entry,
     inbox: Option<Inbox>,
     ended: Pin<Box<dyn Future<Output = Ended> + Send>>,
     /// How it ended, while what came before is still handed out.
@@ -53,28 +56,29 @@ impl Execution {
     /// Starts a call of `tool`; `log` and `lines` are the ends of what it logs. With `can_ask` its questions come out of [`Self::step`]; else
     /// it finds nobody to ask. `any_json`: see [`result::of_outcome`].
     pub(super) fn start(
-        host: &Host,
+        server: &Server,
         call: Call,
         (offer, name): (Arc<Offer>, String),
         (log, lines): (Option<Arc<dyn LogListener>>, Lines),
         can_ask: bool,
         any_json: bool,
     ) -> Execution {
-        let host = log::heard(host, log.clone());
-        let (mut running, inbox) = match can_ask {
+        let host = log::heard(server.host(), log.clone());
+        let (host, inbox) = match can_ask {
             true => {
                 let (questions, inbox) = asking::channel(log);
                 let user = Arc::new(questions);
-                let host = host.asking(user.clone()).with_ui(user);
-                (host.call(call, None), Some(inbox))
+                (host.asking(user.clone()).with_ui(user), Some(inbox))
             }
-            false => (host.call(call, None), None),
+            false => (host, None),
         };
+        let (mut running, entry) = Entry::start(&host, call, server.book());
         // Nobody else polls it while it is parked.
         let cancel = running.cancel_token();
         Execution {
             events: events_of(&mut running),
             lines,
+            entry,
             inbox,
             ended: Box::pin(running.outcome()),
             over: None,
@@ -91,6 +95,7 @@ impl Execution {
             let Execution {
                 events,
                 lines,
+                entry,
                 inbox,
                 ended,
                 over,
@@ -105,7 +110,10 @@ impl Execution {
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => match event {
-                    Event::Update(update) if events.len() <= WAITING => return Step::Update(update),
+                    Event::Update(update) if events.len() <= WAITING => {
+                        entry.update(&update);
+                        return Step::Update(update);
+                    }
                     _ => continue,
                 },
                 line = lines.next() => return Step::Said(line),
@@ -115,6 +123,7 @@ impl Execution {
                 },
                 // Once more: what the tool said last may have come since the looks above.
                 ended = ended, if over.is_none() => {
+                    entry.end(&ended);
                     *over = Some(ended);
                     continue;
                 }
