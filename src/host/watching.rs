@@ -74,11 +74,11 @@ impl Host {
             host: Arc::downgrade(&self.0),
             closing: self.0.closing.clone(),
             reloads: reloads.clone(),
+            ready: ready.clone(),
             configuration: Vec::new(),
         };
-        let is_ready = ready.clone();
         Watching {
-            task: tokio::spawn(async move { watch.go_on(Watcher::new(notice), is_ready).await }),
+            task: tokio::spawn(async move { watch.go_on(Watcher::new(notice)).await }),
             reloads,
             ready,
         }
@@ -169,13 +169,14 @@ struct Watch {
     host: Weak<Inner>,
     closing: CancellationToken,
     reloads: broadcast::Sender<Arc<Reload>>,
+    ready: CancellationToken,
     /// The configuration files as they were at the start.
     configuration: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
 impl Watch {
-    async fn go_on(mut self, mut watcher: Watcher, ready: CancellationToken) {
-        let _is_ready = ready.clone().drop_guard();
+    async fn go_on(mut self, mut watcher: Watcher) {
+        let _is_ready = self.ready.clone().drop_guard();
         if let Some(host) = self.host() {
             self.configuration = read_all(configuration_files(&host));
             host.catalog().await;
@@ -183,7 +184,7 @@ impl Watch {
             watcher.set(host.interest().await).await;
         }
         self.look(&mut watcher, BTreeSet::new()).await;
-        ready.cancel();
+        self.ready.cancel();
         let mut importing = None;
         loop {
             let changed = tokio::select! {
@@ -216,7 +217,13 @@ impl Watch {
             let after = host.catalog_for_calls().await;
             let change = changes.has_changed().unwrap_or_default();
             let change = change.then(|| changes.borrow_and_update().clone());
-            self.tell(&before, &after, change, std::mem::take(&mut files), began);
+            self.tell(
+                &host,
+                (&before, &after),
+                change,
+                std::mem::take(&mut files),
+                began,
+            );
             let is_more = watcher.set(host.interest().await).await;
             let told = host.problems_of_watching();
             let is_told = watcher
@@ -246,13 +253,18 @@ impl Watch {
 
     fn tell(
         &self,
-        before: &Catalog,
-        after: &Catalog,
+        host: &Host,
+        (before, after): (&Catalog, &Catalog),
         change: Option<Arc<CatalogChange>>,
         files: BTreeSet<PathBuf>,
         began: Instant,
     ) {
-        let (problems, solved) = (new_in(after, before), new_in(before, after));
+        let (mut problems, solved) = (new_in(after, before), new_in(before, after));
+        if !self.ready.is_cancelled() {
+            // Whoever waits until it is ready finds it in the catalog.
+            let known = host.problems_of_watching();
+            problems.retain(|problem| !known.contains(problem));
+        }
         let reloaded = reloaded(before, after, &files);
         if change.is_none() && reloaded.is_empty() && problems.is_empty() && solved.is_empty() {
             return;
