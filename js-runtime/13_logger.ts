@@ -1,11 +1,14 @@
-// `pi.logger`: lines for the log file, never for the console, never a throw (spec omp 5.3).
+// `pi.logger` and `console`: lines for the log file and for whoever listens to the call, never for our
+// streams, never a throw (spec omp 5.3).
 
+import { core } from "ext:core/mod.js";
 import { op_haft_log } from "ext:core/ops";
 import { captured, currentCall, LogLevel } from "ext:haft/00_state.ts";
 
 function write(level: number, message: unknown, context?: unknown): void {
   try {
-    op_haft_log(level, currentCall.get()?.owner ?? "", `${message}`, contextText(context));
+    const call = currentCall.get();
+    op_haft_log(level, call?.id ?? 0, call?.owner ?? "", `${message}`, contextText(context));
   } catch {
     // A log line that cannot be made is not worth a call.
   }
@@ -33,3 +36,19 @@ export const logger = {
   warn: (message: unknown, context?: unknown) => write(LogLevel.Warn, message, context),
   error: (message: unknown, context?: unknown) => write(LogLevel.Error, message, context),
 };
+
+/** By the numbers that Deno's console gives them: `debug`; `log` and `info`; `warn`; `error`. */
+const CONSOLE_LEVELS = [LogLevel.Debug, LogLevel.Info, LogLevel.Warn, LogLevel.Error];
+
+/** Makes `console` write where `logger` does. Called once when the isolate starts. */
+export function redirectConsole(): void {
+  const { Console } = core.loadExtScript("ext:deno_web/01_console.js");
+  const print = (text: string, level: number) =>
+    write(CONSOLE_LEVELS[level] ?? LogLevel.Error, text.replace(/\n$/, ""));
+  captured.defineProperty(globalThis, "console", {
+    configurable: true,
+    enumerable: false,
+    writable: true,
+    value: new Console(print),
+  });
+}

@@ -100,7 +100,7 @@ export function running(id: number, owner: string, moduleId: number): RunningCal
     abort: new captured.AbortController(),
     ended: false,
     fail: (error) => {
-      if (!call.ended) logThrown(owner, error);
+      if (!call.ended) logThrown(id, owner, error);
       finish(call, () => thrownToResult(error));
     },
   };
@@ -110,9 +110,9 @@ export function running(id: number, owner: string, moduleId: number): RunningCal
 }
 
 // The result says what was thrown; where it was thrown is for the tool's author.
-function logThrown(owner: string, error: unknown): void {
+function logThrown(id: number, owner: string, error: unknown): void {
   const stack = stackOf(error);
-  if (stack !== undefined) op_haft_log(LogLevel.Debug, owner, stack, "");
+  if (stack !== undefined) op_haft_log(LogLevel.Debug, id, owner, stack, "");
 }
 
 /** Runs `execute` with prepared arguments, and answers. */

@@ -93,7 +93,7 @@ function fail(id: number, error: unknown): void {
 
 function log(tool: LoadedTool, error: unknown): void {
   const context = captured.jsonStringify({ error: messageOf(error) });
-  op_haft_log(LogLevel.Warn, tool.name, "Tool renderer failed", context);
+  op_haft_log(LogLevel.Warn, 0, tool.name, "Tool renderer failed", context);
 }
 
 function rowOf(key: string): Row {

@@ -5,6 +5,7 @@
 import { type Settings, settings } from "ext:haft/00_state.ts";
 import "ext:haft/06_loader.ts";
 import "ext:haft/08_warm.ts";
+import { redirectConsole } from "ext:haft/13_logger.ts";
 import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
 import { cancel, checkArguments, invoke } from "ext:haft/31_call.ts";
 import { sessionEvent } from "ext:haft/32_session.ts";
@@ -17,6 +18,7 @@ import { installTape } from "ext:haft/41_tape.ts";
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
   guardUncaught();
+  redirectConsole();
   if (settings.hasTape) installTape();
 }
 

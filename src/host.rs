@@ -33,8 +33,8 @@ use crate::family::js::{self, RESOLVE, World};
 use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
-    ApprovalPolicy, Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, Outcome,
-    Problem, ScanState, Stopped, Test, UserInterface,
+    ApprovalPolicy, Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, LogListener,
+    Outcome, Problem, ScanState, Stopped, Test, UserInterface,
 };
 use crate::tool::{Models, SessionEvent, SessionProvider, Tape};
 use abort::Abortable;
@@ -57,6 +57,7 @@ struct Audience {
     ui: Option<Arc<dyn UserInterface>>,
     /// What the user allows, where that is not what the configuration says.
     approval: Option<Arc<ApprovalPolicy>>,
+    log: Option<Arc<dyn LogListener>>,
 }
 
 struct Inner {
@@ -247,6 +248,14 @@ impl Host {
     pub fn with_approval(&self, policy: ApprovalPolicy) -> Host {
         let mut host = self.clone();
         host.1.approval = Some(Arc::new(policy));
+        host
+    }
+
+    /// The same host; `listener` hears what the tools of calls that are started through this handle log
+    /// (`pi.logger`, `console`). The log file gets it in any case.
+    pub fn with_log(&self, listener: Arc<dyn LogListener>) -> Host {
+        let mut host = self.clone();
+        host.1.log = Some(listener);
         host
     }
 
@@ -459,6 +468,7 @@ impl Host {
                         .unwrap_or(&self.0.config.approval),
                     approver: self.1.approver.clone(),
                     ui: self.1.ui.clone().or_else(|| self.0.default_user.get()),
+                    log: self.1.log.clone(),
                     spill: &self.0.spill,
                 };
                 execute(&entry.tool, &*entry.runner, call, terms, sender).await

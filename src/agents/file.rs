@@ -10,6 +10,7 @@ use super::{jsonc, toml};
 use crate::config::paths;
 use crate::error::{Error, ErrorKind};
 use crate::files::{Replacing, put};
+use crate::tool::place_after;
 
 /// What became of the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,17 +35,7 @@ pub(super) struct Refusal {
 impl Refusal {
     /// `before`: the text in front of the place, where there is one.
     pub(super) fn at(before: Option<&str>, message: &str) -> Refusal {
-        let place = before.map(|before| {
-            let line = before.matches('\n').count() + 1;
-            let column = before
-                .rsplit('\n')
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .count()
-                + 1;
-            (line, column)
-        });
+        let place = before.map(place_after);
         let message = message.trim().trim_end_matches('.').replace('\n', ", ");
         Refusal { place, message }
     }

@@ -62,7 +62,7 @@ pub(super) fn around(
     }
 }
 
-fn described(description: &str, notes: &[String]) -> String {
+pub(super) fn described(description: &str, notes: &[String]) -> String {
     let parts = std::iter::once(description).chain(notes.iter().map(String::as_str));
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join("\n")

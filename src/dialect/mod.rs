@@ -156,6 +156,22 @@ pub(crate) fn offer(tool: &Tool, names: &Names, provider: Provider) -> Result<Of
     })
 }
 
+/// The schema of the tool's arguments as one object where it is a union of several, and the tool's
+/// description with what such a schema cannot say. No provider takes a union at the root. `None`: there
+/// is none, or it cannot be said otherwise.
+pub(crate) fn without_root_union(tool: &Tool) -> Option<(Map<String, Value>, String)> {
+    let schema = tool.input_schema.as_object()?;
+    let mut unions = ["$ref", "allOf", "anyOf", "oneOf"].iter();
+    unions.find(|key| schema.contains_key(**key))?;
+    let written = written(&tool.input_schema, &rules::MCP_PLAIN).ok()?;
+    let mut plain = written.schema;
+    if let Some(version) = schema.get("$schema") {
+        plain.shift_insert(0, "$schema".to_owned(), version.clone());
+    }
+    let description = envelope::described(&tool.description, &written.notes);
+    Some((plain, description))
+}
+
 /// A schema in a dialect.
 struct Written {
     schema: Map<String, Value>,

@@ -46,6 +46,12 @@ const ANY: Rules = Rules {
 /// JSON Schema 2020-12 whose root is an object.
 pub(super) const MCP: Rules = ANY;
 
+/// The same without what no provider takes: for MCP clients that hand schemas on as they are.
+pub(super) const MCP_PLAIN: Rules = Rules {
+    root_unions: false,
+    ..ANY
+};
+
 /// Functions without `strict`: hints, but checked for their form.
 pub(super) const OPENAI: Rules = Rules {
     root_unions: false,

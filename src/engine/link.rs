@@ -14,13 +14,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::Asking;
 use super::extension::{
-    AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind, ShowFuture, TouchFuture,
+    self, AskFuture, ExecFuture, IsolateHost, ReplyKind, ShowFuture, TouchFuture,
 };
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::showing::Showing;
 use super::{EngineOptions, Programs, ToolLog, drawing, witness};
-use crate::tool::{CurrentSession, Played, Progress, Reach, SessionView, Tape};
+use crate::tool::{CurrentSession, LogLevel, LogLine, Played, Progress, Reach, SessionView, Tape};
 
 /// The [`IsolateHost`] of one isolate.
 pub(super) struct Link {
@@ -216,8 +216,24 @@ impl IsolateHost for Link {
         self.schemas.check(schema, value)
     }
 
-    fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str) {
+    fn log(
+        &self,
+        request: u32,
+        level: extension::LogLevel,
+        tool: &str,
+        message: &str,
+        context: &str,
+    ) {
+        let level = LogLevel::from(level);
         self.log.log(level, tool, message, context);
+        if let Some(listener) = self.shared.requests.log(request) {
+            listener.hear(LogLine {
+                level,
+                tool: tool.to_owned(),
+                message: message.to_owned(),
+                context: RawValue::from_string(context.to_owned()).ok(),
+            });
+        }
     }
 
     fn push_pending(&self, id: u32, label: &str) -> bool {
@@ -280,5 +296,16 @@ impl IsolateHost for Link {
 
     fn is_loading(&self) -> bool {
         !self.loading.borrow().is_empty()
+    }
+}
+
+impl From<extension::LogLevel> for LogLevel {
+    fn from(level: extension::LogLevel) -> LogLevel {
+        match level {
+            extension::LogLevel::Debug => LogLevel::Debug,
+            extension::LogLevel::Info => LogLevel::Info,
+            extension::LogLevel::Warn => LogLevel::Warn,
+            extension::LogLevel::Error => LogLevel::Error,
+        }
     }
 }

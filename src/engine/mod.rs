@@ -54,7 +54,6 @@ use url::Url;
 use cache::Cache;
 pub use drawing::Drawn;
 pub use expressions::{ExpressionError, Expressions};
-pub use extension::LogLevel;
 use generation::{Generation, Generations};
 pub use isolate::{Answer, Ask, Lost};
 use isolate::{Asked, Isolate, Shared};
@@ -69,7 +68,7 @@ pub use version::version;
 use witness::Notes;
 
 use crate::error::Error;
-use crate::tool::{CallCtx, CurrentSession, DefaultUser, Stopped, Tape};
+use crate::tool::{CallCtx, CurrentSession, DefaultUser, LogLevel, Stopped, Tape};
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. What is loaded
 /// through one handle and its clones lives together.

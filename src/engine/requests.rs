@@ -5,17 +5,18 @@
 //! seen from what it has not: only the latter may be sent to another isolate.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
-use crate::tool::{CallCtx, Progress, Updates, User};
+use crate::tool::{CallCtx, LogListener, Progress, Updates, User};
 
 /// Who is behind a call.
 pub(super) struct Caller {
     updates: Updates,
     user: Option<User>,
+    log: Option<Arc<dyn LogListener>>,
 }
 
 /// Where the answers to a request go.
@@ -65,6 +66,7 @@ impl From<&CallCtx> for Caller {
         Caller {
             updates: ctx.updates.clone(),
             user: ctx.user.clone(),
+            log: ctx.log.clone(),
         }
     }
 }
@@ -202,6 +204,11 @@ impl Requests {
     /// Whom the call behind a request can ask.
     pub(super) fn user(&self, id: u32) -> Option<User> {
         self.table().slots.get(&id)?.caller.as_ref()?.user.clone()
+    }
+
+    /// Who listens to what the call behind a request logs.
+    pub(super) fn log(&self, id: u32) -> Option<Arc<dyn LogListener>> {
+        self.table().slots.get(&id)?.caller.as_ref()?.log.clone()
     }
 
     /// Answers a request; forgotten ones and those answered before are let go.

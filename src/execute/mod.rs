@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
-    ApprovalPolicy, Approver, Call, CallCtx, Event, Outcome, Progress, Runner, Stopped, Tool,
-    Updates, User, UserInterface,
+    ApprovalPolicy, Approver, Call, CallCtx, Event, LogListener, Outcome, Progress, Runner,
+    Stopped, Tool, Updates, User, UserInterface,
 };
 use approval::Gatekeeper;
 use ask_user::Judges;
@@ -35,6 +35,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// Whom the tool can ask, if anybody can be.
     pub(crate) ui: Option<Arc<dyn UserInterface>>,
+    /// Who hears what the tool logs, if anybody does.
+    pub(crate) log: Option<Arc<dyn LogListener>>,
     /// Where too long a text goes.
     pub(crate) spill: &'a Spill,
 }
@@ -57,6 +59,7 @@ pub(crate) async fn execute(
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }
+    ctx.log = terms.log;
     // Whatever ends the call, its questions end with it.
     let _withdraw = terms.ui.map(|ui| {
         let ended = ctx.cancel.child_token();

@@ -53,10 +53,6 @@ const KEPT: usize = 64;
 /// How often is looked again because what was found has to be watched as well.
 const ROUNDS: usize = 4;
 
-/// Modules that were never needed are imported after this, so that their last good version is there
-/// when their files break. Whoever starts a host wants other things first.
-const AT_LEISURE: Duration = Duration::from_secs(2);
-
 impl Host {
     /// Watches everything that tools come from, and loads again what changes: modules with all that
     /// they import, executables, definitions, settings, trust. [`Host::changes`] tells callers. Looks
@@ -78,11 +74,11 @@ impl Host {
             host: Arc::downgrade(&self.0),
             closing: self.0.closing.clone(),
             reloads: reloads.clone(),
+            ready: ready.clone(),
             configuration: Vec::new(),
         };
-        let is_ready = ready.clone();
         Watching {
-            task: tokio::spawn(async move { watch.go_on(Watcher::new(notice), is_ready).await }),
+            task: tokio::spawn(async move { watch.go_on(Watcher::new(notice)).await }),
             reloads,
             ready,
         }
@@ -99,6 +95,13 @@ impl Host {
         let change = changes.has_changed().unwrap_or_default();
         let change = change.then(|| changes.borrow_and_update().clone());
         Reload::between(&before, &after, change, BTreeSet::new(), began)
+    }
+
+    /// Imports the modules that were remembered and never needed, so that there is a last good version
+    /// of them when their files break. A watch does it by itself once a file has changed: a server that
+    /// nobody works on needs no V8 for tools that nobody calls.
+    pub async fn import_remembered(&self) {
+        import_all(self.unneeded().await).await;
     }
 
     /// What is wrong with watching.
@@ -176,18 +179,22 @@ impl Reload {
         files: BTreeSet<PathBuf>,
         began: Instant,
     ) -> Option<Reload> {
-        let (problems, solved) = (new_in(after, before), new_in(before, after));
-        let reloaded = reloaded(before, after, &files);
-        let is_same =
-            change.is_none() && reloaded.is_empty() && problems.is_empty() && solved.is_empty();
-        (!is_same).then(|| Reload {
+        let reload = Reload {
+            reloaded: reloaded(before, after, &files),
             files: files.into_iter().collect(),
-            reloaded,
             change,
-            problems,
-            solved,
+            problems: new_in(after, before),
+            solved: new_in(before, after),
             took: began.elapsed(),
-        })
+        };
+        (!reload.is_nothing()).then_some(reload)
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.change.is_none()
+            && self.reloaded.is_empty()
+            && self.problems.is_empty()
+            && self.solved.is_empty()
     }
 }
 
@@ -203,21 +210,23 @@ struct Watch {
     host: Weak<Inner>,
     closing: CancellationToken,
     reloads: broadcast::Sender<Arc<Reload>>,
+    ready: CancellationToken,
     /// The configuration files as they were at the start.
     configuration: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
 impl Watch {
-    async fn go_on(mut self, mut watcher: Watcher, ready: CancellationToken) {
-        let _is_ready = ready.clone().drop_guard();
+    async fn go_on(mut self, mut watcher: Watcher) {
+        let _is_ready = self.ready.clone().drop_guard();
         if let Some(host) = self.host() {
             self.configuration = read_all(configuration_files(&host));
             host.catalog().await;
+            // Watched before the first look, so that one look is enough.
+            watcher.set(host.interest().await).await;
         }
         self.look(&mut watcher, BTreeSet::new()).await;
-        ready.cancel();
-        let import = tokio::spawn(import_at_leisure(self.host.clone()));
-        let _import = AbortOnDrop(import);
+        self.ready.cancel();
+        let mut importing = None;
         loop {
             let changed = tokio::select! {
                 changed = watcher.changed() => changed,
@@ -227,6 +236,8 @@ impl Watch {
                 return;
             }
             self.look(&mut watcher, changed).await;
+            // Who changed one file is at work on these tools, and may break the next one.
+            importing.get_or_insert_with(|| AbortOnDrop(tokio::spawn(import(self.host.clone()))));
         }
     }
 
@@ -249,7 +260,7 @@ impl Watch {
             let change = change.then(|| changes.borrow_and_update().clone());
             let files = std::mem::take(&mut files);
             if let Some(reload) = Reload::between(&before, &after, change, files, began) {
-                self.tell(reload);
+                self.tell(&host, reload);
             }
             let is_more = watcher.set(host.interest().await).await;
             let told = host.problems_of_watching();
@@ -278,7 +289,15 @@ impl Watch {
         *known = problems;
     }
 
-    fn tell(&self, reload: Reload) {
+    fn tell(&self, host: &Host, mut reload: Reload) {
+        if !self.ready.is_cancelled() {
+            // Whoever waits until it is ready finds it in the catalog.
+            let known = host.problems_of_watching();
+            reload.problems.retain(|problem| !known.contains(problem));
+            if reload.is_nothing() {
+                return;
+            }
+        }
         for problem in &reload.problems {
             tracing::warn!(path = ?problem.path, "{}", problem.message);
         }
@@ -338,14 +357,17 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Imports what was remembered and never needed, one module after another.
-async fn import_at_leisure(host: Weak<Inner>) {
-    tokio::time::sleep(AT_LEISURE).await;
-    let Some(host) = host.upgrade().map(|inner| Host(inner, Audience::default())) else {
-        return;
-    };
-    let modules = host.unneeded().await;
-    drop(host);
+async fn import(host: Weak<Inner>) {
+    if let Some(inner) = host.upgrade() {
+        let host = Host(inner, Audience::default());
+        let modules = host.unneeded().await;
+        drop(host);
+        import_all(modules).await;
+    }
+}
+
+/// One after another: nobody waits for them.
+async fn import_all(modules: Vec<Module>) {
     for module in modules {
         module.ready().await;
     }

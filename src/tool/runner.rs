@@ -10,7 +10,9 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{Approval, Call, Look, Outcome, Painted, Problem, Scene, Stance, Stopped, User};
+use super::{
+    Approval, Call, LogListener, Look, Outcome, Painted, Problem, Scene, Stance, Stopped, User,
+};
 use crate::error::Error;
 
 /// Runs one tool. Every family has its own; whoever calls it sees only this.
@@ -108,6 +110,8 @@ pub struct CallCtx {
     pub gate: Option<Arc<dyn Gate>>,
     /// Whom the tool can ask; `None`: nobody.
     pub user: Option<User>,
+    /// Who hears what the tool logs; `None`: nobody but the log file.
+    pub log: Option<Arc<dyn LogListener>>,
     reason: Arc<OnceLock<Stopped>>,
 }
 
@@ -119,6 +123,7 @@ impl CallCtx {
             updates,
             gate: None,
             user: None,
+            log: None,
             reason: Arc::default(),
         }
     }

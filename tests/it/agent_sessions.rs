@@ -412,6 +412,47 @@ fn what_an_agent_says_wrong_is_told_and_ends_nothing() {
     assert_eq!(last(&events)["state"], "failed");
 }
 
+/// What Claude Code 2.1.197 writes where nobody has logged in, in so far as it is read: the last line calls
+/// itself a success.
+#[test]
+fn an_agent_that_is_not_logged_in_has_failed() {
+    let site = Site::open();
+    let said = json!({
+        "type": "assistant",
+        "message": {
+            "model": "<synthetic>",
+            "role": "assistant",
+            "type": "message",
+            "content": [{"type": "text", "text": "Not logged in · Please run /login"}],
+        },
+        "parent_tool_use_id": null,
+        "error": "authentication_failed",
+    });
+    let result = json!({
+        "type": "result",
+        "subtype": "success",
+        "is_error": true,
+        "num_turns": 1,
+        "result": "Not logged in · Please run /login",
+        "total_cost_usd": 0,
+        "permission_denials": [],
+    });
+    let events = site.whole(&format!("line {said}\nline {result}\nexit 1"));
+    assert_eq!(
+        names(&events)[1..],
+        ["message", "message", "error", "completed"]
+    );
+    assert_eq!(
+        events[3].1,
+        json!({"message": "Not logged in · Please run /login", "fatal": true})
+    );
+    let end = last(&events);
+    assert_eq!(
+        (&end["state"], &end["exitCode"]),
+        (&json!("failed"), &json!(1))
+    );
+}
+
 #[test]
 fn readers_come_late_leave_and_come_back() {
     let site = Site::open();

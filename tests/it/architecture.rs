@@ -60,7 +60,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "workshop",
         &["config", "family", "files", "process", "tool", "error"],
     ),
-    ("agents", &["config", "error", "files", "process"]),
+    ("agents", &["config", "error", "files", "process", "tool"]),
     // Tests of tools without a model, each with a host of its own.
     (
         "trial",

@@ -62,12 +62,16 @@ mod cache;
 mod compiled;
 // What changes on disk while a host runs.
 mod reload;
+// The same where the kernel has no watches left.
+mod no_watches;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
 // `haft serve` as a program, and a client that says what it is told to.
 mod served;
 // The REST interface and its guard.
 mod rest;
+// What is told at `/api/events`: calls over MCP, and listeners that do not read.
+mod rest_events;
 // What other people's programs think of our interfaces.
 mod judges;
 // A client of `haft serve mcp` on pipes, in either era of the protocol.
@@ -78,6 +82,8 @@ mod mcp_tools;
 mod mcp_stdio;
 // Questions to the user behind an MCP client, approvals, tasks.
 mod mcp_asking;
+// What tools log, as their callers hear it.
+mod mcp_log;
 // The same over HTTP: sessions, none, streams.
 mod mcp_http;
 // The system tools where a session is not enough: signals, memory, other users.

@@ -114,6 +114,75 @@ fn a_listed_tool_has_title_schema_and_hints() {
     );
 }
 
+/// No provider takes a union at the root, and older clients hand on what they get.
+#[test]
+fn a_union_at_the_root_is_one_object_for_older_clients() {
+    let module = r##"
+const branch = (kind, name) => ({
+  type: "object",
+  properties: { kind: { const: kind }, [name]: { type: "string" } },
+  required: ["kind", name],
+});
+const tool = (name, parameters) => ({
+  name, description: name, parameters, execute: async (_id, args) => ({ content: [{ type: "text", text: JSON.stringify(args) }] }),
+});
+export default () => [
+  tool("either", { $schema: "https://json-schema.org/draft/2020-12/schema", anyOf: [branch("file", "path"), branch("text", "text")] }),
+  tool("named", { $ref: "#/$defs/one", $defs: { one: { oneOf: [branch("a", "b"), branch("c", "d")] } } }),
+  tool("inside", { type: "object", properties: { x: { anyOf: [{ type: "string" }, { type: "null" }] } } }),
+];
+"##;
+    let mut client = Client::silent(module, &[]);
+    let new = client.ask("tools/list", json!({"_meta": new_era(json!({}))}));
+    let either = named(&new, "either");
+    assert_eq!(either["inputSchema"]["type"], "object");
+    assert_eq!(
+        either["inputSchema"]["anyOf"].as_array().map(Vec::len),
+        Some(2)
+    );
+    assert_eq!(either["_meta"], Value::Null);
+
+    let mut client = Client::old(module, json!({}));
+    let old = client.ask("tools/list", json!({}));
+    let either = named(&old, "either");
+    assert_eq!(
+        either["inputSchema"],
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "kind": {"enum": ["file", "text"]},
+                "path": {"type": "string"},
+                "text": {"type": "string"},
+            },
+            "required": ["kind"],
+        })
+    );
+    let description = either["description"].as_str().expect("a text");
+    assert!(
+        description.contains(r#"(kind = "file", path) or (kind = "text", text)"#),
+        "{description}"
+    );
+    let whole = &either["_meta"]["haft/inputSchema"];
+    assert_eq!(whole["anyOf"].as_array().map(Vec::len), Some(2));
+    let schema = &named(&old, "named")["inputSchema"];
+    for union in ["$ref", "anyOf", "oneOf"] {
+        assert_eq!(schema[union], Value::Null, "{schema}");
+    }
+    // Deeper down providers take it, and so it stays.
+    let inside = named(&old, "inside");
+    assert_eq!(
+        inside["inputSchema"]["properties"]["x"]["anyOf"][1]["type"],
+        "null"
+    );
+    assert_eq!(inside["_meta"], Value::Null);
+    // What the tool takes is what its author wrote.
+    let taken = client.call("either", json!({"kind": "file", "path": "a"}));
+    assert_eq!(text(&taken), r#"{"kind":"file","path":"a"}"#);
+    let refused = client.call("either", json!({"kind": "file", "text": "a"}));
+    assert_eq!(refused["isError"], true);
+}
+
 #[test]
 fn what_is_left_out_is_named_in_the_log() {
     let mut client = Client::old(TOOLS, json!({}));

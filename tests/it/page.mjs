@@ -301,6 +301,74 @@ const cases = {
     await page.getByText("There is no tool “no such/tool”.").waitFor();
   },
 
+  /** An agent is started with a prompt, watched, and ended; others see it; all by keys. */
+  async sessions({ page }) {
+    await page.goto(`${url}/#/sessions`);
+    await page.getByText("No agent has been started yet.").waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.getByRole("alert").getByText("The prompt is empty.").waitFor();
+    const prompt = page.getByLabel("Prompt");
+    await prompt.fill('say I <b>look</b>.\ncall greet {"name": "Ada"}\ncall refuse\nline not json');
+    await page.keyboard.press("Control+Enter");
+    const card = page.locator(".session").first();
+    await page.locator(".session[data-state=done]").waitFor();
+    await card.getByText("Completed", { exact: true }).waitFor();
+    await card.getByText("4 turns, $0.25").waitFor();
+    await card.getByText("model none").waitFor();
+    // What an agent says is text.
+    await card.getByText("I <b>look</b>.", { exact: true }).waitFor();
+    assert.equal(await card.locator(".event b").count(), 0);
+    await card.getByText("calls greet").click();
+    await card.locator(".tool_use").first().locator(".string").first().getByText('"Ada"').waitFor();
+    await card.getByText("the tool answers").first().click();
+    await card.locator(".tool_result").getByText("Hello, Ada!").waitFor();
+    await card.getByText("the tool reports an error").waitFor();
+    await card.locator(".tool_result").getByText("not today").waitFor();
+    await card.locator(".error").getByText("a line of the agent is no JSON").waitFor();
+    await card.locator(".completed").getByText("all done").waitFor();
+
+    // One that goes on: cancelled with Escape.
+    await prompt.fill("say waiting\nhang");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".session[data-state=running]").getByText("waiting", { exact: true }).waitFor();
+    assert.equal(await page.locator(".session").count(), 2);
+    // Another page sees it, and may end it as well.
+    const other = await page.context().newPage();
+    await other.goto(`${url}/#/sessions`);
+    const seen = other.locator(".session[data-state=running]");
+    await seen.getByRole("button", { name: "Show" }).click();
+    await seen.locator(".message").getByText("waiting", { exact: true }).waitFor();
+    await other.locator("h1").focus();
+    await other.keyboard.press("Escape");
+    await other.locator(".session[data-state=stopped]").getByText("Cancelled", { exact: true }).waitFor();
+    await page.locator(".session[data-state=stopped]").waitFor();
+    // One that fails says why.
+    await prompt.fill("fail out of luck");
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.locator(".session[data-state=failed] .error").getByText("out of luck").waitFor();
+    // What cannot be started is told with what to do about it.
+    await page.getByText("Where and how").click();
+    await page.getByLabel("Directory").fill("/");
+    await prompt.fill("say no");
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("alert").getByText("is not below").waitFor();
+    assert.equal(await page.locator(".session").count(), 3);
+    assert.equal(await prompt.inputValue(), "say no", "nothing that was typed is lost");
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await readable(page, `${colorScheme} sessions`);
+    }
+  },
+
+  /** A server without sessions says so. */
+  async without({ page }) {
+    await page.goto(`${url}/#/sessions`);
+    await page.getByLabel("Prompt").fill("say hello");
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("alert").getByText("this server has no sessions").waitFor();
+    await page.getByRole("alert").getByText("sessions: {enabled: true}").waitFor();
+  },
+
   /** A file that appears is a tool; what is typed in another one stays. */
   async changes({ page }) {
     const home = process.env.HOME;

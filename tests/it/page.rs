@@ -91,6 +91,36 @@ fn tools_that_come_and_go_are_seen() {
 }
 
 #[test]
+fn an_agent_is_started_watched_and_ended() {
+    let sandbox = site();
+    let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fake_agent.mjs");
+    let words = [
+        "--mcp-config",
+        "{mcp_config}",
+        "--allowed-tools",
+        "{allowed_tools}",
+    ];
+    let command = serde_json::json!(["node", agent, words[0], words[1], words[2], words[3]]);
+    let config = format!("sessions:\n  command: {command}\n");
+    sandbox.write("home/.config/haft/config.yaml", &config);
+    let mut server = serve(&sandbox, &[]);
+    look(&sandbox, &server, "sessions");
+    // Politely: a server that is killed cannot end its agents.
+    server.signal("TERM");
+    server.wait();
+}
+
+#[test]
+fn a_server_without_sessions_says_so() {
+    let sandbox = site();
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "sessions: {enabled: false}\n",
+    );
+    look(&sandbox, &serve(&sandbox, &[]), "without");
+}
+
+#[test]
 fn nothing_is_loaded_from_elsewhere_and_nothing_is_run_that_is_not_ours() {
     case("closed");
 }

@@ -816,7 +816,7 @@ fn sixty_four_clients_lose_nothing_and_memory_stays_flat() {
     assert_eq!(calls["calls"].as_array().map(Vec::len), Some(1000));
 }
 
-fn resident_kb(pid: u32) -> u64 {
+pub fn resident_kb(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());

@@ -39,6 +39,16 @@ pub fn target_dir(root: &Path) -> Result<PathBuf> {
     }
 }
 
+/// The program that somebody names, else the one that `build` makes.
+pub fn program(named: Option<&Path>, build: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
+    match named {
+        Some(path) => path
+            .canonicalize()
+            .during(|| format!("find `{}`", path.display())),
+        None => build(),
+    }
+}
+
 /// The version of a package that `Cargo.lock` pins.
 pub fn locked_version(root: &Path, package: &str) -> Result<String> {
     let path = root.join("Cargo.lock");

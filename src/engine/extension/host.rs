@@ -76,8 +76,9 @@ pub trait IsolateHost {
     /// list of issues, empty if the value fits.
     fn check_schema(&self, schema: &str, value: &str) -> String;
 
-    /// A tool, or something in its name, has something to say to its log.
-    fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str);
+    /// A tool, or something in its name, has something to say to its log, and to whoever listens to
+    /// the call behind `request` (0: no call).
+    fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str);
 
     /// An action waits to be resolved; false where there is no way to resolve it.
     fn push_pending(&self, id: u32, label: &str) -> bool;

@@ -38,7 +38,8 @@ fn exit_message(state: &OpState, code: i32) -> String {
     }
 }
 
-/// In place of `op_print`: `console` of a tool goes to its log, never to our streams.
+/// In place of `op_print`: what does not go through a tool's own `console` goes to the log, too, and
+/// never to our streams.
 #[op2(fast)]
 pub fn op_haft_print(state: &mut OpState, #[string] msg: &str, is_err: bool) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
@@ -47,7 +48,7 @@ pub fn op_haft_print(state: &mut OpState, #[string] msg: &str, is_err: bool) {
     } else {
         LogLevel::Info
     };
-    host.log(level, "", msg.trim_end_matches('\n'), "");
+    host.log(0, level, "", msg.trim_end_matches('\n'), "");
 }
 
 /// In place of `op_create_worker`.

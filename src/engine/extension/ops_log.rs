@@ -7,15 +7,16 @@ use deno_core::op2;
 
 use super::host::{IsolateHost, LogLevel};
 
-/// Writes one line to the log. `context` is the JSON text of an object, or empty.
+/// Writes one line to the log of the call behind `request`, 0 outside of calls. `context` is the JSON text of an object, or empty.
 #[op2(fast)]
 pub fn op_haft_log(
     state: &mut OpState,
     #[smi] level: u8,
+    #[smi] request: u32,
     #[string] tool: &str,
     #[string] message: &str,
     #[string] context: &str,
 ) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.log(LogLevel::from_code(level), tool, message, context);
+    host.log(request, LogLevel::from_code(level), tool, message, context);
 }

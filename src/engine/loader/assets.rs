@@ -6,6 +6,7 @@ use deno_core::serde_json::{self, Map, Value};
 use deno_error::JsErrorBox;
 
 use super::files::read_text;
+use crate::tool::place_after;
 
 /// The JavaScript module for an asset; nothing if `path` names code.
 pub(super) fn as_module(path: &Path) -> Option<Result<String, JsErrorBox>> {
@@ -91,7 +92,9 @@ fn yaml(text: &str) -> Result<Value, Wrong> {
 
 fn toml(text: &str) -> Result<Value, Wrong> {
     toml::from_str(text).map_err(|error: toml::de::Error| Wrong {
-        place: error.span().map(|span| place_of(text, span.start)),
+        place: error
+            .span()
+            .map(|span| place_after(text.get(..span.start).unwrap_or(text))),
         message: error.message().replace('\n', ", "),
     })
 }
@@ -100,13 +103,6 @@ fn toml(text: &str) -> Result<Value, Wrong> {
 fn before(message: &str, place: &str) -> String {
     let end = message.rfind(place).unwrap_or(message.len());
     message[..end].to_owned()
-}
-
-fn place_of(text: &str, offset: usize) -> (usize, usize) {
-    let read = text.get(..offset).unwrap_or(text);
-    let line_start = read.rfind('\n').map_or(0, |at| at + 1);
-    let column = read[line_start..].chars().count() + 1;
-    (read.matches('\n').count() + 1, column)
 }
 
 // `JSON.parse` of a string is faster for V8 than an object literal of any size, and makes

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::{LogLevel, ToolLog};
+use crate::engine::ToolLog;
+use crate::tool::LogLevel;
 
 /// The log of the tools of one host. The file is made with its first line.
 pub(super) struct LogFile {

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::tool::place_after;
+
 /// A line and a column, both 1-based.
 pub(super) type Place = (u32, u32);
 
@@ -42,15 +44,7 @@ impl<'a> Json<'a> {
 
     pub(super) fn place(&self) -> Place {
         let offset = self.raw.get().as_ptr() as usize - self.file.as_ptr() as usize;
-        let before = &self.file[..offset];
-        let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
+        let (line, column) = place_after(&self.file[..offset]);
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         (number(line), number(column))
     }

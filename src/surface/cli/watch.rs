@@ -55,6 +55,9 @@ impl Args {
             () = watching.ready() => {}
         }
         self.say_start(session).await?;
+        let host = session.host.clone();
+        // Whoever watches is about to change something.
+        tokio::spawn(async move { host.import_remembered().await });
         loop {
             let reload = tokio::select! {
                 biased;

@@ -131,6 +131,12 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
+        Fault::from(&error)
+    }
+}
+
+impl From<&Error> for Fault {
+    fn from(error: &Error) -> Fault {
         let (status, stopped) = match error.kind() {
             ErrorKind::Usage => (StatusCode::BAD_REQUEST, None),
             ErrorKind::BadArguments => (StatusCode::UNPROCESSABLE_ENTITY, None),

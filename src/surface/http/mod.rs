@@ -5,6 +5,7 @@
 
 mod access;
 mod body;
+mod book;
 mod fault;
 mod guard;
 mod listen;
@@ -14,6 +15,7 @@ pub(crate) mod sse;
 
 pub(crate) use access::Access;
 pub(crate) use body::JsonText;
+pub(crate) use book::{BookEntry, CallBook};
 pub(crate) use fault::{Fault, ProblemDetails};
 pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use listen::Listening;

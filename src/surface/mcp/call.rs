@@ -17,11 +17,13 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::time::timeout;
 
 use super::asking::Open;
+use super::entry::Entry;
 use super::execution::{self, Execution, Step};
 use super::progress::Reporter;
 use super::server::Server;
-use super::{parked, request};
-use crate::tool::Call;
+use super::{log, parked, request};
+use crate::error::Error;
+use crate::tool::{Call, Outcome};
 
 /// Questions that come within this time go to the client together.
 const TOGETHER: Duration = Duration::from_millis(20);
@@ -61,21 +63,43 @@ pub(super) async fn run(
     };
     let knows_tasks = is_new && client.supports_tasks();
     if !can_ask && !knows_tasks && context.meta.get_progress_token().is_none() {
-        // The short way: nothing but the outcome is waited for.
-        let running = server.host().call(call, None);
-        return tokio::select! {
-            biased;
-            ended = running.outcome() => execution::answer(ended, Some(tool), is_new).map(Into::into),
-            () = context.ct.cancelled() => Err(taken_back()),
-        };
+        let ended = outcome_only(server, call, &context).await?;
+        return execution::answer(ended, Some(tool), is_new).map(Into::into);
     }
-    let name = tool.name.clone();
-    let execution = Execution::start(server.host(), call, (offer, name), can_ask, is_new);
+    let of = (offer.clone(), tool.name.clone());
+    let log = server.log().listen(&context);
+    let execution = Execution::start(server, call, of, log, can_ask, is_new);
     match (is_new, knows_tasks) {
         (_, true) => as_task(server, execution, context).await,
         (true, false) => in_turns(server, execution, &origin, context).await,
         (false, _) => beside(server, execution, context).await,
     }
+}
+
+/// The short way: nothing is waited for but the outcome, and what the tool logs until then.
+async fn outcome_only(
+    server: &Server,
+    call: Call,
+    context: &RequestContext<RoleServer>,
+) -> Result<Result<Outcome, Error>, ErrorData> {
+    let (listener, mut lines) = server.log().listen(context);
+    let host = log::heard(server.host(), listener);
+    let (running, mut entry) = Entry::start(&host, call, server.book());
+    let outcome = running.outcome();
+    tokio::pin!(outcome);
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = &mut outcome => break ended,
+            line = lines.next() => log::tell(server, &context.peer, line).await,
+            () = context.ct.cancelled() => return Err(taken_back()),
+        }
+    };
+    entry.end(&ended);
+    while let Some(line) = lines.waiting() {
+        log::tell(server, &context.peer, line).await;
+    }
+    Ok(ended)
 }
 
 /// Whether the request is of the protocol without sessions.
@@ -99,6 +123,7 @@ async fn beside(
             Some(()) = asking.next(), if !asking.is_empty() => {}
             step = execution.step() => match step {
                 Step::Update(update) => reporter.tell(&update).await,
+                Step::Said(line) => log::tell(server, &context.peer, line).await,
                 // On this task: a question must be seen to belong to its call.
                 Step::Asked(open) => asking.push(ask(context.peer.clone(), open)),
                 Step::Ended(result) => return result.map(Into::into),
@@ -146,6 +171,7 @@ async fn in_turns(
         };
         match step {
             Some(Step::Update(update)) => reporter.tell(&update).await,
+            Some(Step::Said(line)) => log::tell(server, &context.peer, line).await,
             Some(Step::Asked(open)) if server.parking().has_room() => asked.push(open),
             Some(Step::Asked(nobody)) => drop(nobody),
             Some(Step::Ended(result)) => return result.map(Into::into),
@@ -175,6 +201,7 @@ async fn as_task(
             () = context.ct.cancelled() => return Err(taken_back()),
             step = execution.step() => match step {
                 Step::Update(update) => reporter.tell(&update).await,
+                Step::Said(line) => log::tell(server, &context.peer, line).await,
                 Step::Ended(result) => return result.map(Into::into),
                 Step::Asked(open) => return server.tasks().create(execution, Some(open)),
             },

@@ -10,11 +10,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{self, Inbox, Open};
+use super::entry::Entry;
+use super::log::{self, Lines};
 use super::offer::{Offer, Offered};
 use super::result;
+use super::server::Server;
 use crate::error::Error;
-use crate::host::{Host, RunningCall};
-use crate::tool::{Call, Event, Outcome};
+use crate::host::RunningCall;
+use crate::tool::{Call, Event, LogLine, LogListener, Outcome};
 
 /// Updates beyond so many that still wait are passed over, the oldest first.
 const WAITING: usize = 64;
@@ -24,8 +27,12 @@ type Ended = Result<Outcome, Error>;
 /// Dropping it cancels the call.
 pub(super) struct Execution {
     events: mpsc::UnboundedReceiver<Event>,
+    lines: Lines,
+    entry: Entry,
     inbox: Option<Inbox>,
     ended: Pin<Box<dyn Future<Output = Ended> + Send>>,
+    /// How it ended, while what came before is still handed out.
+    over: Option<Ended>,
     cancel: CancellationToken,
     /// What was offered when the call came.
     offer: Arc<Offer>,
@@ -37,6 +44,8 @@ pub(super) struct Execution {
 pub(super) enum Step {
     /// A partial result.
     Update(Box<RawValue>),
+    /// The tool logs something.
+    Said(LogLine),
     /// The user is asked something.
     Asked(Open),
     /// It is over.
@@ -44,30 +53,35 @@ pub(super) enum Step {
 }
 
 impl Execution {
-    /// Starts a call of `tool`. With `can_ask` its questions come out of [`Self::step`]; else
+    /// Starts a call of `tool`; `log` and `lines` are the ends of what it logs. With `can_ask` its questions come out of [`Self::step`]; else
     /// it finds nobody to ask. `any_json`: see [`result::of_outcome`].
     pub(super) fn start(
-        host: &Host,
+        server: &Server,
         call: Call,
         (offer, name): (Arc<Offer>, String),
+        (log, lines): (Option<Arc<dyn LogListener>>, Lines),
         can_ask: bool,
         any_json: bool,
     ) -> Execution {
-        let (mut running, inbox) = match can_ask {
+        let host = log::heard(server.host(), log.clone());
+        let (host, inbox) = match can_ask {
             true => {
-                let (questions, inbox) = asking::channel();
+                let (questions, inbox) = asking::channel(log);
                 let user = Arc::new(questions);
-                let host = host.asking(user.clone()).with_ui(user);
-                (host.call(call, None), Some(inbox))
+                (host.asking(user.clone()).with_ui(user), Some(inbox))
             }
-            false => (host.call(call, None), None),
+            false => (host, None),
         };
+        let (mut running, entry) = Entry::start(&host, call, server.book());
         // Nobody else polls it while it is parked.
         let cancel = running.cancel_token();
         Execution {
             events: events_of(&mut running),
+            lines,
+            entry,
             inbox,
             ended: Box::pin(running.outcome()),
+            over: None,
             cancel,
             offer,
             name,
@@ -80,8 +94,11 @@ impl Execution {
         loop {
             let Execution {
                 events,
+                lines,
+                entry,
                 inbox,
                 ended,
+                over,
                 ..
             } = self;
             let asked = async {
@@ -90,20 +107,31 @@ impl Execution {
                     None => None,
                 }
             };
-            let ended = tokio::select! {
-                // Updates first, so that none comes after the end.
+            tokio::select! {
                 biased;
                 Some(event) = events.recv() => match event {
-                    Event::Update(update) if events.len() <= WAITING => return Step::Update(update),
+                    Event::Update(update) if events.len() <= WAITING => {
+                        entry.update(&update);
+                        return Step::Update(update);
+                    }
                     _ => continue,
                 },
-                Some(open) = asked => match open.is_withdrawn() {
+                line = lines.next() => return Step::Said(line),
+                Some(open) = asked, if over.is_none() => match open.is_withdrawn() {
                     true => continue,
                     false => return Step::Asked(open),
                 },
-                ended = ended => ended,
-            };
-            return Step::Ended(self.result(ended));
+                // Once more: what the tool said last may have come since the looks above.
+                ended = ended, if over.is_none() => {
+                    entry.end(&ended);
+                    *over = Some(ended);
+                    continue;
+                }
+                () = std::future::ready(()), if over.is_some() => {}
+            }
+            if let Some(ended) = self.over.take() {
+                return Step::Ended(self.result(ended));
+            }
         }
     }
 

@@ -19,17 +19,22 @@ use super::request;
 use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
-use crate::surface::http::Fault;
+use crate::surface::http::{CallBook, Fault};
 
 /// Where clients find it.
 const PATH: &str = "/mcp";
 /// A session of which nothing was heard for so long is forgotten. A call may be silent for hours.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
-/// The endpoint. What streams without end does so until `stop` fires.
-pub(crate) fn router(host: &Host, selection: Selection, stop: &CancellationToken) -> Router {
+/// The endpoint. What streams without end does so until `stop` fires. Calls are entered in `book`.
+pub(crate) fn router(
+    host: &Host,
+    selection: Selection,
+    stop: &CancellationToken,
+    book: Option<Arc<dyn CallBook>>,
+) -> Router {
     let most = (host.config().serve.body_mb as usize) << 20;
-    let server = Server::new(host.clone(), selection, || false, stop.child_token());
+    let server = Server::new(host.clone(), selection, || false, stop.child_token(), book);
     let config = StreamableHttpServerConfig::default()
         // The guard knows which names and origins are ours.
         .disable_allowed_hosts()

@@ -1,25 +1,46 @@
-//! What haft has to say to its clients besides answers: which tools it cannot offer them.
+//! What is said to clients besides answers: what tools log while they are called, and which tools cannot
+//! be offered.
 #![allow(
     deprecated,
     reason = "the newer era is giving logging up; clients of the older one want it"
 )]
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleServer;
 use rmcp::model::{JsonObject, LoggingLevel, LoggingMessageNotificationParam, ServerCapabilities};
-use rmcp::service::RequestContext;
+use rmcp::service::{Peer, RequestContext};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::call::is_new;
 use super::offer::Offer;
+use super::server::Server;
+use crate::host::Host;
+use crate::render::text::clean;
+use crate::tool::{LogLevel, LogLine, LogListener};
+
+/// Lines of one call beyond so many that are not yet sent are left out; the tools' log file has them.
+const WAITING: usize = 1024;
+/// A line has at most so many bytes.
+const LONGEST: usize = 16 << 10;
 
 /// What one connection wants to hear.
 #[derive(Default)]
 pub(super) struct Log {
     least: Mutex<Option<LoggingLevel>>,
     is_told: AtomicBool,
+}
+
+/// What the tool of one call logs, on its way to the caller.
+pub(super) struct Lines(Option<mpsc::Receiver<LogLine>>);
+
+/// The end of it at the tool.
+#[derive(Debug)]
+struct Ear {
+    least: LoggingLevel,
+    lines: mpsc::Sender<LogLine>,
 }
 
 impl Log {
@@ -30,31 +51,111 @@ impl Log {
 
     /// Names what is left out of a list, once for each connection that wants to hear it.
     pub(super) async fn tell_left_out(&self, offer: &Offer, context: &RequestContext<RoleServer>) {
-        let least = match is_new(context) {
-            true => context.meta.log_level(),
-            false => {
-                let least = *self.least.lock().unwrap_or_else(PoisonError::into_inner);
-                // Whoever said nothing hears of warnings.
-                least.or(Some(LoggingLevel::Warning))
-            }
-        };
+        let least = self.least(context);
         let wants = least.is_some_and(|least| least as u8 <= LoggingLevel::Warning as u8);
         if !wants || offer.left_out.is_empty() || self.is_told.swap(true, Ordering::Relaxed) {
             return;
         }
         for text in &offer.left_out {
             let data = text.as_str().into();
-            let message = LoggingMessageNotificationParam::new(LoggingLevel::Warning, data);
-            // Whoever is gone needs to know nothing.
-            let _ = context
-                .peer
-                .notify_logging_message(message.with_logger("haft"))
-                .await;
+            send(&context.peer, LoggingLevel::Warning, "haft", data).await;
         }
     }
+
+    /// Listens to a call for whoever sent this request, as far as they want to hear it.
+    pub(super) fn listen(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> (Option<Arc<dyn LogListener>>, Lines) {
+        let Some(least) = self.least(context) else {
+            return (None, Lines(None));
+        };
+        let (lines, receiver) = mpsc::channel(WAITING);
+        (Some(Arc::new(Ear { least, lines })), Lines(Some(receiver)))
+    }
+
+    /// The quietest that whoever sent this request wants to hear; `None`: nothing.
+    fn least(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
+        if is_new(context) {
+            return context.meta.log_level();
+        }
+        let least = *self.least.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever said nothing hears of warnings.
+        least.or(Some(LoggingLevel::Warning))
+    }
+}
+
+impl Lines {
+    /// The next line, as soon as there is one; waits for ever if none can come.
+    pub(super) async fn next(&mut self) -> LogLine {
+        if let Some(lines) = &mut self.0
+            && let Some(line) = lines.recv().await
+        {
+            return line;
+        }
+        std::future::pending().await
+    }
+
+    /// The next line, if there is one.
+    pub(super) fn waiting(&mut self) -> Option<LogLine> {
+        self.0.as_mut()?.try_recv().ok()
+    }
+}
+
+impl LogListener for Ear {
+    fn hear(&self, mut line: LogLine) {
+        if (level(line.level) as u8) < self.least as u8 {
+            return;
+        }
+        if line.message.len() > LONGEST {
+            line.message
+                .truncate(line.message.floor_char_boundary(LONGEST));
+            line.message.push('…');
+        }
+        line.context
+            .take_if(|context| context.get().len() > LONGEST);
+        // A tool is never held up by its log.
+        let _ = self.lines.try_send(line);
+    }
+}
+
+/// The host with that listener, if there is one.
+pub(super) fn heard(host: &Host, listener: Option<Arc<dyn LogListener>>) -> Host {
+    match listener {
+        Some(listener) => host.with_log(listener),
+        None => host.clone(),
+    }
+}
+
+/// Sends a line to the caller, unless it reads too slowly.
+pub(super) async fn tell(server: &Server, peer: &Peer<RoleServer>, line: LogLine) {
+    if server.is_behind() {
+        return;
+    }
+    let message = clean(&line.message);
+    let data = match line.context {
+        Some(context) => json!({"message": message, "context": context}),
+        None => Value::from(message),
+    };
+    send(peer, level(line.level), &line.tool, data).await;
 }
 
 /// Says that there are log messages.
 pub(super) fn declare(capabilities: &mut ServerCapabilities) {
     capabilities.logging = Some(JsonObject::new());
+}
+
+async fn send(peer: &Peer<RoleServer>, level: LoggingLevel, logger: &str, data: Value) {
+    let message = LoggingMessageNotificationParam::new(level, data).with_logger(logger);
+    // Whoever is gone needs to know nothing.
+    let _ = peer.notify_logging_message(message).await;
+}
+
+fn level(level: LogLevel) -> LoggingLevel {
+    match level {
+        LogLevel::Debug => LoggingLevel::Debug,
+        LogLevel::Info => LoggingLevel::Info,
+        LogLevel::Warn => LoggingLevel::Warning,
+        LogLevel::Error => LoggingLevel::Error,
+    }
 }

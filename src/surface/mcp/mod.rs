@@ -9,6 +9,7 @@ mod offer;
 mod selection;
 
 mod asking;
+mod entry;
 mod execution;
 mod parked;
 mod tasks;

@@ -8,11 +8,13 @@ use serde_json::Value;
 
 use super::schema;
 use super::selection::Selection;
-use crate::dialect::Names;
+use crate::dialect::{self, Names};
 use crate::registry::Catalog;
 use crate::tool::schema::Schema;
 use crate::tool::{Problem, Tier, Tool};
 
+/// Where the whole schema of a tool stands that is offered in plainer words.
+const WHOLE_SCHEMA: &str = "haft/inputSchema";
 /// Where the real name of a tool stands that is offered under an alias.
 const REAL_NAME: &str = "haft/name";
 
@@ -29,6 +31,9 @@ pub(super) struct Offer {
 pub(super) struct Offered {
     /// As it goes over the wire.
     pub(super) listed: McpTool,
+    /// The same for clients of the older era, which hand schemas on to providers as they are: no union
+    /// at the root. `None`: there is no difference.
+    plain: Option<McpTool>,
     /// The name that the host knows.
     pub(super) name: String,
     /// Checks structured results, compiled when the first one comes.
@@ -86,7 +91,12 @@ impl Offer {
 
     /// The tools after the one of that name, or all of them; at most `most`, and the name to go
     /// on after if there are more.
-    pub(super) fn page(&self, after: Option<&str>, most: usize) -> (Vec<McpTool>, Option<&str>) {
+    pub(super) fn page(
+        &self,
+        after: Option<&str>,
+        most: usize,
+        is_new: bool,
+    ) -> (Vec<McpTool>, Option<&str>) {
         let start = after.map_or(0, |after| {
             self.tools
                 .partition_point(|tool| &*tool.listed.name <= after)
@@ -95,7 +105,7 @@ impl Offer {
         let page: Vec<McpTool> = rest
             .iter()
             .take(most)
-            .map(|tool| tool.listed.clone())
+            .map(|tool| tool.for_era(is_new).clone())
             .collect();
         let next = match rest.len() > most {
             true => rest.get(most - 1).map(|tool| &*tool.listed.name),
@@ -106,6 +116,11 @@ impl Offer {
 }
 
 impl Offered {
+    fn for_era(&self, is_new: bool) -> &McpTool {
+        let plain = self.plain.as_ref().filter(|_| !is_new);
+        plain.unwrap_or(&self.listed)
+    }
+
     /// What is wrong with a structured result; nothing where no schema was promised.
     pub(super) fn mismatch(&self, structured: &Value) -> Option<String> {
         let promised = self.listed.output_schema.as_ref()?;
@@ -157,10 +172,23 @@ fn offered(tool: &Tool, names: &Names) -> Result<Offered, String> {
         listed = listed.with_meta(meta);
     }
     Ok(Offered {
+        plain: plain(tool, &listed),
         listed,
         name: tool.name.clone(),
         output: OnceLock::new(),
     })
+}
+
+/// The tool in plainer words, where its schema is a union.
+fn plain(tool: &Tool, listed: &McpTool) -> Option<McpTool> {
+    let (input, description) = dialect::without_root_union(tool)?;
+    let input = schema::of_object(&Value::Object(input)).ok()?;
+    let mut meta = listed.meta.clone().unwrap_or_default();
+    meta.insert(WHOLE_SCHEMA.to_owned(), tool.input_schema.clone());
+    let mut plain = listed.clone();
+    plain.input_schema = Arc::new(input);
+    plain.description = Some(description.into());
+    Some(plain.with_meta(meta))
 }
 
 /// Hints for the client's own questions to its user. What a tool that writes destroys is not

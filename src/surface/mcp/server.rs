@@ -31,6 +31,7 @@ use super::selection::Selection;
 use super::tasks::Tasks;
 use crate::host::Host;
 use crate::registry::Catalog;
+use crate::surface::http::CallBook;
 
 /// Tools on one page of a list. Many clients never ask for the second one.
 const PAGE: usize = 250;
@@ -63,6 +64,8 @@ struct Shared {
     closing: CancellationToken,
     parking: Parking,
     tasks: Tasks,
+    /// Where calls are entered, if another surface keeps a book.
+    book: Option<Arc<dyn CallBook>>,
 }
 
 impl Server {
@@ -71,6 +74,7 @@ impl Server {
         selection: Selection,
         is_behind: impl Fn() -> bool + Send + Sync + 'static,
         closing: CancellationToken,
+        book: Option<Arc<dyn CallBook>>,
     ) -> Self {
         let shared = Shared {
             host,
@@ -80,6 +84,7 @@ impl Server {
             closing,
             parking: Parking::new(),
             tasks: Tasks::default(),
+            book,
         };
         Server {
             shared: Arc::new(shared),
@@ -116,6 +121,16 @@ impl Server {
     /// The calls that go on as tasks.
     pub(super) fn tasks(&self) -> &Tasks {
         &self.shared.tasks
+    }
+
+    /// Where calls are entered, if anywhere.
+    pub(super) fn book(&self) -> Option<&dyn CallBook> {
+        self.shared.book.as_deref()
+    }
+
+    /// What its client wants to hear.
+    pub(super) fn log(&self) -> &Log {
+        &self.connection.log
     }
 
     /// What is offered now.
@@ -169,10 +184,11 @@ impl ServerHandler for Server {
         let after = cursor.as_deref().map(read_cursor).transpose()?;
         let offer = self.offer().await;
         self.connection.log.tell_left_out(&offer, &context).await;
-        let (tools, next) = offer.page(after.as_deref(), PAGE);
+        let is_new = call::is_new(&context);
+        let (tools, next) = offer.page(after.as_deref(), PAGE, is_new);
         let mut list = ListToolsResult::with_all_items(tools);
         list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
-        if call::is_new(&context) {
+        if is_new {
             list = list
                 .with_ttl_ms(FRESH_MS)
                 .with_cache_scope(CacheScope::Private);

@@ -169,6 +169,8 @@ async fn drive(
                         job.says(message);
                     }
                 }
+                // The request whose answer it would have gone with is over.
+                Step::Said(_) => {}
                 Step::Asked(asked) => {
                     open.retain(|open| !open.is_withdrawn());
                     open.push(asked);

@@ -20,13 +20,12 @@ use tokio_util::sync::DropGuard;
 use utoipa::ToSchema;
 
 use super::ledger::Running;
-use super::record::{CallAnswer, Ended};
+use super::record::CallAnswer;
 use super::state::Shared;
 use super::tools::fresh;
-use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::surface::http::{Fault, JsonText, PathText, sse};
-use crate::tool::{Call, Event, Outcome};
+use crate::tool::{Call, Event};
 
 /// So many updates wait for a slow client; then only the newest does.
 const WAITING: usize = 16;
@@ -178,7 +177,7 @@ async fn drive(
         }
     }
     let ended = call.outcome().await;
-    let answer = enter(ended, &running, &shared);
+    let answer = shared.ledger.end(&running, &ended);
     if let Some(frames) = frames.filter(|_| is_started) {
         if let Some(held) = held {
             let _ = frames.send(held).await;
@@ -190,34 +189,6 @@ async fn drive(
         // Nobody has to listen.
         let _ = frames.send(last).await;
     }
-    answer
-}
-
-/// Enters what a call came to, and gives the answer.
-fn enter(
-    ended: Result<Outcome, Error>,
-    running: &Arc<Running>,
-    shared: &Shared,
-) -> Result<Bytes, Fault> {
-    let (answer, is_error, stopped) = match ended {
-        Ok(outcome) => (
-            running.record.answer(&outcome),
-            outcome.is_error,
-            outcome.stopped,
-        ),
-        Err(error) => {
-            let stopped = match error.kind() {
-                ErrorKind::Stopped(why) => Some(why),
-                _ => None,
-            };
-            (Err(Fault::from(error)), true, stopped)
-        }
-    };
-    let kept = match &answer {
-        Ok(json) => Ended::Finished(json.clone()),
-        Err(fault) => Ended::Failed(fault.json().into()),
-    };
-    shared.ledger.leave(running, &kept, is_error, stopped);
     answer
 }
 

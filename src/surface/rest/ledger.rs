@@ -15,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::feed::Feed;
 use super::record::{CallState, CallView, Ended, Record};
+use crate::error::{Error, ErrorKind};
 use crate::surface::http::Fault;
-use crate::tool::Stopped;
+use crate::tool::{Outcome, Stopped};
 
 /// So many calls that ended are remembered.
 const MOST: usize = 1000;
@@ -118,8 +119,39 @@ impl Ledger {
         Ok(running)
     }
 
+    /// Enters what a call came to, and gives the answer to whoever made it.
+    ///
+    /// # Errors
+    /// Why it could not be run.
+    pub(super) fn end(
+        &self,
+        running: &Arc<Running>,
+        ended: &Result<Outcome, Error>,
+    ) -> Result<Bytes, Fault> {
+        let (answer, is_error, stopped) = match ended {
+            Ok(outcome) => (
+                running.record.answer(outcome),
+                outcome.is_error,
+                outcome.stopped,
+            ),
+            Err(error) => {
+                let stopped = match error.kind() {
+                    ErrorKind::Stopped(why) => Some(why),
+                    _ => None,
+                };
+                (Err(Fault::from(error)), true, stopped)
+            }
+        };
+        let kept = match &answer {
+            Ok(json) => Ended::Finished(json.clone()),
+            Err(fault) => Ended::Failed(fault.json().into()),
+        };
+        self.leave(running, &kept, is_error, stopped);
+        answer
+    }
+
     /// Moves a call to those that ended.
-    pub(super) fn leave(
+    fn leave(
         &self,
         running: &Arc<Running>,
         ended: &Ended,

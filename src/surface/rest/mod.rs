@@ -9,6 +9,7 @@ mod catalog;
 mod tool_info;
 mod tools;
 
+mod book;
 mod call;
 mod calls;
 mod ledger;
@@ -29,14 +30,17 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
+use crate::surface::http::CallBook;
+use book::Book;
 pub(crate) use sessions::sessions_router;
 use state::Shared;
 
-/// All of `/api`. Streams end when `stop` fires. Needs a runtime.
-pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
+/// All of `/api`, and the book for calls that others make. Streams end when `stop` fires. Needs a runtime.
+pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn CallBook>) {
     let shared = Arc::new(Shared::new(host.clone(), stop.clone()));
     tokio::spawn(Arc::clone(&shared).tell_changes());
-    Router::new()
+    let book = Arc::new(Book(Arc::clone(&shared.ledger)));
+    let router = Router::new()
         .route("/api/health", get(health::health))
         .route("/api/tools", get(tools::list))
         // A tool may have this name: it is looked up as any other.
@@ -51,5 +55,6 @@ pub(crate) fn router(host: &Host, stop: &CancellationToken) -> Router {
         .route("/api/calls/{id}", get(calls::one).delete(calls::cancel))
         .route("/api/events", get(events::events))
         .route("/api/openapi.json", get(openapi::openapi))
-        .with_state(shared)
+        .with_state(shared);
+    (router, book)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use utoipa::openapi::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use crate::surface::http::{Fault, ProblemDetails};
 use crate::surface::wire::OutcomeView;
@@ -204,10 +204,27 @@ fn content() -> Schema {
         }
         object.build()
     };
+    let resource = text(&["resource"]);
     let block = OneOfBuilder::new()
         .item(text(&["text", "text"]))
-        .item(text(&["image", "data", "mimeType"]));
+        .item(text(&["image", "data", "mimeType"]))
+        .item(text(&["audio", "data", "mimeType"]))
+        .item(text(&["resource_link", "uri", "name"]))
+        .item(with_contents(resource));
     ArrayBuilder::new().items(block).build().into()
+}
+
+/// The thing itself: its address, and its text or its bytes.
+fn with_contents(mut block: Object) -> Object {
+    let string = || ObjectBuilder::new().schema_type(Type::String);
+    let mut contents = ObjectBuilder::new().required("uri");
+    for name in ["uri", "mimeType", "text", "blob"] {
+        contents = contents.property(name, string());
+    }
+    let contents = contents.build();
+    block.properties.insert("resource".into(), contents.into());
+    block.required.push("resource".into());
+    block
 }
 
 fn stopped() -> Schema {

@@ -23,7 +23,7 @@ pub(super) struct Shared {
     /// What happens.
     pub(super) feed: Arc<Feed>,
     /// The calls.
-    pub(super) ledger: Ledger,
+    pub(super) ledger: Arc<Ledger>,
     /// The problems as they were last told.
     told: Mutex<String>,
 }
@@ -50,7 +50,7 @@ impl Shared {
             host,
             stop,
             listing: Listing::default(),
-            ledger: Ledger::new(Arc::clone(&feed)),
+            ledger: Arc::new(Ledger::new(Arc::clone(&feed))),
             feed,
             told: Mutex::default(),
         }

@@ -1,9 +1,19 @@
 // The tools that `@modelcontextprotocol/conformance` calls by name, as a tool's author would write
 // them for oh-my-pi: `cargo xtask judge` serves them and lets the suite judge.
 
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
+
+const CHANGING = `export default () => ({
+  name: "changing", description: "Comes and goes", parameters: { type: "object" },
+  execute: async () => ({ content: [] }),
+});
+`;
 
 const text = (text) => ({ type: "text", text });
 const says = (...content) => ({ content });
@@ -85,19 +95,51 @@ export default (pi) => {
     asks("test_input_required_result_request_state", "state-ok?"),
     asks("test_input_required_result_tampered_state", "Please confirm"),
     asks("test_input_required_result_multi_round", "Step 1: your name?", "Step 2: your colour?"),
+    // Tools come and go with their files, so this is how a tool changes the list.
+    tool("test_trigger_tool_change", "Adds a tool, or takes it away", async () => {
+      const folder = join(homedir(), ".omp/agent/tools");
+      const file = join(folder, "changing.ts");
+      await mkdir(folder, { recursive: true });
+      const isThere = await rm(file).then(
+        () => true,
+        () => false,
+      );
+      if (!isThere) await writeFile(file, CHANGING);
+      return says(text(isThere ? "Taken away." : "Added."));
+    }),
+    // SEP-2243: a client repeats the argument in the header `Mcp-Param-Region`.
+    tool("test_x_mcp_header", "Has an argument for a header", async (_id, args) => says(text(args.region)), {
+      type: "object",
+      properties: { region: { type: "string", "x-mcp-header": "Region" } },
+      required: ["region"],
+    }),
     tool("json_schema_2020_12_tool", "Has a schema with references", async () => says(text("ok")), {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object",
+      allOf: [{ anyOf: [{ required: ["name"] }, { required: ["address"] }] }],
+      if: { properties: { kind: { const: "person" } }, required: ["kind"] },
+      // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+      then: { required: ["name"] },
+      else: { required: ["address"] },
       $defs: {
         address: {
+          $anchor: "address",
           type: "object",
           properties: { street: { type: "string" }, city: { type: "string" } },
         },
       },
-      properties: { name: { type: "string" }, address: { $ref: "#/$defs/address" } },
+      properties: {
+        kind: { type: "string" },
+        name: { type: "string" },
+        address: { $ref: "#/$defs/address" },
+      },
       additionalProperties: false,
     }),
     // For the tasks extension.
+    tool("failing_job", "Fails after a while", async () => {
+      await later(1000);
+      throw new Error("The job failed.");
+    }),
     tool(
       "greet",
       "Greets",

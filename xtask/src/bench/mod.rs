@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::error::{During, Error, Result};
+use crate::error::{Error, Result};
 use crate::{command, prerequisites, workspace};
 use cases::Programs;
 use measure::Plan;
@@ -54,12 +54,7 @@ impl Bench {
     pub fn run(self) -> Result<()> {
         let root = workspace::root();
         let target = workspace::target_dir(&root)?;
-        let haft = match &self.haft {
-            Some(path) => path
-                .canonicalize()
-                .during(|| format!("find `{}`", path.display()))?,
-            None => build(&target)?,
-        };
+        let haft = workspace::program(self.haft.as_deref(), || build(&target))?;
         let peer = peer::install(&root, &target.join("bench/peer"))?;
         let fixture = fixture::Fixture::make(&peer.modules)?;
         let host = build_bench(&root)?;

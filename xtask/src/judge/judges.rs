@@ -16,7 +16,15 @@ const PACKAGES: [(&str, &str); 5] = [
     ("@modelcontextprotocol/sdk", "1.32.2"),
     ("@modelcontextprotocol/client", "2.4.0"),
 ];
-const PYTHON: [&str; 2] = ["mcp==2.3.0", "fastmcp==4.1.6"];
+/// The agents whose configuration haft writes, as far as they are packages. They stand apart: they are
+/// large, and each brings what it likes.
+const AGENTS: [(&str, &str); 4] = [
+    ("@anthropic-ai/claude-code", "2.1.197"),
+    ("@openai/codex", "0.169.0"),
+    ("@google/gemini-cli", "0.61.0"),
+    ("opencode-ai", "1.18.33"),
+];
+const PYTHON: [&str; 2] = ["mcp==2.3.0", "fastmcp==4.1.2"];
 
 pub struct Judges {
     folder: PathBuf,
@@ -24,44 +32,20 @@ pub struct Judges {
 
 impl Judges {
     pub fn install(folder: &Path) -> Result<Judges> {
-        let dependencies: serde_json::Map<_, _> = PACKAGES
-            .iter()
-            .map(|(name, version)| ((*name).to_owned(), (*version).into()))
-            .collect();
-        let manifest = serde_json::json!({
-            "private": true,
-            "type": "module",
-            "dependencies": dependencies,
-            "allowScripts": { "node": true },
-            // Kept here to see when they change.
-            "python": PYTHON,
-        });
-        let manifest = manifest.to_string();
-        let written = folder.join("package.json");
         let judges = Judges {
             folder: folder.to_owned(),
         };
-        if fs::read_to_string(folder.join("installed")).ok().as_ref() == Some(&manifest) {
-            return Ok(judges);
-        }
-        fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
-        fs::write(&written, &manifest).during(|| format!("write `{}`", written.display()))?;
-        let mut npm = Command::new("npm");
-        npm.current_dir(folder)
-            .args(["install", "--no-audit", "--no-fund"]);
-        command::run(&mut npm)?;
-        command::run(
-            Command::new("python3")
-                .args(["-m", "venv", "venv"])
-                .current_dir(folder),
+        install_once(
+            folder,
+            &PACKAGES.map(|(name, version)| format!("{name}@{version}")),
+            npm,
         )?;
-        command::run(
-            Command::new(folder.join("venv/bin/pip"))
-                .args(["install", "--quiet"])
-                .args(PYTHON),
+        install_once(
+            &judges.agents(),
+            &AGENTS.map(|(name, version)| format!("{name}@{version}")),
+            npm,
         )?;
-        let done = folder.join("installed");
-        fs::write(&done, manifest).during(|| format!("write `{}`", done.display()))?;
+        install_once(&folder.join("python"), &PYTHON.map(str::to_owned), pip)?;
         Ok(judges)
     }
 
@@ -72,26 +56,26 @@ impl Judges {
         node
     }
 
-    /// The inspector without its window. It starts programs by the name `node`.
+    /// The inspector without its window.
     pub fn inspector(&self) -> Command {
         let mut inspector = Command::new(self.modules().join(".bin/mcp-inspector"));
-        let path = std::env::var("PATH").unwrap_or_default();
-        let own = self.modules().join(".bin");
-        inspector.env("PATH", format!("{}:{path}", own.display()));
-        inspector.arg("--cli");
+        inspector.env("PATH", self.path()).arg("--cli");
         inspector
     }
 
     /// A script of ours that finds the packages in the folder that it is started in.
     pub fn script(&self, path: &Path) -> Command {
         let mut node = Command::new(self.modules().join(".bin/node"));
-        node.arg(path).env("PACKAGES", self.modules());
+        node.arg(path)
+            .env("PACKAGES", self.modules())
+            .env("AGENTS", self.agents().join("node_modules"))
+            .env("PATH", self.path());
         node
     }
 
     /// The same for Python.
     pub fn python(&self, path: &Path) -> Command {
-        let mut python = Command::new(self.folder.join("venv/bin/python"));
+        let mut python = Command::new(self.folder.join("python/bin/python"));
         python.arg(path);
         python
     }
@@ -99,4 +83,47 @@ impl Judges {
     fn modules(&self) -> PathBuf {
         self.folder.join("node_modules")
     }
+
+    fn agents(&self) -> PathBuf {
+        self.folder.join("agents")
+    }
+
+    /// What our Node starts by the name `node` is that Node again.
+    fn path(&self) -> String {
+        let path = std::env::var("PATH").unwrap_or_default();
+        format!("{}:{path}", self.modules().join(".bin").display())
+    }
+}
+
+/// Installs into a folder, unless exactly that is there.
+fn install_once(
+    folder: &Path,
+    packages: &[String],
+    install: fn(&Path, &[String]) -> Result<()>,
+) -> Result<()> {
+    let (done, wanted) = (folder.join("installed"), packages.join("\n"));
+    if fs::read_to_string(&done).ok().as_ref() == Some(&wanted) {
+        return Ok(());
+    }
+    fs::create_dir_all(folder).during(|| format!("make `{}`", folder.display()))?;
+    install(folder, packages)?;
+    fs::write(&done, wanted).during(|| format!("write `{}`", done.display()))
+}
+
+fn npm(folder: &Path, packages: &[String]) -> Result<()> {
+    let manifest = folder.join("package.json");
+    // The package `node` gets the program by a script of its own.
+    let text = r#"{"private":true,"type":"module","allowScripts":{"node":true}}"#;
+    fs::write(&manifest, text).during(|| format!("write `{}`", manifest.display()))?;
+    let mut npm = Command::new("npm");
+    npm.current_dir(folder)
+        .args(["install", "--save-exact", "--no-audit", "--no-fund"])
+        .args(packages);
+    command::run(&mut npm)
+}
+
+fn pip(folder: &Path, packages: &[String]) -> Result<()> {
+    command::run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    command::run(pip.args(["install", "--quiet"]).args(packages))
 }

@@ -42,12 +42,7 @@ impl Judge {
     pub fn run(self) -> Result<()> {
         let root = workspace::root();
         let target = workspace::target_dir(&root)?;
-        let haft = match &self.haft {
-            Some(path) => path
-                .canonicalize()
-                .during(|| format!("find `{}`", path.display()))?,
-            None => build(&root, &target)?,
-        };
+        let haft = workspace::program(self.haft.as_deref(), || build(&root, &target))?;
         let judges = Judges::install(&target.join("judges"))?;
         let specs = root.join("tests/specs/mcp");
         let home = tempfile::tempdir().during(|| "make a home directory".to_owned())?;
@@ -112,13 +107,14 @@ fn cases(judges: &Judges, server: &Server, haft: &Path, specs: &Path, home: &Pat
             });
         }
     }
-    // Each of these lists and calls over both transports.
+    // Each of these connects over both transports.
     for (name, mut command) in [
         (
             "typescript clients",
             judges.script(&specs.join("clients.mjs")),
         ),
         ("python clients", judges.python(&specs.join("clients.py"))),
+        ("coding agents", judges.script(&specs.join("agents.mjs"))),
     ] {
         command
             .env("HAFT", haft)

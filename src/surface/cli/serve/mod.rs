@@ -91,6 +91,8 @@ impl Args {
 
 /// All that can be had on one port.
 fn everything(web: &web::Web) -> axum::Router {
-    let mcp = mcp_surface::router(&web.host, mcp_surface::Selection::all(), &web.stop);
-    rest::with_page(web).merge(web.for_clients(mcp))
+    let (rest, book) = rest::with_page(web);
+    let selection = mcp_surface::Selection::all();
+    let mcp = mcp_surface::router(&web.host, selection, &web.stop, Some(book));
+    rest.merge(web.for_clients(mcp))
 }

@@ -1,5 +1,7 @@
 //! `haft serve rest`: the REST interface alone.
 
+use std::sync::Arc;
+
 use axum::Router;
 
 use super::How;
@@ -7,6 +9,7 @@ use super::web;
 use crate::config::Flags;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
+use crate::surface::http::CallBook;
 use crate::surface::{page, rest};
 
 /// Serve the tools over REST, with events and an OpenAPI description
@@ -31,14 +34,15 @@ impl Args {
         flags: Flags,
     ) -> Result<u8, Failure> {
         let flags = earlier.followed_by(&self.how).over(flags)?;
-        web::run(globals, flags, with_page).await
+        web::run(globals, flags, |web| with_page(web).0).await
     }
 }
 
 /// REST, sessions, and the page that uses them. The page itself is for whoever may connect: there the
-/// token is asked for.
-pub(super) fn with_page(web: &web::Web) -> Router {
-    let api = rest::router(&web.host, &web.stop);
+/// token is asked for. The book is for the calls of other surfaces.
+pub(super) fn with_page(web: &web::Web) -> (Router, Arc<dyn CallBook>) {
+    let (api, book) = rest::router(&web.host, &web.stop);
     let sessions = rest::sessions_router(&web.sessions, &web.stop);
-    web.for_clients(api.merge(sessions)).merge(page::router())
+    let router = web.for_clients(api.merge(sessions)).merge(page::router());
+    (router, book)
 }

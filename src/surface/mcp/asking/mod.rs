@@ -5,18 +5,24 @@
 
 mod form;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use rmcp::model::{ElicitRequestParams, ElicitResult, InputResponses};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::tool::{Answer, ApprovalRequest, Approver, Decision, Question, UserInterface};
+use crate::tool::{
+    Answer, ApprovalRequest, Approver, Decision, LogLevel, LogLine, LogListener, Notice,
+    NoticeLevel, Question, Told, UserInterface,
+};
 
 /// Where a call puts its questions.
 pub(super) struct Questions {
     sender: mpsc::UnboundedSender<Open>,
     asked: AtomicU64,
+    /// Where goes what needs no answer.
+    log: Option<Arc<dyn LogListener>>,
 }
 
 /// Where they arrive.
@@ -32,10 +38,10 @@ pub(super) struct Open {
 }
 
 /// The two ends for one call.
-pub(super) fn channel() -> (Questions, Inbox) {
+pub(super) fn channel(log: Option<Arc<dyn LogListener>>) -> (Questions, Inbox) {
     let (sender, inbox) = mpsc::unbounded_channel();
     let asked = AtomicU64::new(0);
-    (Questions { sender, asked }, inbox)
+    (Questions { sender, asked, log }, inbox)
 }
 
 impl Questions {
@@ -98,6 +104,24 @@ impl UserInterface for Questions {
         match self.put(form::question(&question.what)).await {
             Some(result) => form::answer(&question.what, &result),
             None => Answer::Dismissed,
+        }
+    }
+
+    fn tell(&self, notice: Notice) {
+        let Told::Notify { message, level } = notice.what else {
+            return;
+        };
+        if let Some(log) = &self.log {
+            log.hear(LogLine {
+                level: match level {
+                    NoticeLevel::Info => LogLevel::Info,
+                    NoticeLevel::Warning => LogLevel::Warn,
+                    NoticeLevel::Error => LogLevel::Error,
+                },
+                tool: notice.from.tool,
+                message,
+                context: None,
+            });
         }
     }
 }

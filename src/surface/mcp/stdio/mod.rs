@@ -38,7 +38,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     let backlog = writer.clone();
     let closing = CancellationToken::new();
     let is_behind = move || backlog.is_behind();
-    let server = Server::new(host.clone(), selection, is_behind, closing.clone());
+    let server = Server::new(host.clone(), selection, is_behind, closing.clone(), None);
     let warming = tokio::spawn({
         // Tools are looked for while the client still introduces itself.
         let server = server.clone();

@@ -35,7 +35,10 @@ export interface Catalog {
 
 export type Block =
   | { type: "text"; text: string }
-  | { type: "image"; data: string; mimeType: string };
+  | { type: "image"; data: string; mimeType: string }
+  | { type: "audio"; data: string; mimeType: string }
+  | { type: "resource"; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
+  | { type: "resource_link"; uri: string; name: string; title?: string; description?: string };
 
 /** What a tool says, in part or at its end. */
 export interface Said {

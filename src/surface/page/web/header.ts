@@ -5,7 +5,7 @@ import { isRunning } from "./log.ts";
 import type { Connection, Store } from "./store.ts";
 import { themeButton } from "./theme.ts";
 
-export type View = "tools" | "calls" | "problems";
+export type View = "tools" | "calls" | "sessions" | "problems";
 
 const WORDS: { [State in Connection]: string } = {
   connecting: "Connecting",
@@ -18,6 +18,7 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
   const counts = {
     tools: el("span", { class: "count" }),
     calls: el("span", { class: "count" }),
+    sessions: null,
     problems: el("span", { class: "count" }),
   };
   const links = new Map<View, HTMLAnchorElement>();
@@ -25,6 +26,7 @@ export function header(parent: HTMLElement, store: Store): (view: View) => void 
   for (const [view, text] of [
     ["tools", "Tools"],
     ["calls", "Calls"],
+    ["sessions", "Sessions"],
     ["problems", "Problems"],
   ] as [View, string][]) {
     const link = el("a", { href: `#/${view}` }, text, counts[view]);

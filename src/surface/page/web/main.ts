@@ -5,6 +5,7 @@ import { callsView } from "./calls.ts";
 import { announce, el, fill } from "./dom.ts";
 import { header, type View } from "./header.ts";
 import { problemsView } from "./problems.ts";
+import { sessionsView } from "./sessions.ts";
 import { address, side } from "./side.ts";
 import { Store } from "./store.ts";
 import { takeTokenFromAddress, tokenDialog } from "./token.ts";
@@ -20,12 +21,16 @@ const main = byId("main");
 const showView = header(byId("header"), store);
 const tools = side(byId("side"), store);
 const kept = new Map<string, { tool: Tool; view: ToolView }>();
+const sessions = sessionsView();
 const views = {
   calls: callsView(store, again),
+  sessions: sessions.element,
   problems: problemsView(store, reload),
 };
+const titles = { calls: "Calls", sessions: "Sessions", problems: "Problems" };
 const dialog = tokenDialog(() => store.retry());
-let current: ToolView | null = null;
+/** What the keys run and cancel. */
+let current: Pick<ToolView, "run" | "cancel"> | null = null;
 let isFirst = true;
 
 whenTokenIsWanted(dialog.ask);
@@ -38,7 +43,7 @@ void store.follow();
 
 function route(): { view: View; name: string | null } {
   const [, view, name] = location.hash.split("/");
-  if (view === "calls" || view === "problems") return { view, name: null };
+  if (view === "calls" || view === "sessions" || view === "problems") return { view, name: null };
   try {
     return { view: "tools", name: name ? decodeURIComponent(name) : null };
   } catch {
@@ -54,7 +59,11 @@ function show(): void {
   current = null;
   if (view !== "tools") {
     fill(main, views[view]);
-    document.title = `${view === "calls" ? "Calls" : "Problems"} – haft`;
+    document.title = `${titles[view]} – haft`;
+    if (view === "sessions") {
+      current = sessions;
+      sessions.shown();
+    }
   } else {
     showTool(name);
   }
@@ -67,8 +76,9 @@ function showTool(name: string | null): void {
   document.title = name === null ? "haft" : `${name} – haft`;
   const tool = store.state.tools.find((one) => one.name === name);
   if (tool) {
-    current = viewOf(tool);
-    fill(main, current.element);
+    const shown = viewOf(tool);
+    current = shown;
+    fill(main, shown.element);
   } else if (name !== null && store.state.loaded) {
     fill(main, empty(`There is no tool “${name}”.`, "It may have gone; the problems may say why."));
   } else {

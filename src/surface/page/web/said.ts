@@ -23,7 +23,22 @@ export function said(what: Said): HTMLElement[] {
 }
 
 function block(one: Block): HTMLElement {
-  return one.type === "image" ? image(one.data, one.mimeType) : text(one.text);
+  if (one.type === "text") return text(one.text);
+  if (one.type === "image") return image(one.data, one.mimeType);
+  if (one.type === "audio") return named(`${one.mimeType}, ${kibibytes(one.data)}`);
+  if (one.type === "resource_link") return named(one.title ?? one.name, one.uri, one.description);
+  const { uri, mimeType, text: words, blob } = one.resource;
+  if (words === undefined) return named(uri, mimeType, blob && kibibytes(blob));
+  return el("div", {}, named(uri, mimeType), text(words));
+}
+
+/** What is not shown itself: its name, and what is known of it. */
+function named(...facts: (string | undefined)[]): HTMLElement {
+  return el("p", { class: "path", text: facts.filter(Boolean).join(", ") });
+}
+
+function kibibytes(base64: string): string {
+  return `${Math.ceil((base64.length * 3) / 4 / 1024)} KiB`;
 }
 
 function text(value: string): HTMLElement {
@@ -66,8 +81,7 @@ function image(data: string, mimeType: string): HTMLElement {
   // Only kinds that a browser draws; anything else is offered as a file.
   const isDrawn = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/.test(mimeType);
   const source = `data:${mimeType};base64,${data.replaceAll(/[^A-Za-z0-9+/=]/g, "")}`;
-  const size = `${Math.ceil((data.length * 3) / 4 / 1024)} KiB`;
-  const caption = el("figcaption", { text: `${mimeType}, ${size}` });
+  const caption = el("figcaption", { text: `${mimeType}, ${kibibytes(data)}` });
   if (!isDrawn) return el("figure", {}, caption);
   const drawn = el("img", { src: source, alt: `Image from the tool (${mimeType})` });
   drawn.addEventListener("error", () => drawn.replaceWith("This image cannot be shown."));

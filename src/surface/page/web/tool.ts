@@ -11,8 +11,8 @@ import { tree } from "./tree.ts";
 const MOST_RUNS = 20;
 
 /** Calls of the page that run at once: a browser has six connections to a server, one of them is
- * for the news, and cancelling needs one. */
-const MOST_AT_ONCE = 4;
+ * for the news, one for a session, and cancelling needs one. */
+const MOST_AT_ONCE = 3;
 
 const running = new Set<Run>();
 

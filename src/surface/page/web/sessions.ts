@@ -1,0 +1,169 @@
+// The view of agents at work: a prompt starts one, its events are shown, a button ends it.
+
+import { json, Refusal } from "./api.ts";
+import { button, el, freshId } from "./dom.ts";
+import { type Session, type SessionCard, sessionCard } from "./session.ts";
+
+export interface SessionsView {
+  element: HTMLElement;
+  /** It is shown now: looks what there is. */
+  shown(): void;
+  /** Starts a session with what is written. */
+  run(): void;
+  /** Ends the newest one that runs. */
+  cancel(): void;
+}
+
+export function sessionsView(): SessionsView {
+  const cards = new Map<string, SessionCard>();
+  const prompt = area("Prompt", "What the agent is to do");
+  const folder = line("Directory", "the server's own");
+  const mode = line("Permission mode", "as the server is configured");
+  const note = el("div", { class: "wrong", role: "alert" });
+  const startButton = el("button", {
+    type: "submit",
+    class: "main-action",
+    text: "Start",
+    "aria-keyshortcuts": "Control+Enter",
+    title: "Ctrl+Enter",
+  });
+  const form = el(
+    "form",
+    { class: "card", novalidate: true, on: { submit: submitted } },
+    el(
+      "div",
+      { class: "rows" },
+      prompt.row,
+      el(
+        "details",
+        { class: "more" },
+        el("summary", { text: "Where and how" }),
+        el("div", { class: "rows" }, folder.row, mode.row),
+      ),
+    ),
+    el(
+      "div",
+      { class: "bar" },
+      startButton,
+      el("span", { class: "keys", text: "Ctrl+Enter starts, Esc ends the newest" }),
+      note,
+    ),
+  );
+  const list = el("div", { class: "runs" });
+  const nothing = el("p", { class: "calm", text: "No agent has been started yet." });
+  const element = el(
+    "article",
+    { class: "wide" },
+    el(
+      "div",
+      { class: "bar" },
+      el("h1", { text: "Sessions", tabindex: "-1" }),
+      button("Look again", () => void look(), { class: "quiet" }),
+    ),
+    el("p", {
+      class: "calm",
+      text: "An agent on the server's machine, with these tools and the rights of whoever started the server.",
+    }),
+    form,
+    nothing,
+    list,
+  );
+
+  function submitted(event: SubmitEvent): void {
+    event.preventDefault();
+    void run();
+  }
+  async function run(): Promise<void> {
+    note.replaceChildren();
+    if (prompt.field.value.trim() === "") {
+      note.textContent = "The prompt is empty.";
+      return prompt.field.focus();
+    }
+    const wish: { [key: string]: string } = { prompt: prompt.field.value };
+    if (folder.field.value.trim() !== "") wish["projectPath"] = folder.field.value.trim();
+    if (mode.field.value.trim() !== "") wish["permissionMode"] = mode.field.value.trim();
+    startButton.disabled = true;
+    try {
+      const session = await json<Session>("POST", "/api/sessions", JSON.stringify(wish));
+      prompt.field.value = "";
+      add(session).follow();
+    } catch (error) {
+      complain(error);
+    } finally {
+      startButton.disabled = false;
+    }
+  }
+  async function look(): Promise<void> {
+    try {
+      const { sessions } = await json<{ sessions: Session[] }>("GET", "/api/sessions");
+      // The newest is the first; each is put above those before it.
+      for (const session of [...sessions].reverse()) {
+        const known = cards.get(session.sessionId);
+        if (!known) add(session);
+        else if (known.isRunning() && session.state !== "running") known.is(session.state);
+      }
+      const gone = [...cards.values()].filter(
+        ({ id }) => !sessions.some(({ sessionId }) => sessionId === id),
+      );
+      for (const card of gone) {
+        card.element.remove();
+        cards.delete(card.id);
+      }
+      draw();
+    } catch (error) {
+      complain(error);
+    }
+  }
+  function add(session: Session): SessionCard {
+    const card = sessionCard(session, { changed: draw, followed });
+    cards.set(card.id, card);
+    list.prepend(card.element);
+    draw();
+    return card;
+  }
+  /** A browser has few connections to a server: one session is followed at a time. */
+  function followed(id: string): void {
+    for (const card of cards.values()) if (card.id !== id) card.leave();
+  }
+  function complain(error: unknown): void {
+    const text = error instanceof Refusal ? error.message : "the server cannot be reached";
+    note.replaceChildren(text);
+    if (error instanceof Refusal && error.hint !== undefined) {
+      note.append(el("p", { class: "hint", text: error.hint }));
+    }
+  }
+  function draw(): void {
+    nothing.hidden = cards.size > 0;
+  }
+  function cancel(): void {
+    const running = [...cards.values()].filter((card) => card.isRunning());
+    running.at(-1)?.cancel();
+  }
+  return { element, shown: () => void look(), run: () => void run(), cancel };
+}
+
+interface Field<Kind extends HTMLElement> {
+  row: HTMLElement;
+  field: Kind;
+}
+
+function area(label: string, placeholder: string): Field<HTMLTextAreaElement> {
+  const id = freshId("session");
+  const field = el("textarea", { id, rows: "4", placeholder });
+  return { row: labelled(id, label, field), field };
+}
+
+function line(label: string, placeholder: string): Field<HTMLInputElement> {
+  const id = freshId("session");
+  const field = el("input", { id, type: "text", placeholder, spellcheck: "false" });
+  return { row: labelled(id, label, field), field };
+}
+
+function labelled(id: string, label: string, field: HTMLElement): HTMLElement {
+  return el(
+    "div",
+    { class: "row" },
+    el("div", { class: "head" }, el("label", { for: id, class: "name", text: label })),
+    field,
+  );
+}

@@ -1,0 +1,61 @@
+//! The book of calls for other surfaces of the same server: what they call is among `/api/calls` and told
+//! at `/api/events` like our own.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use super::ledger::{Ledger, Running};
+use crate::error::{Error, ErrorKind};
+use crate::surface::http::{BookEntry, CallBook};
+use crate::tool::{Outcome, Stopped};
+
+/// The ledger as others see it.
+pub(super) struct Book(pub(super) Arc<Ledger>);
+
+struct Entry {
+    ledger: Arc<Ledger>,
+    /// `None` once its end is noted.
+    running: Option<Arc<Running>>,
+}
+
+impl CallBook for Book {
+    fn begin(&self, id: &str, tool: &str, cancel: CancellationToken) -> Box<dyn BookEntry> {
+        let enter = |id| self.0.enter(id, tool, |_| cancel.clone());
+        // A client of ours may have chosen the same id.
+        let running = enter(Some(id.to_owned())).or_else(|_| enter(None)).ok();
+        Box::new(Entry {
+            ledger: Arc::clone(&self.0),
+            running,
+        })
+    }
+}
+
+impl BookEntry for Entry {
+    fn update(&self, partial: &RawValue) {
+        if let Some(running) = &self.running {
+            running.update(partial);
+        }
+    }
+
+    fn end(mut self: Box<Self>, ended: &Result<Outcome, Error>) {
+        self.note(ended);
+    }
+}
+
+impl Entry {
+    fn note(&mut self, ended: &Result<Outcome, Error>) {
+        if let Some(running) = self.running.take() {
+            // Whoever made the call answers it in its own way.
+            let _ = self.ledger.end(&running, ended);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let why = ErrorKind::Stopped(Stopped::Cancelled);
+        self.note(&Err(Error::new(why, "nobody waits for it any more")));
+    }
+}

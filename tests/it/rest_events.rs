@@ -1,0 +1,160 @@
+//! `/api/events`: what other surfaces of the same server call, and listeners that do not read.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::mcp_client::new_era;
+use crate::rest::{resident_kb, sandbox};
+use crate::sandbox::Sandbox;
+use crate::served::{Reply, Served};
+
+const MODULE: &str = r#"
+const says = (text) => ({ content: [{ type: "text", text }] });
+const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
+export default () => [
+  tool("steps", async (_id, _args, onUpdate) => { onUpdate(says("half")); return says("done"); }),
+  tool("fails", async () => { throw new Error("no"); }),
+  tool("wait", (_id, _args, _onUpdate, _ctx, signal) =>
+    new Promise((resolve) => signal.addEventListener("abort", () => resolve(says("stopped"))))),
+  tool("n".repeat(4000), async () => says("done")),
+];
+"#;
+
+/// REST and MCP on one port.
+fn serve_both() -> (Sandbox, Served) {
+    let sandbox = sandbox();
+    sandbox.write("module.ts", MODULE);
+    let mut command = sandbox.haft();
+    command.args(["--tool", "module.ts", "serve", "--listen", "0"]);
+    let served = Served::start(&mut command);
+    (sandbox, served)
+}
+
+/// The head and the body of a call over MCP.
+fn mcp_call(name: &str) -> (String, String) {
+    let params = json!({"name": name, "arguments": {}, "_meta": new_era(json!({}))});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: tools/call\r\nMcp-Name: {name}\r\n"
+    );
+    (head, body.to_string())
+}
+
+#[test]
+fn calls_over_mcp_are_told_and_listed_like_all_others() {
+    let (_sandbox, served) = serve_both();
+    let mut events = served.listen(None);
+    for (name, is_error) in [("steps", false), ("fails", true)] {
+        let (head, body) = mcp_call(name);
+        let reply = served.send(&head, &body);
+        assert_eq!(reply.json()["result"]["isError"], is_error, "{reply:?}");
+        let started = events.wait_for("call.started").data;
+        assert_eq!(started["tool"], name);
+        let ended = events.wait_for("call.ended").data;
+        assert_eq!(ended["callId"], started["callId"]);
+        assert_eq!(
+            (&ended["state"], &ended["isError"]),
+            (&json!("finished"), &json!(is_error))
+        );
+        let id = started["callId"].as_str().expect("an id");
+        let call = served.get(&format!("/api/calls/{id}")).json();
+        assert_eq!(call["tool"], name);
+        assert_eq!(call["result"]["content"][0]["type"], "text", "{call}");
+    }
+    let listed = served.get("/api/calls").json();
+    let tools = listed["calls"].as_array().expect("a list").iter();
+    let tools: Vec<&Value> = tools.map(|call| &call["tool"]).collect();
+    assert_eq!(tools, ["fails", "steps"]);
+}
+
+#[test]
+fn a_call_over_mcp_can_be_stopped_by_whoever_sees_it() {
+    let (_sandbox, served) = serve_both();
+    let mut events = served.listen(None);
+    let (head, body) = mcp_call("wait");
+    let waiting = served.begin(&head, &body);
+    let started = events.wait_for("call.started").data;
+    let id = started["callId"].as_str().expect("an id");
+    assert_eq!(served.delete(&format!("/api/calls/{id}")).status, 202);
+    let reply = Reply::read(waiting);
+    assert_eq!(reply.json()["result"]["content"][0]["text"], "stopped");
+    assert_eq!(events.wait_for("call.ended").data["callId"], id);
+}
+
+#[test]
+fn a_call_over_mcp_whose_client_goes_away_ends_in_the_book() {
+    let (_sandbox, served) = serve_both();
+    let mut events = served.listen(None);
+    let (head, body) = mcp_call("wait");
+    let waiting = served.begin(&head, &body);
+    let started = events.wait_for("call.started").data;
+    drop(waiting);
+    let ended = events.wait_for("call.ended").data;
+    assert_eq!(ended["callId"], started["callId"]);
+    assert_eq!(ended["stopped"], "cancelled", "{ended}");
+}
+
+/// More events than sockets and the server keep, which is some megabytes.
+const CALLS: usize = 2000;
+
+/// The name of a tool that makes events large.
+fn long_name() -> String {
+    "n".repeat(4000)
+}
+
+/// A listener that has sent its request and reads nothing.
+fn deaf(served: &Served) -> TcpStream {
+    served.begin("GET /api/events HTTP/1.0\r\nHost: localhost\r\n", "")
+}
+
+#[test]
+fn listeners_that_do_not_read_cost_nothing_and_hold_up_nobody() {
+    let (_sandbox, served) = serve_both();
+    let mut kept = served.begin_keeping();
+    let path = format!("/api/tools/{}/call", long_name());
+    // Each call makes two events of four kilobytes: enough to fill sockets and what is kept.
+    let mut call = |id: &str| kept.post(&path, &json!({"callId": id}));
+    for number in 0..500 {
+        call(&format!("before-{number}"));
+    }
+    let before = resident_kb(served.pid());
+    let deaf: Vec<TcpStream> = (0..20).map(|_| deaf(&served)).collect();
+    let mut reader = served.listen(None);
+    reader.wait_for("ready");
+    for number in 0..CALLS {
+        // Who reads hears of every call, in its order.
+        let id = format!("call-no-{number}");
+        call(&id);
+        assert_eq!(reader.wait_for("call.ended").data["callId"], id);
+    }
+    let after = resident_kb(served.pid());
+    // What was told, for each of them, would be 300 MB.
+    assert!(after < before + 40_000, "{before} KB, then {after} KB");
+    // Who comes back to it reads what the sockets hold, how much is lost, and the newest.
+    for stream in deaf {
+        catches_up(stream, &format!("call-no-{}\"", CALLS - 1));
+    }
+}
+
+/// Reads on: events in their order, one gap that is told, and the last call.
+fn catches_up(stream: TcpStream, last: &str) {
+    let mut lines = BufReader::new(stream);
+    let mut has_missed = false;
+    loop {
+        let mut line = String::new();
+        assert!(lines.read_line(&mut line).expect("a line") > 0, "it ended");
+        has_missed |= line == "event: missed\n";
+        if line.starts_with("data: ") && line.contains(last) && line.contains("durationMs") {
+            break;
+        }
+    }
+    assert!(has_missed, "nothing was left out");
+    // It goes on: the connection is still there.
+    lines.get_ref().set_nonblocking(true).expect("a socket");
+    let end = lines.read(&mut [0; 1]);
+    assert!(!matches!(end, Ok(0)), "it was closed");
+}
