@@ -398,7 +398,7 @@ fn a_running_call_holds_up_nothing() {
     peer.request(2, "tools/list", json!({}));
     let listed = peer.next();
     assert_eq!(listed["id"], 2);
-    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(8));
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(9));
 }
 
 // ---- Stopping.
