@@ -13,6 +13,8 @@ use rustix::fs::OFlags;
 use rustix::ioctl::{Getter, Setter, ioctl};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use crate::sandbox::Sandbox;
+
 /// Longer than anything takes on a machine under load.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -142,6 +144,46 @@ impl Drop for Terminal {
         // A test that failed half-way leaves nothing behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+impl Terminal {
+    /// What stays of what was written: the last line, which is the result; and the exit code.
+    pub fn result(self) -> (String, Option<i32>) {
+        let (written, code) = self.end();
+        let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
+        // Where the spinner was.
+        let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
+        let plain = console::strip_ansi_codes(last).replace('\r', "");
+        (plain, code)
+    }
+
+    /// The program ends well, with `expected` as its result.
+    pub fn answers(self, expected: &str) {
+        assert_eq!(self.result(), (expected.to_owned(), Some(0)));
+    }
+}
+
+/// A user with the tools of one module, who calls them at a terminal.
+pub struct Tools(pub Sandbox);
+
+impl Tools {
+    pub fn new(module: &str) -> Tools {
+        let sandbox = Sandbox::with_home();
+        sandbox.write("tools.ts", module);
+        Tools(sandbox)
+    }
+
+    /// `haft call` without colours.
+    pub fn haft(&self, arguments: &[&str]) -> Command {
+        let mut command = self.0.haft();
+        command.args(["--tool", "tools.ts", "call"]).args(arguments);
+        command.env("NO_COLOR", "1");
+        command
+    }
+
+    pub fn call(&self, arguments: &[&str]) -> Terminal {
+        Terminal::start(60, &self.haft(arguments))
     }
 }
 

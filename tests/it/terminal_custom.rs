@@ -2,8 +2,7 @@
 
 use std::process::Command;
 
-use crate::pty::Terminal;
-use crate::sandbox::Sandbox;
+use crate::pty::{Terminal, Tools};
 
 const DOWN: &str = "\x1b[B";
 
@@ -83,111 +82,76 @@ export default (pi) => [
 ];
 "#;
 
-struct Fixture(Sandbox);
-
-impl Fixture {
-    fn new() -> Fixture {
-        let sandbox = Sandbox::with_home();
-        sandbox.write("tools.ts", TOOLS);
-        Fixture(sandbox)
-    }
-
-    fn haft(&self, tool: &str) -> Command {
-        let mut command = self.0.haft();
-        command.args(["--tool", "tools.ts", "call", tool]);
-        command.env("NO_COLOR", "1");
-        command
-    }
-
-    fn call(&self, tool: &str) -> Terminal {
-        Terminal::start(60, &self.haft(tool))
-    }
-}
-
-/// The last line that was written, without what was drawn over, and the exit code.
-fn result(terminal: Terminal) -> (String, Option<i32>) {
-    let (written, code) = terminal.end();
-    let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
-    // Where the spinner was.
-    let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
-    let plain = console::strip_ansi_codes(last).replace('\r', "");
-    (plain, code)
-}
-
-fn answered(terminal: Terminal, expected: &str) {
-    assert_eq!(result(terminal), (expected.to_owned(), Some(0)));
-}
-
 #[test]
 fn a_list_of_pi_tui_is_chosen_from() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("pick");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["pick"]);
     // Whose it is stands above it.
     terminal.shows("[pick]\r\n→ north\r\n");
     terminal.types(DOWN);
     terminal.shows("→ east");
     terminal.types("\r");
-    answered(terminal, r#"{"chosen":"east"}"#);
+    terminal.answers(r#"{"chosen":"east"}"#);
 
-    let mut terminal = fixture.call("pick");
+    let mut terminal = fixture.call(&["pick"]);
     terminal.shows("→ north");
     terminal.types("\x1b");
-    answered(terminal, "null");
+    terminal.answers("null");
 }
 
 #[test]
 fn lines_and_texts_are_edited() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("name");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["name"]);
     terminal.shows("Who are you?");
     // Without colours the cursor is to be seen all the same.
     terminal.shows("> \x1b[7m \x1b[27m");
     terminal.types("Ada Lovelacé👩‍🚀\x7f!");
     terminal.shows("Lovelacé!");
     terminal.types("\r");
-    answered(terminal, r#""Ada Lovelacé!""#);
+    terminal.answers(r#""Ada Lovelacé!""#);
 
-    let mut terminal = fixture.call("write");
+    let mut terminal = fixture.call(&["write"]);
     terminal.shows("─\r\n");
     terminal.types("\x1b[200~one\ntwo\x1b[201~");
     terminal.shows("two");
     terminal.types("\r");
-    answered(terminal, r#""one\ntwo""#);
+    terminal.answers(r#""one\ntwo""#);
 }
 
 #[test]
 fn keys_arrive_one_by_one_as_the_terminal_sends_them() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("keys");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["keys"]);
     terminal.shows("seen 0 at 59");
     terminal.types("a\r\x1b[B\x18\x1bx日\x1bOH\x1b[1;5C\x1a\x13q");
     let expected =
         r#"["a","\r","down","ctrl+x","\u001bx","日","\u001bOH","\u001b[1;5C","\u001a","\u0013"]"#;
-    answered(terminal, expected);
+    terminal.answers(expected);
 }
 
 #[test]
 fn what_is_too_wide_is_cut_and_another_size_is_told() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("size");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["size"]);
     terminal.shows("59 of 59 x 22\r\n");
     terminal.shows(&format!("{}\r\ntail\r\n", "x".repeat(59)));
     terminal.resize(40, 10);
     terminal.shows("39 of 39 x 8\r\n");
     terminal.shows(&format!("{}\r\ntail\r\n", "x".repeat(39)));
     terminal.types(" ");
-    answered(terminal, r#""seen""#);
+    terminal.answers(r#""seen""#);
 }
 
 #[test]
 fn it_draws_itself_again_when_it_wants_to() {
-    answered(Fixture::new().call("ticks"), "3");
+    Tools::new(TOOLS).call(&["ticks"]).answers("3");
 }
 
 #[test]
 fn it_cannot_pass_itself_off_as_haft() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("lies");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["lies"]);
     terminal.shows("[lies]\r\nAllow tool: rm\r\n");
     terminal.types("x");
     let (written, code) = terminal.end();
@@ -198,24 +162,24 @@ fn it_cannot_pass_itself_off_as_haft() {
 
 #[test]
 fn a_component_that_fails_fails_its_call() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("breaks");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["breaks"]);
     terminal.shows("press a key");
     terminal.types("x");
     terminal.shows("that key is broken");
     let (_, code) = terminal.end();
     assert_eq!(code, Some(1));
 
-    let mut terminal = fixture.call("no_component");
+    let mut terminal = fixture.call(&["no_component"]);
     terminal.shows("ui.custom: the function returned no component: it has no `render`");
     drop(terminal);
-    answered(fixture.call("at_once"), "7");
+    fixture.call(&["at_once"]).answers("7");
 }
 
 #[test]
 fn ctrl_c_takes_it_away_and_ends_the_call() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("waits");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["waits"]);
     terminal.shows("here for ever");
     terminal.types("\x03");
     terminal.shows(r#"{"aborted":true}"#);
@@ -225,8 +189,8 @@ fn ctrl_c_takes_it_away_and_ends_the_call() {
 
 #[test]
 fn other_questions_wait_until_it_is_done() {
-    let fixture = Fixture::new();
-    let mut terminal = fixture.call("asks_too");
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["asks_too"]);
     terminal.shows("[asks_too]\r\nfirst");
     terminal.types(" ");
     terminal.shows("[asks_too] said meanwhile");
@@ -234,16 +198,16 @@ fn other_questions_wait_until_it_is_done() {
     terminal.shows("[y/N]");
     terminal.types("y");
     terminal.shows("❯ Yes");
-    answered(terminal, "[1,true]");
+    terminal.answers("[1,true]");
 }
 
 #[test]
 fn the_terminal_is_left_as_it_was() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let mut shell = Command::new("sh");
     let line =
         "trap : INT; stty -g > before; \"$@\"; stty -g > after; cmp before after && echo same mode";
-    let haft = fixture.haft("waits");
+    let haft = fixture.haft(&["waits"]);
     shell
         .args(["-c", line, "sh"])
         .arg(haft.get_program())
@@ -262,7 +226,7 @@ fn the_terminal_is_left_as_it_was() {
 
 #[test]
 fn where_nobody_sits_no_component_is_made() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let ran = fixture
         .0
         .sh("haft --tool tools.ts call no_component </dev/null");

@@ -3,8 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::pty::Terminal;
-use crate::sandbox::Sandbox;
+use crate::pty::{Terminal, Tools};
 
 const CTRL_C: &str = "\x03";
 const DOWN: &str = "\x1b[B";
@@ -47,44 +46,9 @@ export default (pi) => [
 ];
 "#;
 
-struct Fixture(Sandbox);
-
-impl Fixture {
-    fn new() -> Fixture {
-        let sandbox = Sandbox::with_home();
-        sandbox.write("tools.ts", TOOLS);
-        Fixture(sandbox)
-    }
-
-    fn haft(&self, arguments: &[&str]) -> Command {
-        let mut command = self.0.haft();
-        command.args(["--tool", "tools.ts", "call"]).args(arguments);
-        command.env("NO_COLOR", "1");
-        command
-    }
-
-    fn call(&self, arguments: &[&str]) -> Terminal {
-        Terminal::start(60, &self.haft(arguments))
-    }
-}
-
-/// What stays of what was written: the last line, which is the result.
-fn result(terminal: Terminal) -> (String, Option<i32>) {
-    let (written, code) = terminal.end();
-    let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
-    // Where the spinner was.
-    let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
-    let plain = console::strip_ansi_codes(last).replace('\r', "");
-    (plain, code)
-}
-
-fn answered(terminal: Terminal, expected: &str) {
-    assert_eq!(result(terminal), (expected.to_owned(), Some(0)));
-}
-
 #[test]
 fn a_choice_is_made_with_arrows_or_by_typing_a_part_of_it() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["choose"]);
     terminal.shows("[choose] Which month?");
     terminal.shows("❯ January");
@@ -94,7 +58,7 @@ fn a_choice_is_made_with_arrows_or_by_typing_a_part_of_it() {
     terminal.shows("❯ February");
     terminal.types("\r");
     terminal.shows("❯ February\r\n");
-    answered(terminal, "\"February\"");
+    terminal.answers("\"February\"");
 
     let mut terminal = fixture.call(&["choose"]);
     terminal.shows("12 to choose from");
@@ -108,18 +72,18 @@ fn a_choice_is_made_with_arrows_or_by_typing_a_part_of_it() {
     terminal.types("\r\x15dec");
     terminal.shows("❯ December");
     terminal.types("\r");
-    answered(terminal, "\"December\"");
+    terminal.answers("\"December\"");
 
     let mut terminal = fixture.call(&["choose"]);
     terminal.shows("❯ January");
     terminal.types(ESCAPE);
     terminal.shows("(no answer)");
-    answered(terminal, "null");
+    terminal.answers("null");
 }
 
 #[test]
 fn options_cannot_draw_and_are_given_back_as_they_were() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let options = r#"{"options":["plain","\u001b[31mred\u001b[0m\nsecond line","日本語の長い選択肢日本語の長い選択肢日本語の長い選択肢日本語の長い選択肢"]}"#;
     let mut terminal = fixture.call(&["choose", options]);
     terminal.shows("  red\r\n");
@@ -128,12 +92,12 @@ fn options_cannot_draw_and_are_given_back_as_they_were() {
     terminal.types(DOWN);
     terminal.shows("❯ red");
     terminal.types("\r");
-    answered(terminal, r#""\u001b[31mred\u001b[0m\nsecond line""#);
+    terminal.answers(r#""\u001b[31mred\u001b[0m\nsecond line""#);
 }
 
 #[test]
 fn yes_has_to_be_said() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     for (key, expected) in [
         ("y", "true"),
         ("n", "false"),
@@ -145,13 +109,13 @@ fn yes_has_to_be_said() {
         terminal.shows("It is gone then.\r\nFor good.\r\n");
         terminal.shows("Yes or No? [y/N]");
         terminal.types(key);
-        answered(terminal, expected);
+        terminal.answers(expected);
     }
 }
 
 #[test]
 fn a_line_can_be_edited_character_by_character() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["name"]);
     terminal.shows("[name] Your name?");
     terminal.shows("❯ Ada");
@@ -160,17 +124,17 @@ fn a_line_can_be_edited_character_by_character() {
     terminal.types(LEFT);
     terminal.types("X\x7f");
     terminal.types("\x05 Hopper\x17Murray\r");
-    answered(terminal, "\"Gräce Murray\"");
+    terminal.answers("\"Gräce Murray\"");
 
     let mut terminal = fixture.call(&["name"]);
     terminal.shows("❯ Ada");
     terminal.types("\r");
-    answered(terminal, "\"\"");
+    terminal.answers("\"\"");
 
     let mut terminal = fixture.call(&["name"]);
     terminal.shows("❯ Ada");
     terminal.types("\x04");
-    answered(terminal, "null");
+    terminal.answers("null");
 
     // Longer than the terminal: the place in it stays to be seen.
     let mut terminal = fixture.call(&["name"]);
@@ -178,34 +142,34 @@ fn a_line_can_be_edited_character_by_character() {
     let long = "0123456789".repeat(9);
     terminal.types(&long);
     terminal.types("!\r");
-    answered(terminal, &format!("\"{long}!\""));
+    terminal.answers(&format!("\"{long}!\""));
 }
 
 #[test]
 fn the_users_editor_writes_the_text() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     fixture.0.write(
         "editor.sh",
         "#!/bin/sh\ntest -t 0 && test -t 1 && sed -i 's/one/two/' \"$1\" && echo last >> \"$1\"\n",
     );
     let mut command = fixture.haft(&["text", r#"{"prefill":"line one\n"}"#]);
     command.env("EDITOR", "sh editor.sh");
-    answered(Terminal::start(60, &command), "\"line two\\nlast\\n\"");
+    Terminal::start(60, &command).answers("\"line two\\nlast\\n\"");
 
     let mut command = fixture.haft(&["text", r#"{"prefill":"same"}"#]);
     command.env("EDITOR", "true");
-    answered(Terminal::start(60, &command), "\"same\"");
+    Terminal::start(60, &command).answers("\"same\"");
 
     let mut command = fixture.haft(&["text"]);
     command.env("EDITOR", "false");
     let mut terminal = Terminal::start(60, &command);
     terminal.shows("the editor `false` failed (exit code 1)");
-    answered(terminal, "null");
+    terminal.answers("null");
 }
 
 #[test]
 fn questions_come_one_at_a_time_and_go_by_themselves() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["both"]);
     terminal.shows("First?");
     terminal.shows("[y/N]");
@@ -214,17 +178,17 @@ fn questions_come_one_at_a_time_and_go_by_themselves() {
     terminal.shows("Second?");
     terminal.shows("[y/N]");
     terminal.types("n");
-    answered(terminal, "[true,false]");
+    terminal.answers("[true,false]");
 
     let mut terminal = fixture.call(&["quick"]);
     terminal.shows("Quick!");
     terminal.shows("(not asked any more)");
-    answered(terminal, "null");
+    terminal.answers("null");
 }
 
 #[test]
 fn what_is_said_waits_while_a_question_is_on_the_screen() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     for pipe in ["asked", "said"] {
         fixture.0.fifo(pipe);
     }
@@ -238,34 +202,31 @@ fn what_is_said_waits_while_a_question_is_on_the_screen() {
     terminal.shows("❯ Yes");
     terminal.shows("[news] warning: while you think");
     terminal.shows("[news] error: done");
-    answered(terminal, "true");
+    terminal.answers("true");
 }
 
 #[test]
 fn what_a_call_leaves_pending_is_applied_or_discarded_before_haft_ends() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["stage"]);
     terminal.shows("\"staged\"");
     terminal.shows("[resolve] Pending: Rename 3 files");
     terminal.shows("❯ Apply");
     terminal.types("\r");
-    answered(terminal, "\"applied: chosen at the terminal\"");
+    terminal.answers("\"applied: chosen at the terminal\"");
 
     let mut terminal = fixture.call(&["stage"]);
     terminal.shows("❯ Apply");
     terminal.types(ESCAPE);
-    answered(
-        terminal,
-        "Discarded: Rename 3 files. Reason: chosen at the terminal",
-    );
+    terminal.answers("Discarded: Rename 3 files. Reason: chosen at the terminal");
     // A program that reads the result cannot be asked later.
-    let (last, code) = result(fixture.call(&["stage", "--json"]));
+    let (last, code) = fixture.call(&["stage", "--json"]).result();
     assert_eq!(code, Some(1), "{last}");
 }
 
 #[test]
 fn ctrl_c_takes_the_question_back_and_ends_the_call() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["waits"]);
     terminal.shows("[y/N]");
     terminal.types(CTRL_C);
@@ -278,7 +239,7 @@ fn ctrl_c_takes_the_question_back_and_ends_the_call() {
 
 #[test]
 fn the_terminal_is_left_as_it_was() {
-    let fixture = Fixture::new();
+    let fixture = Tools::new(TOOLS);
     let mut shell = Command::new("sh");
     let line =
         "trap : INT; stty -g > before; \"$@\"; stty -g > after; cmp before after && echo same mode";
@@ -302,8 +263,8 @@ fn the_terminal_is_left_as_it_was() {
 
 #[test]
 fn nobody_is_asked_where_nobody_sits() {
-    let fixture = Fixture::new();
-    answered(fixture.call(&["there"]), "true");
+    let fixture = Tools::new(TOOLS);
+    fixture.call(&["there"]).answers("true");
     let ran = fixture.0.sh("haft --tool tools.ts call there </dev/null");
     assert_eq!(ran.output, "false\n");
 }

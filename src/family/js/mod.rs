@@ -207,7 +207,7 @@ struct Description {
 #[serde(untagged)]
 enum Element {
     Refused { error: String, name: Option<String> },
-    Tool(Described),
+    Tool(Box<Described>),
 }
 
 #[derive(Deserialize)]

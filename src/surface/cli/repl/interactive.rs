@@ -61,7 +61,7 @@ async fn next(mut reading: Reading, shell: &mut Shell<'_, '_>) -> Result<Option<
     if shell.session.signals.has_to_end() {
         return Ok(None);
     }
-    let read = read.unwrap_or_else(|_| Ok(Read::End))?;
+    let read = read.unwrap_or(Ok(Read::End))?;
     shell.heed(happening).await?;
     Ok(Some(read))
 }
