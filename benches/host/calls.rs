@@ -49,7 +49,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
 }
 
 /// A host that finds nothing but `module`.
-pub fn host(module: &str) -> Host {
+fn host(module: &str) -> Host {
     let here = env::current_dir().expect("there is a current directory");
     let flags = Flags {
         tools: vec![module.to_owned()],
