@@ -45,7 +45,7 @@ fn text(error: &clap::Error, ink: Ink) -> String {
 }
 
 fn translate(error: &clap::Error) -> Error {
-    let named = |kind| error.get(kind).and_then(first);
+    let named = |kind| error.get(kind).and_then(name);
     let message = match error.kind() {
         Clap::InvalidSubcommand => named(ContextKind::InvalidSubcommand)
             .map(|command| format!("there is no command `{command}`")),
@@ -74,10 +74,11 @@ fn translate(error: &clap::Error) -> Error {
     .with_hint(hint)
 }
 
-fn first(value: &ContextValue) -> Option<String> {
+/// Of several names the best, which clap puts last.
+fn name(value: &ContextValue) -> Option<String> {
     match value {
         ContextValue::String(name) => Some(name.clone()),
-        ContextValue::Strings(names) => names.first().cloned(),
+        ContextValue::Strings(names) => names.last().cloned(),
         _ => None,
     }
 }
