@@ -20,6 +20,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// The arguments of a caller that gives none: `{}`.
+    pub(crate) fn no_arguments() -> Box<RawValue> {
+        RawValue::from_string("{}".into()).expect("it is JSON")
+    }
+
     /// A call with an id of its own. See [`Call::with_id`] for programs that have ids already.
     pub fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> Call {
         static NEXT: AtomicU64 = AtomicU64::new(1);

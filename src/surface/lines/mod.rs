@@ -1,7 +1,8 @@
-//! Messages as lines on standard input and output: one thread reads, one writes.
+//! Messages as lines on standard input and output.
 //!
 //! Both ends of a pipe may misbehave: a line may be garbage or endless, the peer may stop reading
 //! or go away. Nothing of that holds up anybody here. What the lines mean is their reader's business.
 
-pub(crate) mod reader;
+mod assembly;
+pub(crate) mod input;
 pub(crate) mod writer;

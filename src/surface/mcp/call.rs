@@ -3,27 +3,31 @@
 //! A client of the older era is asked beside the call; one of the newer gets the questions as its
 //! answer, and comes again. A client that can do neither leaves its tools nobody to ask.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
-    ProtocolVersion, ServerRequest,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientResult,
+    ElicitRequest, ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
+use serde_json::value::RawValue;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::asking::Open;
 use super::entry::Entry;
 use super::execution::{self, Execution, Step};
+use super::log::{self, Audience, Lines};
 use super::progress::Reporter;
 use super::server::Server;
-use super::{log, parked, request};
+use super::{parked, request};
 use crate::error::Error;
-use crate::tool::{Call, Outcome};
+use crate::tool::{Call, LogListener, Outcome};
 
 /// Questions that come within this time go to the client together.
 const TOGETHER: Duration = Duration::from_millis(20);
@@ -63,7 +67,8 @@ pub(super) async fn run(
     };
     let knows_tasks = is_new && client.supports_tasks();
     if !can_ask && !knows_tasks && context.meta.get_progress_token().is_none() {
-        let ended = outcome_only(server, call, &context).await?;
+        let log = server.log().listen(&context);
+        let ended = outcome_only(server, call, log, &context.peer, &context.ct).await?;
         return execution::answer(ended, Some(tool), is_new).map(Into::into);
     }
     let of = (offer.clone(), tool.name.clone());
@@ -76,13 +81,36 @@ pub(super) async fn run(
     }
 }
 
+/// A call by `name` of a client of the older era that wants to know nothing but what it comes to.
+pub(super) async fn plain(
+    server: &Server,
+    name: &str,
+    arguments: Box<RawValue>,
+    audience: &impl Audience,
+    cancel: &CancellationToken,
+) -> Result<CallToolResult, ErrorData> {
+    let offer = server.offer().await;
+    let Some(tool) = offer.find(name) else {
+        return Err(unknown(name, offer.names()));
+    };
+    let call = Call {
+        id: next_id(),
+        tool: tool.name.clone(),
+        arguments,
+    };
+    let log = server.log().listen_for_connection();
+    let ended = outcome_only(server, call, log, audience, cancel).await?;
+    execution::answer(ended, Some(tool), false)
+}
+
 /// The short way: nothing is waited for but the outcome, and what the tool logs until then.
 async fn outcome_only(
     server: &Server,
     call: Call,
-    context: &RequestContext<RoleServer>,
+    (listener, mut lines): (Option<Arc<dyn LogListener>>, Lines),
+    audience: &impl Audience,
+    cancel: &CancellationToken,
 ) -> Result<Result<Outcome, Error>, ErrorData> {
-    let (listener, mut lines) = server.log().listen(context);
     let host = log::heard(server.host(), listener);
     let (running, mut entry) = Entry::start(&host, call, server.book());
     let outcome = running.outcome();
@@ -91,21 +119,27 @@ async fn outcome_only(
         tokio::select! {
             biased;
             ended = &mut outcome => break ended,
-            line = lines.next() => log::tell(server, &context.peer, line).await,
-            () = context.ct.cancelled() => return Err(taken_back()),
+            line = lines.next() => log::tell(server, audience, line).await,
+            () = cancel.cancelled() => return Err(taken_back()),
         }
     };
     entry.end(&ended);
     while let Some(line) = lines.waiting() {
-        log::tell(server, &context.peer, line).await;
+        log::tell(server, audience, line).await;
     }
     Ok(ended)
 }
 
 /// Whether the request is of the protocol without sessions.
 pub(super) fn is_new(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.protocol_version();
-    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    context
+        .protocol_version()
+        .is_some_and(|version| is_new_version(&version))
+}
+
+/// Whether `version` is of that protocol, or a later one.
+pub(super) fn is_new_version(version: &ProtocolVersion) -> bool {
+    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
 /// The older era: questions go to the client while the call waits.
@@ -211,7 +245,7 @@ async fn as_task(
 }
 
 /// Whether the client can show forms. Naming neither form nor URL means forms.
-fn can_ask(client: &ClientCapabilities) -> bool {
+pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
     let elicitation = client.elicitation.as_ref();
     elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
 }

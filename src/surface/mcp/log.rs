@@ -67,21 +67,46 @@ impl Log {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> (Option<Arc<dyn LogListener>>, Lines) {
-        let Some(least) = self.least(context) else {
-            return (None, Lines(None));
-        };
-        let (lines, receiver) = mpsc::channel(WAITING);
-        (Some(Arc::new(Ear { least, lines })), Lines(Some(receiver)))
+        match self.least(context) {
+            Some(least) => listen(least),
+            None => (None, Lines(None)),
+        }
+    }
+
+    /// The same for a client of the older era.
+    pub(super) fn listen_for_connection(&self) -> (Option<Arc<dyn LogListener>>, Lines) {
+        listen(self.least_of_connection())
     }
 
     /// The quietest that whoever sent this request wants to hear; `None`: nothing.
     fn least(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
-        if is_new(context) {
-            return context.meta.log_level();
+        match is_new(context) {
+            true => context.meta.log_level(),
+            false => Some(self.least_of_connection()),
         }
+    }
+
+    fn least_of_connection(&self) -> LoggingLevel {
         let least = *self.least.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever said nothing hears of warnings.
-        least.or(Some(LoggingLevel::Warning))
+        least.unwrap_or(LoggingLevel::Warning)
+    }
+}
+
+fn listen(least: LoggingLevel) -> (Option<Arc<dyn LogListener>>, Lines) {
+    let (lines, receiver) = mpsc::channel(WAITING);
+    (Some(Arc::new(Ear { least, lines })), Lines(Some(receiver)))
+}
+
+/// Who is told.
+pub(super) trait Audience: Sync {
+    /// Hands it over. Whoever is gone needs to know nothing.
+    fn tell(&self, line: LoggingMessageNotificationParam) -> impl Future<Output = ()> + Send;
+}
+
+impl Audience for Peer<RoleServer> {
+    async fn tell(&self, line: LoggingMessageNotificationParam) {
+        let _ = self.notify_logging_message(line).await;
     }
 }
 
@@ -128,7 +153,7 @@ pub(super) fn heard(host: &Host, listener: Option<Arc<dyn LogListener>>) -> Host
 }
 
 /// Sends a line to the caller, unless it reads too slowly.
-pub(super) async fn tell(server: &Server, peer: &Peer<RoleServer>, line: LogLine) {
+pub(super) async fn tell(server: &Server, audience: &impl Audience, line: LogLine) {
     if server.is_behind() {
         return;
     }
@@ -137,7 +162,7 @@ pub(super) async fn tell(server: &Server, peer: &Peer<RoleServer>, line: LogLine
         Some(context) => json!({"message": message, "context": context}),
         None => Value::from(message),
     };
-    send(peer, level(line.level), &line.tool, data).await;
+    send(audience, level(line.level), &line.tool, data).await;
 }
 
 /// Says that there are log messages.
@@ -145,10 +170,9 @@ pub(super) fn declare(capabilities: &mut ServerCapabilities) {
     capabilities.logging = Some(JsonObject::new());
 }
 
-async fn send(peer: &Peer<RoleServer>, level: LoggingLevel, logger: &str, data: Value) {
-    let message = LoggingMessageNotificationParam::new(level, data).with_logger(logger);
-    // Whoever is gone needs to know nothing.
-    let _ = peer.notify_logging_message(message).await;
+async fn send(audience: &impl Audience, level: LoggingLevel, logger: &str, data: Value) {
+    let line = LoggingMessageNotificationParam::new(level, data).with_logger(logger);
+    audience.tell(line).await;
 }
 
 fn level(level: LogLevel) -> LoggingLevel {

@@ -152,8 +152,8 @@ pub(super) fn origin(tool: &str, arguments: &str) -> Vec<u8> {
 /// Bytes that nobody can guess.
 pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
-    let provider = rustls::crypto::aws_lc_rs::default_provider();
-    let filled = provider.secure_random.fill(&mut bytes);
+    // The system's own: aws-lc takes 50 ms for its first ones, and every start of a server would.
+    let filled = getrandom::fill(&mut bytes);
     filled.expect("the system has random bytes, or nothing that is secret works");
     bytes
 }

@@ -82,11 +82,8 @@ pub(super) async fn call(
     JsonText(text): JsonText,
 ) -> Result<Response, Fault> {
     let request = CallRequest::read(&text)?;
-    let arguments = match request.arguments {
-        Some(arguments) => arguments.to_owned(),
-        None => RawValue::from_string("{}".into())
-            .map_err(|error| Fault::internal(error.to_string()))?,
-    };
+    let arguments = request.arguments.map(RawValue::to_owned);
+    let arguments = arguments.unwrap_or_else(Call::no_arguments);
     // A whole number of them, as has been checked.
     let timeout = request
         .timeout_ms

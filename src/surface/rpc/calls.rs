@@ -76,7 +76,7 @@ impl Calls {
         let call = Call {
             id: id.clone(),
             tool: asked.name,
-            arguments: asked.arguments.unwrap_or_else(payload::empty),
+            arguments: asked.arguments.unwrap_or_else(Call::no_arguments),
         };
         let timeout = asked.timeout_ms.map(Duration::from_millis);
         let running = host.call(call, timeout);

@@ -85,7 +85,7 @@ pub(super) async fn render(host: Host, asked: RenderParams) -> Answer {
     let call = Call {
         id: asked.call_id.unwrap_or_else(|| "render".to_owned()),
         tool: asked.name,
-        arguments: asked.arguments.unwrap_or_else(payload::empty),
+        arguments: asked.arguments.unwrap_or_else(Call::no_arguments),
     };
     let drawing = match &asked.result {
         None => host.render_call(&call, &look).await?,

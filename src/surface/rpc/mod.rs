@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::config::Flags;
-use crate::surface::lines::reader::{self, Line};
+use crate::surface::lines::input::{Input, LONGEST, Line};
 use crate::surface::lines::writer::Writer;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -49,7 +49,7 @@ const WRITING: Duration = Duration::from_millis(200);
 /// stops reading, or a signal comes; gives the exit code. `watches`: files that change are loaded
 /// again, and the peer is told.
 pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<u8> {
-    let mut lines = reader::start(stdin::claim()?)?;
+    let mut lines = Input::open(stdin::claim()?)?;
     let mut signals = Signals::take()?;
     let writer = Writer::start(out)?;
     let mut service = Service::new(flags, watches, writer.clone());
@@ -63,7 +63,7 @@ pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<
             }
         };
         tokio::select! {
-            line = lines.recv(), if finishing.is_none() => match line {
+            line = lines.next(), if finishing.is_none() => match line {
                 Some(line) => take(line, &mut service, &mut tasks, &writer),
                 // No more requests, but somebody may still read the answers.
                 None => {
@@ -90,7 +90,7 @@ fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Wri
         Line::NotUtf8 => Message::Bad(Fault::parse("the message is not UTF-8")),
         Line::TooLong => Message::Bad(Fault::invalid_request(format!(
             "the message is longer than {} MB and was skipped",
-            reader::LONGEST >> 20
+            LONGEST >> 20
         ))),
     };
     match message {

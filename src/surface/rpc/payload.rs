@@ -30,11 +30,6 @@ pub(super) fn json(value: &impl Serialize) -> Answer {
     to_raw_value(value).map_err(|error| Fault::internal(error.to_string()))
 }
 
-/// `{}`, the arguments of a call that gives none.
-pub(super) fn empty() -> Box<RawValue> {
-    RawValue::from_string("{}".into()).expect("it is JSON")
-}
-
 /// `null`, the result of what has nothing to say.
 pub(super) fn null() -> Box<RawValue> {
     RawValue::NULL.to_owned()

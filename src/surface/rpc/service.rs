@@ -21,7 +21,7 @@ use super::fault::Fault;
 use super::initialize::{Initialize, Initialized};
 use super::loaded::LoadedView;
 use super::message::{Id, Reply, Request};
-use super::payload::{Answer, empty, json, null, read};
+use super::payload::{Answer, json, null, read};
 use super::questions::Questions;
 use super::told::Told;
 use super::ui::PeerUi;
@@ -269,7 +269,7 @@ impl Service {
         let call = Call {
             id: "validate".into(),
             tool: name,
-            arguments: arguments.unwrap_or_else(empty),
+            arguments: arguments.unwrap_or_else(Call::no_arguments),
         };
         let host = self.host()?;
         later(async move {
@@ -303,7 +303,7 @@ impl Service {
     /// Events reach the tools one after another, in the order in which they came.
     fn session_event(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
         let _: SessionEvent = read("session/event", params)?;
-        let event = params.map_or_else(empty, ToOwned::to_owned);
+        let event = params.map_or_else(Call::no_arguments, ToOwned::to_owned);
         let host = self.host()?;
         let (delivered, last_event) = oneshot::channel();
         let before = std::mem::replace(&mut self.last_event, last_event);

@@ -3,14 +3,17 @@
 //! A call is read here, in one pass and with its arguments as they stand; everything else by rmcp.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
 };
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::surface::mcp::request;
+use crate::tool::Call;
 
 /// Methods whose parameters rmcp knows. What it does not understand of them it calls unknown.
 const METHODS: [&str; 10] = [
@@ -38,6 +41,60 @@ struct Envelope<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+}
+
+/// A call as most clients send it: with a name and arguments, and nothing that says how to answer.
+pub(super) struct PlainCall {
+    pub(super) id: RequestId,
+    pub(super) name: String,
+    pub(super) arguments: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainEnvelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    id: RequestId,
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    #[serde(borrow)]
+    params: PlainParams<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainParams<'a> {
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(rename = "_meta", default)]
+    meta: HashMap<Cow<'a, str>, IgnoredAny>,
+}
+
+/// Reads a line that is a plain call; anything else is for [`read`].
+pub(super) fn read_plain_call(text: &str) -> Option<PlainCall> {
+    let envelope: PlainEnvelope<'_> = serde_json::from_str(text).ok()?;
+    let PlainEnvelope {
+        jsonrpc,
+        id,
+        method,
+        params,
+    } = envelope;
+    let is_plain =
+        jsonrpc == "2.0" && method == CALL && !params.meta.keys().any(|key| is_ours(key));
+    is_plain.then(|| PlainCall {
+        id,
+        name: params.name,
+        arguments: params
+            .arguments
+            .map_or_else(Call::no_arguments, RawValue::to_owned),
+    })
+}
+
+/// Whether it says something about the call that rmcp or we must know.
+fn is_ours(key: &str) -> bool {
+    key == "progressToken" || key.starts_with("io.modelcontextprotocol/")
 }
 
 /// Reads a line. Batches were part of the protocol once; each message in one is answered by itself.

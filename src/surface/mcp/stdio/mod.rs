@@ -1,5 +1,7 @@
 //! One client on standard input and output.
 
+mod answers;
+mod direct;
 mod message;
 mod transport;
 
@@ -15,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
-use crate::surface::lines::reader;
+use crate::surface::lines::input::Input;
 use crate::surface::lines::writer::Writer;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
@@ -32,7 +34,7 @@ const WRITING: Duration = Duration::from_millis(150);
 
 /// Serves until the client closes our input, stops reading, or a signal comes; gives the exit code.
 pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Result<u8> {
-    let lines = reader::start(stdin::claim()?)?;
+    let input = Input::open(stdin::claim()?)?;
     let mut signals = Signals::take()?;
     let writer = Writer::start(out)?;
     let backlog = writer.clone();
@@ -47,7 +49,8 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
         }
     });
     let _watching = host.config().serve.watch.then(|| host.watch());
-    let talking = talk(server, Lines::new(lines, writer.clone(), closing.clone()));
+    let lines = Lines::new(input, writer.clone(), server.clone(), closing.clone());
+    let talking = talk(server, lines);
     tokio::pin!(talking);
     let has_ended = tokio::select! {
         () = &mut talking => true,

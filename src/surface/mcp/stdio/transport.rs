@@ -16,23 +16,27 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::answers::Answers;
+use super::direct::Direct;
 use super::message;
-use crate::surface::lines::reader::{LONGEST, Line};
+use crate::surface::lines::input::{Input, LONGEST, Line};
 use crate::surface::lines::writer::Writer;
+use crate::surface::mcp::server::Server;
 
 /// What was asked before the end of the input may still be answered in this time.
 const FINISHING: Duration = Duration::from_millis(900);
 
 /// One client's messages.
 pub(super) struct Lines {
-    lines: mpsc::Receiver<Line>,
+    lines: Input,
     /// Messages that came on one line.
     waiting: VecDeque<ClientJsonRpcMessage>,
-    writer: Writer,
+    answers: Answers,
+    direct: Direct,
     open: Arc<Open>,
     /// The client has said which era it speaks.
     has_begun: bool,
@@ -50,16 +54,19 @@ struct Open {
 }
 
 impl Lines {
-    /// It ends when `closing` fires, and fires that when it ends.
+    /// It ends when `closing` fires, and fires that when it ends. `server` answers plain calls.
     pub(super) fn new(
-        lines: mpsc::Receiver<Line>,
+        lines: Input,
         writer: Writer,
+        server: Server,
         closing: CancellationToken,
     ) -> Self {
+        let answers = Answers::start(writer);
         Lines {
             lines,
             waiting: VecDeque::new(),
-            writer,
+            direct: Direct::new(server, answers.clone()),
+            answers,
             open: Arc::default(),
             has_begun: false,
             ends: None,
@@ -81,6 +88,14 @@ impl Lines {
                 return self.refuse(None, ErrorData::invalid_request(text, None));
             }
         };
+        if self.direct.is_ready()
+            && let Some(call) = message::read_plain_call(&text)
+        {
+            return match self.open.insert(&call.id) {
+                true => self.direct.start(call),
+                false => self.refuse_twin(&call.id),
+            };
+        }
         for read in message::read(&text) {
             match read {
                 Ok(message) => self.admit(message),
@@ -91,11 +106,11 @@ impl Lines {
 
     /// Passes on what may come now.
     fn admit(&mut self, message: ClientJsonRpcMessage) {
+        self.direct.hear(&message);
         match &message {
             JsonRpcMessage::Request(request) => {
                 if !is_endless(&request.request) && !self.open.insert(&request.id) {
-                    let text = format!("a request with the id {} is still running", request.id);
-                    return self.refuse(None, ErrorData::invalid_request(text, None));
+                    return self.refuse_twin(&request.id);
                 }
                 self.has_begun |= begins(&request.request);
             }
@@ -111,6 +126,7 @@ impl Lines {
                 {
                     // It is not answered any more.
                     self.open.remove(id);
+                    self.direct.cancel(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -118,9 +134,15 @@ impl Lines {
         self.waiting.push_back(message);
     }
 
+    /// Refuses a request with the id of one that is not answered yet.
+    fn refuse_twin(&self, id: &RequestId) {
+        let text = format!("a request with the id {id} is still running");
+        self.refuse(None, ErrorData::invalid_request(text, None));
+    }
+
     fn refuse(&self, id: Option<RequestId>, error: ErrorData) {
         let refusal: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::error(error, id);
-        self.writer.send(&refusal);
+        self.answers.send(&refusal);
     }
 }
 
@@ -132,7 +154,7 @@ impl Transport<RoleServer> for Lines {
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
         // At once, so that the order of the calls is the order of the lines.
-        self.writer.send(&item);
+        self.answers.send(&item);
         match &item {
             JsonRpcMessage::Response(response) => self.open.remove(&response.id),
             JsonRpcMessage::Error(error) => {
@@ -156,6 +178,10 @@ impl Transport<RoleServer> for Lines {
                     () = self.open.until_empty() => {}
                     () = sleep_until(end) => {}
                     () = self.closing.cancelled() => {}
+                    answered = self.direct.next() => {
+                        self.open.remove(&answered);
+                        continue;
+                    }
                 }
                 self.closing.cancel();
                 return None;
@@ -163,7 +189,11 @@ impl Transport<RoleServer> for Lines {
             let line = tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return None,
-                line = self.lines.recv() => line,
+                answered = self.direct.next() => {
+                    self.open.remove(&answered);
+                    continue;
+                }
+                line = self.lines.next() => line,
             };
             match line {
                 Some(line) => self.take(line),
