@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use futures::FutureExt;
 use serde_json::value::RawValue;
-use tokio::sync::{Mutex, OnceCell, RwLock, mpsc, watch};
+use tokio::sync::{Mutex, OnceCell, RwLock, watch};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +34,7 @@ use crate::family::{self, Means};
 use crate::registry::{Builder, Catalog, Entry};
 use crate::tool::{
     ApprovalPolicy, Approver, Call, CatalogChange, CurrentSession, DefaultUser, Event, LogListener,
-    Outcome, Problem, ScanState, Stopped, Test, UserInterface,
+    Outcome, Problem, ScanState, Stopped, Test, UserInterface, queue,
 };
 use crate::tool::{Models, SessionEvent, SessionProvider, Tape};
 use abort::Abortable;
@@ -42,7 +42,7 @@ pub use builder::{HostBuilder, TrustPolicy};
 use known::{Known, KnownModule, group_of, key_of};
 use pace::Pace;
 use plan::Why;
-pub use running::RunningCall;
+pub use running::{Events, RunningCall};
 use search::{Found, Search};
 pub use watching::{Reload, Watching};
 
@@ -392,7 +392,7 @@ impl Host {
         timeout: Option<Duration>,
         entry: Option<Arc<Entry>>,
     ) -> RunningCall {
-        let (sender, events) = mpsc::unbounded_channel();
+        let (sender, events) = queue::channel();
         let (cancel, token) = (CancellationToken::new(), self.0.closing.child_token());
         let timeout = timeout.or(self.0.config.limits.call_timeout);
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
@@ -437,7 +437,7 @@ impl Host {
         entry: Option<Arc<Entry>>,
         timeout: Option<Duration>,
         token: CancellationToken,
-        sender: mpsc::UnboundedSender<Event>,
+        sender: queue::Sender<Event>,
     ) -> Result<Outcome, Error> {
         let _running = self.0.calls.read().await;
         let entry = match entry {
@@ -474,12 +474,12 @@ impl Host {
                 execute(&entry.tool, &*entry.runner, call, terms, sender).await
             }
             Err(error) if self.has_departed(&call.tool, &error).await => {
-                let _ = sender.send(Event::Finished);
+                sender.send(Event::Finished);
                 Ok(ikigai::no_longer_there())
             }
             Err(error) => {
                 // Nobody has to listen.
-                let _ = sender.send(Event::Rejected {
+                sender.send(Event::Rejected {
                     text: error.message().to_owned(),
                 });
                 Err(error)

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-/// As long as a busy caller may take to read an answer and to ask again.
-const LONGEST: Duration = Duration::from_micros(50);
+/// As long as a busy caller may take to read an answer and to ask again, if it is another process.
+const LONGEST: Duration = Duration::from_micros(100);
 
 /// A request that comes so soon would have been worth waiting for, had nobody to be woken.
 const SOON: Duration = Duration::from_micros(200);

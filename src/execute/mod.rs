@@ -10,14 +10,13 @@ mod spill;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
     ApprovalPolicy, Approver, Call, CallCtx, Event, LogListener, Outcome, Progress, Runner,
-    Stopped, Tool, Updates, User, UserInterface,
+    Stopped, Tool, Updates, User, UserInterface, queue,
 };
 use approval::Gatekeeper;
 use ask_user::Judges;
@@ -47,7 +46,7 @@ pub(crate) async fn execute(
     runner: &dyn Runner,
     call: Call,
     terms: Terms<'_>,
-    events: mpsc::UnboundedSender<Event>,
+    events: queue::Sender<Event>,
 ) -> Result<Outcome, Error> {
     let (updates, mut progress) = Updates::channel();
     let judges = Judges {
@@ -67,10 +66,8 @@ pub(crate) async fn execute(
         ctx.user = Some(User::of_call(ui, id, name, ended.clone(), updates));
         ended.drop_guard()
     });
-    let forward = |event: Event| {
-        // Nobody has to listen.
-        let _ = events.send(event);
-    };
+    // Nobody has to listen.
+    let forward = |event: Event| events.send(event);
 
     let call_id = call.id.clone();
     let running = runner.run(call, ctx.clone());

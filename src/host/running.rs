@@ -12,13 +12,12 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures::Stream;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::pace::Pace;
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Event, Outcome};
+use crate::tool::{Event, Outcome, queue};
 
 /// A call on its way. Dropping it cancels the call.
 ///
@@ -27,11 +26,32 @@ use crate::tool::{Event, Outcome};
 /// ```
 pub struct RunningCall {
     /// What happens, in order. Ends when the call does.
-    pub events: mpsc::UnboundedReceiver<Event>,
+    pub events: Events,
     cancel: CancellationToken,
     driver: Arc<Driver>,
     pace: Arc<Pace>,
     is_detached: bool,
+}
+
+/// What happens in a call, in order.
+#[derive(Debug)]
+pub struct Events(queue::Receiver<Event>);
+
+impl Events {
+    /// The next event, as soon as there is one; nothing when the call has ended.
+    pub async fn recv(&mut self) -> Option<Event> {
+        self.0.recv().await
+    }
+
+    /// The next event, if there is one.
+    pub fn try_recv(&mut self) -> Option<Event> {
+        self.0.try_recv()
+    }
+
+    /// How many wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.len()
+    }
 }
 
 type Ended = Result<Outcome, Error>;
@@ -60,13 +80,13 @@ impl RunningCall {
     /// task of its own from the beginning.
     pub(super) fn start(
         running: Running,
-        events: mpsc::UnboundedReceiver<Event>,
+        events: queue::Receiver<Event>,
         cancel: CancellationToken,
         pace: Arc<Pace>,
         wants_task: bool,
     ) -> RunningCall {
         let call = RunningCall {
-            events,
+            events: Events(events),
             cancel,
             driver: Arc::new(Driver {
                 stage: Mutex::new(Stage::Starting { was_woken: false }),
@@ -84,6 +104,11 @@ impl RunningCall {
         // Whoever holds it may use it while nobody waits for the outcome.
         self.driver.put_on_task();
         self.cancel.clone()
+    }
+
+    /// The events, for whoever waits for the outcome elsewhere; none are left here.
+    pub(crate) fn take_events(&mut self) -> Events {
+        std::mem::replace(&mut self.events, Events(queue::channel().1))
     }
 
     /// The next event; nothing when the call has ended.
@@ -126,7 +151,7 @@ impl Stream for RunningCall {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         self.driver.put_on_task();
-        self.events.poll_recv(cx)
+        self.events.0.poll_recv(cx)
     }
 }
 

@@ -14,6 +14,7 @@ mod nearest;
 pub(crate) mod panic;
 mod place;
 mod problem;
+pub(crate) mod queue;
 mod runner;
 mod scan;
 pub(crate) mod schema;

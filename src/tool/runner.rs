@@ -1,17 +1,16 @@
 //! The one interface between calling a tool and being one.
 
-use std::collections::VecDeque;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Approval, Call, LogListener, Look, Outcome, Painted, Problem, Scene, Stance, Stopped, User,
+    queue,
 };
 use crate::error::Error;
 
@@ -191,24 +190,11 @@ pub enum NotAdmitted {
 /// The sending side of a call's progress. Sending never blocks and never fails: a caller that
 /// has gone away misses updates, nothing else.
 #[derive(Clone, Debug)]
-pub struct Updates(Arc<Steps>);
+pub struct Updates(queue::Sender<Progress>);
 
-/// The receiving side. Most calls report one step or two, so it is no more than a list.
+/// The receiving side.
 #[derive(Debug)]
-pub struct ProgressReceiver(Arc<Steps>);
-
-#[derive(Debug, Default)]
-struct Steps {
-    waiting: Mutex<Waiting>,
-    arrived: Notify,
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    steps: VecDeque<Progress>,
-    /// Nobody listens any more.
-    is_closed: bool,
-}
+pub struct ProgressReceiver(queue::Receiver<Progress>);
 
 /// What a runner reports while a call goes on.
 #[derive(Debug)]
@@ -226,53 +212,27 @@ pub enum Progress {
 impl Updates {
     /// A sender and the receiver that reads it.
     pub fn channel() -> (Self, ProgressReceiver) {
-        let steps = Arc::<Steps>::default();
-        (Updates(steps.clone()), ProgressReceiver(steps))
+        let (sender, receiver) = queue::channel();
+        (Updates(sender), ProgressReceiver(receiver))
     }
 
     /// Passes on what happened.
     pub fn send(&self, progress: Progress) {
-        let mut waiting = self.0.waiting();
-        // The receiver is gone when the caller stopped listening; that is its right.
-        if waiting.is_closed {
-            return;
-        }
-        waiting.steps.push_back(progress);
-        drop(waiting);
-        self.0.arrived.notify_one();
+        self.0.send(progress);
     }
 }
 
 impl ProgressReceiver {
-    /// The next step, as soon as there is one.
+    /// The next step, as soon as there is one; never, once all senders are gone.
     pub async fn recv(&mut self) -> Progress {
-        loop {
-            if let Some(step) = self.try_recv() {
-                return step;
-            }
-            self.0.arrived.notified().await;
+        match self.0.recv().await {
+            Some(step) => step,
+            None => std::future::pending().await,
         }
     }
 
     /// The next step, if there is one.
     pub fn try_recv(&mut self) -> Option<Progress> {
-        self.0.waiting().steps.pop_front()
-    }
-}
-
-impl Drop for ProgressReceiver {
-    fn drop(&mut self) {
-        let mut waiting = self.0.waiting();
-        waiting.is_closed = true;
-        let steps = std::mem::take(&mut waiting.steps);
-        drop(waiting);
-        // Large ones take their time.
-        drop(steps);
-    }
-}
-
-impl Steps {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.try_recv()
     }
 }

@@ -19,6 +19,7 @@ const says = (text) => ({ content: [{ type: "text", text }] });
 const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
 
 let waiting = [];
+let aborted = [];
 
 export default (pi) => [
   tool("length", async (_id, { text }) => says(String(text.length))),
@@ -29,6 +30,11 @@ export default (pi) => [
     writeSync(1, "nor this\n");
     return says("said");
   }),
+  tool("fails", async () => { throw new Error("no luck"); }),
+  tool("patient", (_id, { name }, _onUpdate, _ctx, signal) => new Promise((resolve) => {
+    signal.addEventListener("abort", () => { aborted.push(name); resolve(says("too late")); });
+  })),
+  tool("aborted", async () => says(aborted.join())),
   // Ends when so many of them run at the same time.
   tool("meet", (_id, { party, number }) => new Promise((resolve) => {
     waiting.push(() => resolve(says(String(number))));
@@ -171,6 +177,62 @@ fn two_hundred_calls_run_at_once() {
         answered[place] = true;
     }
     assert!(answered.iter().all(|answered| *answered));
+}
+
+#[test]
+fn a_call_that_asks_for_nothing_is_answered_as_any_other() {
+    let mut client = Client::old(TOOLS, json!({}));
+    for call in [
+        json!({"name": "length", "arguments": {"text": "four"}}),
+        json!({"name": "length", "arguments": null}),
+        json!({"name": "aborted"}),
+        json!({"name": "fails", "arguments": {}}),
+        json!({"name": "lenght", "arguments": {}}),
+        json!({"name": "length", "arguments": ["x"]}),
+        json!({"name": 7}),
+    ] {
+        let mut plain = client.ask("tools/call", call.clone());
+        let mut marked = call.clone();
+        marked["_meta"] = json!({"client/mark": 1});
+        let mut marked = client.ask("tools/call", marked);
+        let mut watched = call.clone();
+        watched["_meta"] = json!({"progressToken": "t"});
+        let mut watched = client.ask("tools/call", watched);
+        for answer in [&mut plain, &mut marked, &mut watched] {
+            answer["id"].take();
+        }
+        assert_eq!(plain, watched, "{call}");
+        assert_eq!(marked, watched, "{call}");
+    }
+    client.raw(br#"{"jsonrpc":"2.0","id":"a text","method":"tools/call","params":{"name":"length","arguments":{"text":"x"}}}"#);
+    let answer = client.next();
+    assert_eq!(answer["id"], "a text");
+    assert_eq!(text(&answer["result"]), "1");
+}
+
+#[test]
+fn a_plain_call_that_is_taken_back_stops_and_is_not_answered() {
+    let mut client = Client::old(TOOLS, json!({}));
+    client.ask("tools/list", json!({}));
+    for name in ["first", "second"] {
+        // The id is free again as soon as its call is taken back.
+        client.raw(format!(r#"{{"jsonrpc":"2.0","id":900,"method":"tools/call","params":{{"name":"patient","arguments":{{"name":"{name}"}}}}}}"#).as_bytes());
+        // It runs by the time that a later call has run.
+        client.ask("tools/call", json!({"name": "aborted"}));
+        client.notify("notifications/cancelled", json!({"requestId": 900}));
+    }
+    let answer = loop {
+        let answer = client.ask("tools/call", json!({"name": "aborted"}));
+        if text(&answer["result"]).contains("second") {
+            break answer;
+        }
+    };
+    assert_eq!(text(&answer["result"]), "first,second");
+    client.hang_up();
+    while let Some(message) = client.next_if_any() {
+        assert_ne!(message["id"], 900, "{message}");
+    }
+    assert!(client.ends_within(END).success());
 }
 
 #[test]

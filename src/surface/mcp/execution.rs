@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::model::CallToolResult;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{self, Inbox, Open};
@@ -16,7 +15,7 @@ use super::offer::{Offer, Offered};
 use super::result;
 use super::server::Server;
 use crate::error::Error;
-use crate::host::RunningCall;
+use crate::host::Events;
 use crate::tool::{Call, Event, LogLine, LogListener, Outcome};
 
 /// Updates beyond so many that still wait are passed over, the oldest first.
@@ -26,7 +25,7 @@ type Ended = Result<Outcome, Error>;
 
 /// Dropping it cancels the call.
 pub(super) struct Execution {
-    events: mpsc::UnboundedReceiver<Event>,
+    events: Events,
     lines: Lines,
     entry: Entry,
     inbox: Option<Inbox>,
@@ -76,7 +75,7 @@ impl Execution {
         // Nobody else polls it while it is parked.
         let cancel = running.cancel_token();
         Execution {
-            events: events_of(&mut running),
+            events: running.take_events(),
             lines,
             entry,
             inbox,
@@ -110,7 +109,7 @@ impl Execution {
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => match event {
-                    Event::Update(update) if events.len() <= WAITING => {
+                    Event::Update(update) if events.waiting() <= WAITING => {
                         entry.update(&update);
                         return Step::Update(update);
                     }
@@ -156,9 +155,4 @@ pub(super) fn answer(
         Ok(outcome) => Ok(result::of_outcome(outcome, tool, any_json)),
         Err(error) => result::of_error(&error),
     }
-}
-
-/// Takes the events away from the call; whoever waits for its outcome needs none.
-fn events_of(running: &mut RunningCall) -> mpsc::UnboundedReceiver<Event> {
-    std::mem::replace(&mut running.events, mpsc::unbounded_channel().1)
 }

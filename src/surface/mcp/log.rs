@@ -12,14 +12,13 @@ use rmcp::RoleServer;
 use rmcp::model::{JsonObject, LoggingLevel, LoggingMessageNotificationParam, ServerCapabilities};
 use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::call::is_new;
 use super::offer::Offer;
 use super::server::Server;
 use crate::host::Host;
 use crate::render::text::clean;
-use crate::tool::{LogLevel, LogLine, LogListener};
+use crate::tool::{LogLevel, LogLine, LogListener, queue};
 
 /// Lines of one call beyond so many that are not yet sent are left out; the tools' log file has them.
 const WAITING: usize = 1024;
@@ -34,13 +33,13 @@ pub(super) struct Log {
 }
 
 /// What the tool of one call logs, on its way to the caller.
-pub(super) struct Lines(Option<mpsc::Receiver<LogLine>>);
+pub(super) struct Lines(Option<queue::Receiver<LogLine>>);
 
 /// The end of it at the tool.
 #[derive(Debug)]
 struct Ear {
     least: LoggingLevel,
-    lines: mpsc::Sender<LogLine>,
+    lines: queue::Sender<LogLine>,
 }
 
 impl Log {
@@ -94,7 +93,7 @@ impl Log {
 }
 
 fn listen(least: LoggingLevel) -> (Option<Arc<dyn LogListener>>, Lines) {
-    let (lines, receiver) = mpsc::channel(WAITING);
+    let (lines, receiver) = queue::channel();
     (Some(Arc::new(Ear { least, lines })), Lines(Some(receiver)))
 }
 
@@ -123,7 +122,7 @@ impl Lines {
 
     /// The next line, if there is one.
     pub(super) fn waiting(&mut self) -> Option<LogLine> {
-        self.0.as_mut()?.try_recv().ok()
+        self.0.as_mut()?.try_recv()
     }
 }
 
@@ -140,7 +139,7 @@ impl LogListener for Ear {
         line.context
             .take_if(|context| context.get().len() > LONGEST);
         // A tool is never held up by its log.
-        let _ = self.lines.try_send(line);
+        self.lines.send_within(WAITING, line);
     }
 }
 
