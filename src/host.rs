@@ -14,6 +14,7 @@ mod watching;
 
 use std::collections::{BTreeMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -311,13 +312,14 @@ impl Host {
     }
 
     /// The same without asking tools for descriptions that they compute: for calls.
-    async fn catalog_for_calls(&self) -> Arc<Catalog> {
+    pub(crate) async fn catalog_for_calls(&self) -> Arc<Catalog> {
         let loaded = self.0.loaded.lock().await;
         if loaded.is_scanned {
             return loaded.catalog.clone();
         }
         drop(loaded);
-        self.catalog().await
+        // In a box of its own: a call that finds the tools loaded has no use for so much room.
+        Box::pin(self.catalog()).await
     }
 
     /// Loads modules by name and adds their tools to the catalog. Nothing else is looked for.
@@ -402,7 +404,8 @@ impl Host {
         let (pace, runs) = (self.0.pace.clone(), pace::Running::begin(&self.0.pace));
         let running = async move {
             let (_known, _runs) = (known, runs);
-            let running = host.run(call, entry, timeout, token.clone(), sender);
+            // Pinned first: what wraps it then moves a pointer, and not all that a call holds.
+            let running = pin!(host.run(call, entry, timeout, token.clone(), sender));
             // Nothing that a call does unwinds into the program around us.
             let running = AssertUnwindSafe(running).catch_unwind();
             let running = running.map(|ended| ended.unwrap_or_else(|_| Err(defect())));
@@ -473,7 +476,7 @@ impl Host {
                 };
                 execute(&entry.tool, &*entry.runner, call, terms, sender).await
             }
-            Err(error) if self.has_departed(&call.tool, &error).await => {
+            Err(error) if Box::pin(self.has_departed(&call.tool, &error)).await => {
                 sender.send(Event::Finished);
                 Ok(ikigai::no_longer_there())
             }
@@ -573,7 +576,7 @@ impl Host {
         }
         if name == RESOLVE
             && self.0.engine.offers_pending()
-            && let Some(resolver) = self.resolver().await
+            && let Some(resolver) = Box::pin(self.resolver()).await
         {
             return Ok(resolver);
         }

@@ -40,7 +40,7 @@ pub(super) async fn run(
     params: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let offer = server.offer().await;
+    let offer = server.offer_for_call(&params.name).await;
     let Some(tool) = offer.find(&params.name) else {
         return Err(unknown(&params.name, offer.names()));
     };
@@ -89,7 +89,7 @@ pub(super) async fn plain(
     audience: &impl Audience,
     cancel: &CancellationToken,
 ) -> Result<CallToolResult, ErrorData> {
-    let offer = server.offer().await;
+    let offer = server.offer_for_call(name).await;
     let Some(tool) = offer.find(name) else {
         return Err(unknown(name, offer.names()));
     };

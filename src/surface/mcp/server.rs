@@ -135,7 +135,20 @@ impl Server {
 
     /// What is offered now.
     pub(super) async fn offer(&self) -> Arc<Offer> {
-        let catalog = self.shared.host.catalog().await;
+        self.offer_of(self.shared.host.catalog().await)
+    }
+
+    /// The same for a call of the tool `name`, whatever descriptions say by now.
+    pub(super) async fn offer_for_call(&self, name: &str) -> Arc<Offer> {
+        let catalog = self.shared.host.catalog_for_calls().await;
+        match catalog.find(name) {
+            Some(_) => self.offer_of(catalog),
+            // There are tools that come and go.
+            None => Box::pin(self.offer()).await,
+        }
+    }
+
+    fn offer_of(&self, catalog: Arc<Catalog>) -> Arc<Offer> {
         let mut offered = self
             .shared
             .offered
