@@ -3,11 +3,12 @@
 //! Two engines look at it. `regress` knows ECMAScript's grammar and says whether the author wrote
 //! a valid expression; it has no bound on backtracking, so it never sees a value. What matches is
 //! `jsonschema`'s translation to a linear engine, which backtracks only for lookaround and
-//! backreferences, and then only so many steps. That translation is dear, and most tools that are
-//! loaded are never called, so it waits for the first value wherever it cannot fail.
+//! backreferences, and then only so many steps. That translation is dear, so tools that have the same
+//! expression share it, and it waits for the first value wherever it cannot fail.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
@@ -26,8 +27,14 @@ const SHORT: usize = 64;
 #[derive(Clone)]
 pub(crate) struct Pattern {
     text: String,
-    matcher: Arc<OnceLock<Option<Validator>>>,
+    matcher: Arc<Matcher>,
 }
+
+/// The translation, once it was needed; nothing if there is none.
+type Matcher = OnceLock<Option<Validator>>;
+
+/// Those that loaded tools have, by their texts.
+static MATCHERS: LazyLock<Mutex<HashMap<String, Weak<Matcher>>>> = LazyLock::new(Mutex::default);
 
 /// What came of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +53,7 @@ impl Pattern {
             .map_err(|error| error.text)?;
         let pattern = Pattern {
             text: text.to_owned(),
-            matcher: Arc::default(),
+            matcher: shared(text),
         };
         if !is_plain(text) && pattern.matcher().is_none() {
             return Err("it is too big, or uses what haft cannot match safely".to_owned());
@@ -98,6 +105,20 @@ impl PartialEq for Pattern {
     fn eq(&self, other: &Pattern) -> bool {
         self.text == other.text
     }
+}
+
+/// The matcher of this text that some tool has, or a new one.
+fn shared(text: &str) -> Arc<Matcher> {
+    let mut matchers = MATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(matcher) = matchers.get(text).and_then(Weak::upgrade) {
+        return matcher;
+    }
+    if matchers.len() == matchers.capacity() {
+        matchers.retain(|_, matcher| matcher.strong_count() > 0);
+    }
+    let matcher = Arc::<Matcher>::default();
+    matchers.insert(text.to_owned(), Arc::downgrade(&matcher));
+    matcher
 }
 
 /// Whether a valid expression is short and made of nothing but what every engine reads alike: no
