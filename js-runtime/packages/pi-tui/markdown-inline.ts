@@ -4,11 +4,11 @@
 // it, in linear time. The style of the surroundings goes to every piece of plain text, not around the
 // whole: a bold word inside of a grey line would otherwise end the grey.
 
-import type { Style } from "./component.ts";
-import type { DefaultTextStyle, MarkdownTheme } from "./markdown.ts";
 import { matchEmphasis, type Run, runAt } from "./markdown-emphasis.ts";
+import { type Ink, type Pen, same } from "./markdown-ink.ts";
 import { autolinkAt, bareLinkAt, decodeEntity, destinationAt } from "./markdown-links.ts";
-import { visibleWidth } from "./width.ts";
+import { widthOfSimple } from "./width.ts";
+import type { Span } from "./wrap.ts";
 
 /** Link definitions: addresses by label, and the lines that are nothing else. */
 export interface Definitions {
@@ -39,70 +39,42 @@ function labelOf(text: string): string {
   return text.trim().replace(/\s+/g, " ").toLowerCase();
 }
 
-/** How a document is styled. */
-export interface Ink {
-  theme: MarkdownTheme;
-  /** For text that has no style of its own. */
-  base: Style;
-  /** No style changes how wide a text is. */
-  keepsWidths: boolean;
-  /** Links can be followed, so that addresses need not be read. */
-  hyperlinks: boolean;
-}
-
-/** The styles of a theme, and what is known of them. */
-export function inkOf(theme: MarkdownTheme, style: DefaultTextStyle, hyperlinks: boolean): Ink {
-  const { bold, italic, strikethrough, underline } = theme;
-  const styles = [
-    style.color,
-    style.bold && bold,
-    style.italic && italic,
-    style.strikethrough && strikethrough,
-    style.underline && underline,
-  ].filter((one) => typeof one === "function");
-  const base: Style =
-    styles.length === 0 ? same : (text) => styles.reduce((styled, add) => add(styled), text);
-  const all = [base, ...Object.values(theme)].filter(
-    (one, index) => typeof one === "function" && (index === 0 || one.length < 2),
-  );
-  const isNeutral = (one: any) => {
-    const styled = one("x");
-    return typeof styled !== "string" || visibleWidth(styled) === 1;
-  };
-  return { theme, base, keepsWidths: all.every(isNeutral), hyperlinks };
-}
-
-function same(text: string): string {
-  return text;
-}
-
 /** Whatever could be more than plain text. Underscores inside of words never are. */
 const SPECIAL = /[\\`*~[<&]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|https?:|www\./;
 
-/** One styled text, with `\n` where the author's line ends. */
+/** The styled lines of a text, which end where the author's end. */
 export function inline(
   text: string,
   ink: Ink,
-  base: Style,
+  base: Pen,
   definitions: Definitions = NO_DEFINITIONS,
-): string {
-  if (!SPECIAL.test(text)) return base === same ? text : styleLines(text, base);
-  return new Inline(text, ink, base, definitions).styled();
+): Span[] {
+  if (SPECIAL.test(text)) return new Inline(text, ink, base, definitions).styled();
+  return text.split("\n").map((line) => plain(line, base));
 }
 
-function styleLines(text: string, style: Style): string {
-  if (!text.includes("\n")) return text === "" ? "" : style(text);
-  return text
-    .split("\n")
-    .map((line) => (line === "" ? "" : style(line)))
-    .join("\n");
+/** The same in one line. */
+export function inlineSpan(text: string, ink: Ink, base: Pen, definitions: Definitions): Span {
+  const spans = inline(text, ink, base, definitions);
+  return spans.length === 1 ? (spans[0] as Span) : { text: textOf(spans), width: -1 };
+}
+
+/** Lines as one text. */
+export function textOf(spans: Span[]): string {
+  return spans.map(({ text }) => text).join("\n");
+}
+
+function plain(line: string, base: Pen): Span {
+  if (line === "") return { text: "", width: 0 };
+  const width = widthOfSimple(line);
+  return base.style === same ? { text: line, width } : base.span(line, width);
 }
 
 /** A piece of the text. */
 interface Node {
   text: string;
-  /** It has its style and keeps it, as code does. */
-  isStyled: boolean;
+  /** Its columns where it has its style and keeps it, as code does; -1 if nobody knows them. */
+  styled: number | undefined;
   /** Emphasis may begin or end here. */
   run: Run | undefined;
   /** What begins behind it. */
@@ -113,9 +85,9 @@ interface Node {
 
 /** A style from one node to another. */
 interface Mark {
-  style: Style;
+  pen: Pen;
   /** Said behind it. */
-  after: string;
+  after: Span;
   /** Before and behind it, without being seen. */
   link: string | undefined;
   isLink: boolean;
@@ -130,7 +102,7 @@ interface Bracket {
 class Inline {
   readonly #text: string;
   readonly #ink: Ink;
-  readonly #base: Style;
+  readonly #base: Pen;
   readonly #definitions: Definitions;
   readonly #nodes: Node[] = [];
   #brackets: Bracket[] = [];
@@ -139,17 +111,17 @@ class Inline {
   /** Lengths of runs of backticks that do not come again. */
   #unclosed = new Set<number>();
 
-  constructor(text: string, ink: Ink, base: Style, definitions: Definitions) {
+  constructor(text: string, ink: Ink, base: Pen, definitions: Definitions) {
     this.#text = text;
     this.#ink = ink;
     this.#base = base;
     this.#definitions = definitions;
   }
 
-  styled(): string {
+  styled(): Span[] {
     this.#scan();
     matchEmphasis(this.#nodes, 0, (opener, closer, kind) => this.#emphasise(opener, closer, kind));
-    return this.#write();
+    return new Writer(this.#base).write(this.#nodes);
   }
 
   #scan(): void {
@@ -196,9 +168,14 @@ class Inline {
     }
   }
 
-  #add(text: string, run?: Run, isStyled = false): number {
-    this.#nodes.push({ text, isStyled, run, opens: undefined, closes: 0 });
+  #add(text: string, run?: Run, styled?: number): number {
+    this.#nodes.push({ text, styled, run, opens: undefined, closes: 0 });
     return this.#nodes.length - 1;
+  }
+
+  #addStyled(text: string, pen: Pen): void {
+    const span = pen.span(text, widthOfSimple(text));
+    this.#add(span.text, undefined, span.width);
   }
 
   /** Takes the plain text up to `end`. */
@@ -246,7 +223,7 @@ class Inline {
         while (text.charCodeAt(end) === 0x60) end++;
         if (end - from !== count) continue;
         this.#plain(at);
-        this.#add(this.#ink.theme.code(codeText(text.slice(begin, from))), undefined, true);
+        this.#addStyled(codeText(text.slice(begin, from)), this.#ink.pens.code);
         return this.#skip(end);
       }
       this.#unclosed.add(count);
@@ -298,18 +275,17 @@ class Inline {
 
   #image(bracket: Bracket, label: string, address: string): void {
     this.#nodes.length = bracket.node;
-    this.#add(this.#ink.theme.link(label || address), undefined, true);
+    this.#addStyled(label || address, this.#ink.pens.image);
   }
 
   #link(node: number, text: string, address: string): void {
-    const { theme, hyperlinks } = this.#ink;
+    const { theme, pens, hyperlinks } = this.#ink;
     const opener = this.#nodes[node] as Node;
     opener.text = "";
     const isSaid = text === address || `mailto:${text}` === address;
     const link = hyperlinks ? (theme.resolveLink?.(address) ?? address) : undefined;
-    const after = isSaid || hyperlinks ? "" : ` ${theme.linkUrl(`(${address})`)}`;
-    const style: Style = (part) => theme.link(theme.underline(part));
-    opener.opens = [{ style, after, link, isLink: true }, ...(opener.opens ?? [])];
+    const after = isSaid || hyperlinks ? NOTHING : said(address, pens.linkUrl);
+    opener.opens = [{ pen: pens.link, after, link, isLink: true }, ...(opener.opens ?? [])];
     this.#nodes[this.#add("")]!.closes = 1;
   }
 
@@ -345,49 +321,107 @@ class Inline {
   }
 
   #emphasise(opener: number, closer: number, kind: "bold" | "italic" | "strikethrough"): void {
-    const { theme } = this.#ink;
     const node = this.#nodes[opener] as Node;
-    const mark = { style: theme[kind], after: "", link: undefined, isLink: false };
+    const pen = this.#ink.pens[kind];
+    const mark = { pen, after: NOTHING, link: undefined, isLink: false };
     node.opens = [mark, ...(node.opens ?? [])];
     (this.#nodes[closer] as Node).closes++;
   }
+}
 
-  #write(): string {
-    const marks: Mark[] = [];
-    let out = "";
-    let pending = "";
-    const flush = () => {
-      if (pending === "") return;
-      out += styleLines(pending, (part) => this.#style(part, marks));
-      pending = "";
-    };
-    for (const node of this.#nodes) {
-      if (node.closes > 0) flush();
-      for (let count = 0; count < node.closes; count++) {
-        const mark = marks.pop();
-        if (mark) out += (mark.link === undefined ? "" : "\x1b]8;;\x1b\\") + mark.after;
-      }
-      if (node.isStyled) {
-        flush();
-        out += node.text;
-      } else pending += node.text;
-      if (!node.opens) continue;
-      flush();
-      for (const mark of node.opens) {
-        marks.push(mark);
-        if (mark.link !== undefined) out += `\x1b]8;;${mark.link}\x1b\\`;
-      }
-    }
-    flush();
-    return out;
+const NOTHING: Span = { text: "", width: 0 };
+
+/** An address behind the text of its link. */
+function said(address: string, pen: Pen): Span {
+  const text = `(${address})`;
+  const { text: styled, width } = pen.span(text, widthOfSimple(text));
+  return { text: ` ${styled}`, width: width < 0 ? -1 : width + 1 };
+}
+
+/** Puts nodes together. */
+class Writer {
+  readonly #base: Pen;
+  readonly #marks: Mark[] = [];
+  readonly #spans: Span[] = [];
+  #line = "";
+  #width = 0;
+  /** Plain text that has no style yet. */
+  #pending = "";
+
+  constructor(base: Pen) {
+    this.#base = base;
   }
 
-  #style(text: string, marks: Mark[]): string {
-    const isLink = marks.some((mark) => mark.isLink);
+  write(nodes: Node[]): Span[] {
+    for (const node of nodes) {
+      if (node.closes > 0) this.#close(node.closes);
+      if (node.styled === undefined) this.#pending += node.text;
+      else {
+        this.#flush();
+        this.#put(node.text, node.styled);
+      }
+      if (node.opens) this.#open(node.opens);
+    }
+    this.#flush();
+    this.#end();
+    return this.#spans;
+  }
+
+  #open(marks: Mark[]): void {
+    this.#flush();
+    for (const mark of marks) {
+      this.#marks.push(mark);
+      if (mark.link !== undefined) this.#put(`\x1b]8;;${mark.link}\x1b\\`, -1);
+    }
+  }
+
+  #close(count: number): void {
+    this.#flush();
+    for (; count > 0; count--) {
+      const mark = this.#marks.pop();
+      if (!mark) return;
+      if (mark.link !== undefined) this.#put("\x1b]8;;\x1b\\", 0);
+      this.#put(mark.after.text, mark.after.width);
+    }
+  }
+
+  #put(text: string, width: number): void {
+    this.#line += text;
+    this.#width = width < 0 || this.#width < 0 ? -1 : this.#width + width;
+  }
+
+  #end(): void {
+    this.#spans.push({ text: this.#line, width: this.#width });
+    this.#line = "";
+    this.#width = 0;
+  }
+
+  /** Styles what is pending, each line for itself. */
+  #flush(): void {
+    const text = this.#pending;
+    if (text === "") return;
+    this.#pending = "";
+    let from = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
+      this.#style(text.slice(from, end));
+      this.#end();
+      from = end + 1;
+    }
+    this.#style(from === 0 ? text : text.slice(from));
+  }
+
+  #style(text: string): void {
+    if (text === "") return;
+    const isLink = this.#marks.some((mark) => mark.isLink);
     // A link has a colour of its own.
-    let styled = isLink ? text : this.#base(text);
-    for (const mark of marks) styled = mark.style(styled);
-    return styled;
+    let styled = isLink ? text : this.#base.style(text);
+    let isKnown = isLink || this.#base.extends(text, styled);
+    for (const { pen } of this.#marks) {
+      const inner = styled;
+      styled = pen.style(inner);
+      isKnown &&= pen.extends(inner, styled);
+    }
+    this.#put(styled, isKnown ? widthOfSimple(text) : -1);
   }
 }
 

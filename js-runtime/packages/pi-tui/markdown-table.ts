@@ -3,11 +3,12 @@
 // Columns are as wide as their content; where the screen is too narrow, the widest ones give way
 // first and their cells wrap. Below three columns per cell the source text is shown instead.
 
-import { type Style, spaces } from "./component.ts";
-import { type Definitions, type Ink, inline } from "./markdown-inline.ts";
+import { spaces } from "./component.ts";
+import type { Ink, Pen } from "./markdown-ink.ts";
+import { type Definitions, inlineSpan } from "./markdown-inline.ts";
 import { indentOf, interrupts, isBlank } from "./markdown-lines.ts";
 import { visibleWidth } from "./width.ts";
-import { type Lines, wrapInto, wrapTextWithAnsi } from "./wrap.ts";
+import { type Lines, type Span, wrapInto, wrapTextWithAnsi } from "./wrap.ts";
 
 const NARROWEST = 3;
 
@@ -76,21 +77,24 @@ export function drawTable(
   table: Table,
   width: number,
   ink: Ink,
-  base: Style,
+  base: Pen,
   definitions: Definitions,
   lines: Lines,
 ): void {
-  const cell = (text: string) => inline(text, ink, base, definitions);
-  const head = table.head.map((text) => ink.theme.bold(cell(text)));
-  const rows = table.rows.map((row) => row.map(cell));
+  const cell = (text: string) => inlineSpan(text, ink, base, definitions);
+  const head = table.head.map((text) => {
+    const { text: styled, width } = cell(text);
+    return measured(ink.pens.bold.span(styled, width));
+  });
+  const rows = table.rows.map((row) => row.map((text) => measured(cell(text))));
   const widths = columnWidths([head, ...rows], width);
-  if (!widths) return wrapInto(lines, base(table.source.join("\n")), width);
+  if (!widths) return wrapInto(lines, base.style(table.source.join("\n")), width);
 
   const whole = widths.reduce((sum, column) => sum + column + 3, 1);
   const rule = (left: string, middle: string, right: string) => {
     lines.push(left + widths.map((column) => "─".repeat(column + 2)).join(middle) + right, whole);
   };
-  const draw = (cells: string[]) => {
+  const draw = (cells: Span[]) => {
     for (const line of rowLines(cells, widths, table.sides)) lines.push(line, whole);
   };
   rule("┌", "┬", "┐");
@@ -100,12 +104,16 @@ export function drawTable(
   rule("└", "┴", "┘");
 }
 
-function columnWidths(rows: string[][], width: number): number[] | undefined {
+function measured(span: Span): Span {
+  return span.width < 0 ? { text: span.text, width: visibleWidth(span.text) } : span;
+}
+
+function columnWidths(rows: Span[][], width: number): number[] | undefined {
   const count = rows[0]?.length ?? 0;
   const widths: number[] = new Array(count).fill(NARROWEST);
   for (const row of rows) {
     for (let column = 0; column < count; column++) {
-      const columns = visibleWidth(row[column] ?? "");
+      const columns = row[column]?.width ?? 0;
       if (columns > (widths[column] as number)) widths[column] = columns;
     }
   }
@@ -132,17 +140,18 @@ function narrow(widths: number[], room: number): void {
   }
 }
 
-function rowLines(cells: string[], widths: number[], sides: Side[]): string[] {
-  const used = cells.map(visibleWidth);
-  if (used.every((columns, index) => columns <= (widths[index] as number))) {
+function rowLines(cells: Span[], widths: number[], sides: Side[]): string[] {
+  if (cells.every(({ width }, index) => width <= (widths[index] as number))) {
     let line = "│";
     for (let index = 0; index < widths.length; index++) {
-      const free = (widths[index] as number) - (used[index] ?? 0);
-      line += ` ${aside(cells[index] ?? "", free, sides[index])} │`;
+      const { text, width } = cells[index] as Span;
+      line += ` ${aside(text, (widths[index] as number) - width, sides[index])} │`;
     }
     return [line];
   }
-  const wrapped = widths.map((column, index) => wrapTextWithAnsi(cells[index] ?? "", column));
+  const wrapped = widths.map((column, index) =>
+    wrapTextWithAnsi((cells[index] as Span).text, column),
+  );
   const height = Math.max(...wrapped.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) => {
     const line = widths.map((column, index) =>

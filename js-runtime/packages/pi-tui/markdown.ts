@@ -5,7 +5,8 @@
 // shown as it is written.
 
 import { type Component, fittingPadding, frame, type Style } from "./component.ts";
-import { type Definitions, definitionsOf, type Ink, inkOf, inline } from "./markdown-inline.ts";
+import { type Ink, inkOf, type Pen } from "./markdown-ink.ts";
+import { type Definitions, definitionsOf, inline, textOf } from "./markdown-inline.ts";
 import {
   type Fence,
   fenceAt,
@@ -21,8 +22,8 @@ import {
 } from "./markdown-lines.ts";
 import { drawTable, tableAt } from "./markdown-table.ts";
 import { currentScreen } from "./screen.ts";
-import { isPlain, TAB } from "./width.ts";
-import { Lines, wrapInto } from "./wrap.ts";
+import { isPlain, TAB, widthOfSimple } from "./width.ts";
+import { Lines, type Span, wrapInto, wrapSpans } from "./wrap.ts";
 
 /** The styles of the parts of a document. */
 export interface MarkdownTheme {
@@ -112,7 +113,7 @@ export class Markdown implements Component {
 /** One line of Markdown without blocks, styled. */
 export function renderInlineMarkdown(text: string, theme: MarkdownTheme, color?: Style): string {
   const ink = inkOf(theme, color ? { color } : {}, currentScreen().hyperlinks);
-  return inline(String(text), ink, ink.base);
+  return textOf(inline(String(text), ink, ink.base));
 }
 
 /** Deeper than this, blocks are shown as they are written. */
@@ -121,7 +122,7 @@ const DEEPEST = 24;
 class Page {
   readonly #ink: Ink;
   readonly #definitions: Definitions;
-  #base: Style;
+  #base: Pen;
   #depth = 0;
 
   constructor(ink: Ink, definitions: Definitions) {
@@ -191,11 +192,16 @@ class Page {
   }
 
   #heading(text: string, depth: number, width: number, lines: Lines): void {
-    const { theme } = this.#ink;
-    const style: Style = (part) => theme.heading(theme.bold(part));
-    const marks = depth > 2 ? style(`${"#".repeat(depth)} `) : "";
-    const styled = inline(text, this.#ink, style, this.#definitions);
-    wrapInto(lines, marks + (depth === 1 ? theme.underline(styled) : styled), width);
+    const { heading, underline } = this.#ink.pens;
+    const spans = inline(text, this.#ink, heading, this.#definitions);
+    if (depth === 1) return wrapSpans(lines, [whole(spans, underline)], width);
+    if (depth > 2) {
+      const marks = `${"#".repeat(depth)} `;
+      const first = spans[0] as Span;
+      const lead = heading.span(marks, marks.length);
+      spans[0] = together(lead, first);
+    }
+    wrapSpans(lines, spans, width);
   }
 
   #paragraph(written: string[], at: number, width: number, lines: Lines): number {
@@ -224,9 +230,7 @@ class Page {
   }
 
   #text(text: string, width: number, lines: Lines): void {
-    const styled = inline(text, this.#ink, this.#base, this.#definitions);
-    if (styled === text && text.length <= width && isPlain(text)) lines.push(text, text.length);
-    else wrapInto(lines, styled, width);
+    wrapSpans(lines, inline(text, this.#ink, this.#base, this.#definitions), width);
   }
 
   #fencedCode(written: string[], at: number, fence: Fence, width: number, lines: Lines): number {
@@ -260,8 +264,7 @@ class Page {
 
   #code(code: string[], language: string | undefined, width: number, lines: Lines): void {
     const { theme } = this.#ink;
-    const border = theme.codeBlockBorder;
-    wrapInto(lines, border(`\`\`\`${language ?? ""}`), width);
+    this.#codeBorder(`\`\`\`${language ?? ""}`, width, lines);
     const margin = width > 2 ? (theme.codeBlockIndent ?? "  ") : "";
     const room = Math.max(1, width - margin.length);
     const text = code.join("\n");
@@ -280,7 +283,11 @@ class Page {
       wrapInto(lines, line, room);
       lines.indent(from, margin);
     }
-    wrapInto(lines, border("```"), width);
+    this.#codeBorder("```", width, lines);
+  }
+
+  #codeBorder(text: string, width: number, lines: Lines): void {
+    wrapSpans(lines, [this.#ink.pens.codeBlockBorder.span(text, widthOfSimple(text))], width);
   }
 
   #quote(written: string[], at: number, width: number, lines: Lines): number {
@@ -296,7 +303,7 @@ class Page {
     }
     const { theme } = this.#ink;
     const base = this.#base;
-    this.#base = (text) => theme.quote(theme.italic(text));
+    this.#base = this.#ink.pens.quote;
     const drawn = new Lines();
     const room = Math.max(1, width - 2);
     this.#depth++;
@@ -377,6 +384,20 @@ class Page {
       } else wrapInto(lines, (width > indent || row === 0 ? lead : "") + text, width);
     }
   }
+}
+
+/** All lines in one more style. */
+function whole(spans: Span[], pen: Pen): Span {
+  const [first] = spans;
+  return spans.length === 1 && first
+    ? pen.span(first.text, first.width)
+    : pen.span(textOf(spans), -1);
+}
+
+/** One span behind the other. */
+function together(first: Span, second: Span): Span {
+  const isKnown = first.width >= 0 && second.width >= 0;
+  return { text: first.text + second.text, width: isKnown ? first.width + second.width : -1 };
 }
 
 /** The box of a task must not be read as a link. */

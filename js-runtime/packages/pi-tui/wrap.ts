@@ -37,6 +37,12 @@ export class Lines {
   }
 }
 
+/** A text, and how wide it is: all in one line, with its styles closed. -1 where nobody knows that. */
+export interface Span {
+  text: string;
+  width: number;
+}
+
 /** The lines of `text` at `width` columns, broken at spaces where that is possible. */
 export function wrapTextWithAnsi(text: string, width: number): string[] {
   const lines = new Lines();
@@ -59,6 +65,19 @@ export function wrapInto(lines: Lines, text: string, width: number): void {
     styles ??= new StyleState();
     wrapLine(lines, line, limit, styles);
     if (styles.open() === "") styles = undefined;
+  }
+}
+
+/** The same for lines of which some may be measured already. */
+export function wrapSpans(lines: Lines, spans: Span[], width: number): void {
+  const limit = Math.max(1, Math.floor(width) || 1);
+  for (const span of spans) {
+    // What is not known may leave a style on, or be more than one line.
+    if (span.width < 0) return wrapInto(lines, spans.map(({ text }) => text).join("\n"), width);
+  }
+  for (const { text, width } of spans) {
+    if (width <= limit) lines.push(text, width);
+    else new Wrapping(lines, limit, new StyleState()).wrap(text);
   }
 }
 
