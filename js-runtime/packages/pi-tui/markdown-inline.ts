@@ -16,7 +16,8 @@ export interface Definitions {
   lines: Set<string>;
 }
 
-const NO_DEFINITIONS: Definitions = { links: new Map(), lines: new Set() };
+/** Of a document that has none. */
+export const NO_DEFINITIONS: Definitions = { links: new Map(), lines: new Set() };
 const DEFINITION =
   /^ {0,3}\[((?:[^\\\]]|\\.)+)\]: *<?([^\s<>]+)>?(?: +(?:"[^"]*"|'[^']*'|\([^)]*\)))? *$/;
 
@@ -42,6 +43,10 @@ function labelOf(text: string): string {
 /** Whatever could be more than plain text. Underscores inside of words never are. */
 const SPECIAL = /[\\`*~[<&]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|https?:|www\./;
 
+/** 1 for the characters that something special may begin with. */
+const MARKS = new Uint8Array(0x80);
+for (const mark of "\\`*_~![]<&hw ") MARKS[mark.charCodeAt(0)] = 1;
+
 /** The styled lines of a text, which end where the author's end. */
 export function inline(
   text: string,
@@ -50,6 +55,7 @@ export function inline(
   definitions: Definitions = NO_DEFINITIONS,
 ): Span[] {
   if (SPECIAL.test(text)) return new Inline(text, ink, base, definitions).styled();
+  if (!text.includes("\n")) return [plain(text, base)];
   return text.split("\n").map((line) => plain(line, base));
 }
 
@@ -109,7 +115,8 @@ class Inline {
   /** Where the text begins that is in no node yet. */
   #from = 0;
   /** Lengths of runs of backticks that do not come again. */
-  #unclosed = new Set<number>();
+  #unclosed: Set<number> | undefined;
+  #hasRuns = false;
 
   constructor(text: string, ink: Ink, base: Pen, definitions: Definitions) {
     this.#text = text;
@@ -120,14 +127,23 @@ class Inline {
 
   styled(): Span[] {
     this.#scan();
-    matchEmphasis(this.#nodes, 0, (opener, closer, kind) => this.#emphasise(opener, closer, kind));
+    this.#match(0);
     return new Writer(this.#base).write(this.#nodes);
+  }
+
+  /** Finds emphasis in the nodes from `from` on. */
+  #match(from: number): void {
+    if (!this.#hasRuns) return;
+    matchEmphasis(this.#nodes, from, (opener, closer, kind) =>
+      this.#emphasise(opener, closer, kind),
+    );
   }
 
   #scan(): void {
     const text = this.#text;
     for (let at = 0; at < text.length; ) {
-      const next = this.#special(at, text.charCodeAt(at));
+      const code = text.charCodeAt(at);
+      const next = MARKS[code] === 1 ? this.#special(at, code) : at;
       at = next > at ? next : at + 1;
     }
     this.#plain(text.length);
@@ -144,6 +160,7 @@ class Inline {
       case 0x5f: // _
       case 0x7e: {
         const run = runAt(this.#text, at);
+        this.#hasRuns = true;
         this.#plain(at);
         this.#add(this.#text.slice(at, at + run.count), run);
         return this.#skip(at + run.count);
@@ -217,7 +234,7 @@ class Inline {
     let begin = at;
     while (text.charCodeAt(begin) === 0x60) begin++;
     const count = begin - at;
-    if (!this.#unclosed.has(count)) {
+    if (!this.#unclosed?.has(count)) {
       for (let end = text.indexOf("`", begin); end >= 0; end = text.indexOf("`", end)) {
         const from = end;
         while (text.charCodeAt(end) === 0x60) end++;
@@ -226,7 +243,7 @@ class Inline {
         this.#addStyled(codeText(text.slice(begin, from)), this.#ink.pens.code);
         return this.#skip(end);
       }
-      this.#unclosed.add(count);
+      (this.#unclosed ??= new Set()).add(count);
     }
     return begin;
   }
@@ -245,9 +262,7 @@ class Inline {
     const target = this.#target(label, at + 1);
     if (!target) return at;
     this.#plain(at);
-    matchEmphasis(this.#nodes, bracket.node + 1, (opener, closer, kind) =>
-      this.#emphasise(opener, closer, kind),
-    );
+    this.#match(bracket.node + 1);
     if (bracket.isImage) this.#image(bracket, label, target.address);
     else {
       this.#link(bracket.node, label, target.address);
@@ -342,6 +357,8 @@ function said(address: string, pen: Pen): Span {
 class Writer {
   readonly #base: Pen;
   readonly #marks: Mark[] = [];
+  /** How many of them are links. */
+  #links = 0;
   readonly #spans: Span[] = [];
   #line = "";
   #width = 0;
@@ -371,6 +388,7 @@ class Writer {
     this.#flush();
     for (const mark of marks) {
       this.#marks.push(mark);
+      if (mark.isLink) this.#links++;
       if (mark.link !== undefined) this.#put(`\x1b]8;;${mark.link}\x1b\\`, -1);
     }
   }
@@ -380,6 +398,7 @@ class Writer {
     for (; count > 0; count--) {
       const mark = this.#marks.pop();
       if (!mark) return;
+      if (mark.isLink) this.#links--;
       if (mark.link !== undefined) this.#put("\x1b]8;;\x1b\\", 0);
       this.#put(mark.after.text, mark.after.width);
     }
@@ -412,7 +431,7 @@ class Writer {
 
   #style(text: string): void {
     if (text === "") return;
-    const isLink = this.#marks.some((mark) => mark.isLink);
+    const isLink = this.#links > 0;
     // A link has a colour of its own.
     let styled = isLink ? text : this.#base.style(text);
     let isKnown = isLink || this.#base.extends(text, styled);

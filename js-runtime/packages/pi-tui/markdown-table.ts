@@ -27,7 +27,8 @@ export interface Table {
 /** The table that begins at `at`: a row, then a row of dashes with as many cells. */
 export function tableAt(written: string[], at: number): Table | undefined {
   const rule = written[at + 1];
-  if (rule === undefined || !(written[at] as string).includes("|") || !isRuleOfTable(rule)) {
+  // Most lines are not followed by such a rule, which its first character tells.
+  if (rule === undefined || !isRuleOfTable(rule) || !(written[at] as string).includes("|")) {
     return undefined;
   }
   const head = cellsOf(written[at] as string);
@@ -91,8 +92,9 @@ export function drawTable(
   if (!widths) return wrapInto(lines, base.style(table.source.join("\n")), width);
 
   const whole = widths.reduce((sum, column) => sum + column + 3, 1);
+  const dashes = widths.map((column) => "─".repeat(column + 2));
   const rule = (left: string, middle: string, right: string) => {
-    lines.push(left + widths.map((column) => "─".repeat(column + 2)).join(middle) + right, whole);
+    lines.push(left + dashes.join(middle) + right, whole);
   };
   const draw = (cells: Span[]) => {
     for (const line of rowLines(cells, widths, table.sides)) lines.push(line, whole);
@@ -145,7 +147,10 @@ function rowLines(cells: Span[], widths: number[], sides: Side[]): string[] {
     let line = "│";
     for (let index = 0; index < widths.length; index++) {
       const { text, width } = cells[index] as Span;
-      line += ` ${aside(text, (widths[index] as number) - width, sides[index])} │`;
+      const free = (widths[index] as number) - width;
+      const left = leftOf(free, sides[index]);
+      line += spaces(left + 1) + text + spaces(free - left + 1);
+      line += "│";
     }
     return [line];
   }
@@ -166,6 +171,11 @@ function place(text: string, width: number, side: Side): string {
 }
 
 function aside(text: string, free: number, side: Side): string {
-  const left = side === "right" ? free : side === "center" ? Math.floor(free / 2) : 0;
+  const left = leftOf(free, side);
   return spaces(left) + text + spaces(free - left);
+}
+
+/** How many of the free columns are before the text. */
+function leftOf(free: number, side: Side): number {
+  return side === "right" ? free : side === "center" ? Math.floor(free / 2) : 0;
 }

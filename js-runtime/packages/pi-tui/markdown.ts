@@ -4,9 +4,15 @@
 // whenever the screen changes. What is inside of a line is left to `markdown-inline.ts`. Raw HTML is
 // shown as it is written.
 
-import { type Component, fittingPadding, frame, type Style } from "./component.ts";
+import { type Component, fittingPadding, frame, type Style, spaces } from "./component.ts";
 import { type Ink, inkOf, type Pen } from "./markdown-ink.ts";
-import { type Definitions, definitionsOf, inline, textOf } from "./markdown-inline.ts";
+import {
+  type Definitions,
+  definitionsOf,
+  inline,
+  NO_DEFINITIONS,
+  textOf,
+} from "./markdown-inline.ts";
 import {
   type Fence,
   fenceAt,
@@ -102,7 +108,7 @@ export class Markdown implements Component {
     const text = this.#text.replaceAll("\t", TAB);
     const written = text.includes("\r") ? text.split(/\r\n|\n|\r/) : text.split("\n");
     const ink = inkOf(this.#theme, this.#style, currentScreen().hyperlinks);
-    const page = new Page(ink, definitionsOf(written));
+    const page = new Page(ink, text.includes("]:") ? definitionsOf(written) : NO_DEFINITIONS);
     page.blocks(written, width - 2 * padX, drawn);
     const lines = frame(drawn, width, padX, this.#padY, this.#style.bgColor);
     this.#kept = { width, lines };
@@ -216,21 +222,11 @@ class Page {
       }
       if (isBlank(line) || interrupts(line) || tableAt(written, end)) break;
     }
-    if (end === at + 1) this.#text((written[at] as string).trim(), width, lines);
-    else {
-      let text = "";
-      for (let index = at; index < end; index++) {
-        const line = written[index] as string;
-        // Two spaces at the end of a line are a break; every end of a line is one here.
-        text += index === at ? line.trim() : `\n${line.trim()}`;
-      }
-      this.#text(text, width, lines);
-    }
-    return end;
-  }
-
-  #text(text: string, width: number, lines: Lines): void {
+    let text = (written[at] as string).trim();
+    // Two spaces at the end of a line are a break; every end of a line is one here.
+    for (let index = at + 1; index < end; index++) text += `\n${(written[index] as string).trim()}`;
     wrapSpans(lines, inline(text, this.#ink, this.#base, this.#definitions), width);
+    return end;
   }
 
   #fencedCode(written: string[], at: number, fence: Fence, width: number, lines: Lines): number {
@@ -281,7 +277,7 @@ class Page {
       }
       const from = lines.length;
       wrapInto(lines, line, room);
-      lines.indent(from, margin);
+      lines.indent(from, margin, margin.length);
     }
     this.#codeBorder("```", width, lines);
   }
@@ -301,23 +297,16 @@ class Page {
       else if (isBlank(line) || isBlank(inside.at(-1) as string) || interrupts(line)) break;
       else inside.push(line);
     }
-    const { theme } = this.#ink;
     const base = this.#base;
     this.#base = this.#ink.pens.quote;
-    const drawn = new Lines();
-    const room = Math.max(1, width - 2);
+    const first = lines.length;
     this.#depth++;
-    this.blocks(inside, room, drawn);
+    this.blocks(inside, Math.max(1, width - 2), lines);
     this.#depth--;
     this.#base = base;
-    if (width > 2) {
-      const bar = theme.quoteBorder("│ ");
-      for (let row = 0; row < drawn.length; row++) {
-        lines.push(bar + drawn.texts[row], 2 + (drawn.widths[row] as number));
-      }
-    } else {
-      for (const line of drawn.texts) wrapInto(lines, theme.quoteBorder("│ ") + line, width);
-    }
+    const bar = this.#ink.theme.quoteBorder;
+    if (width > 2) lines.indent(first, bar("│ "), 2);
+    else for (const line of lines.takeFrom(first)) wrapInto(lines, bar("│ ") + line, width);
     return end;
   }
 
@@ -367,21 +356,22 @@ class Page {
   }
 
   #drawItem(inside: string[], bullet: string, isLoose: boolean, width: number, lines: Lines): void {
-    const { theme } = this.#ink;
+    const { theme, keepsWidths } = this.#ink;
     const indent = bullet.length;
-    const room = Math.max(1, width - indent);
-    const drawn = new Lines();
+    const first = lines.length;
+    inside[0] = taskBox(inside[0] as string);
     this.#depth++;
-    this.blocks(inside.map(taskBox), room, drawn, !isLoose);
+    this.blocks(inside, Math.max(1, width - indent), lines, !isLoose);
     this.#depth--;
-    if (drawn.length === 0) drawn.push("", 0);
-    const margin = " ".repeat(indent);
-    for (let row = 0; row < drawn.length; row++) {
-      const lead = row === 0 ? theme.listBullet(bullet) : margin;
-      const text = drawn.texts[row] as string;
-      if (width > indent && this.#ink.keepsWidths) {
-        lines.push(lead + text, indent + (drawn.widths[row] as number));
-      } else wrapInto(lines, (width > indent || row === 0 ? lead : "") + text, width);
+    if (lines.length === first) lines.push("", 0);
+    if (width > indent && keepsWidths) {
+      lines.indent(first, spaces(indent), indent, theme.listBullet(bullet));
+      return;
+    }
+    let lead = theme.listBullet(bullet);
+    for (const line of lines.takeFrom(first)) {
+      wrapInto(lines, lead + line, width);
+      lead = width > indent ? spaces(indent) : "";
     }
   }
 }
@@ -401,8 +391,6 @@ function together(first: Span, second: Span): Span {
 }
 
 /** The box of a task must not be read as a link. */
-function taskBox(line: string, index: number): string {
-  return index === 0 && /^\[[ xX]\] /.test(line)
-    ? `\\[${line[1] === " " ? " " : "x"}\\] ${line.slice(4)}`
-    : line;
+function taskBox(line: string): string {
+  return /^\[[ xX]\] /.test(line) ? `\\[${line[1] === " " ? " " : "x"}\\] ${line.slice(4)}` : line;
 }

@@ -24,12 +24,19 @@ export class Lines {
     this.widths.pop();
   }
 
-  /** Puts `margin` before every line from `first` on. */
-  indent(first: number, margin: string): void {
-    for (let at = first; at < this.texts.length; at++) {
-      this.texts[at] = margin + this.texts[at];
-      this.widths[at] = (this.widths[at] as number) + margin.length;
+  /** Puts `margin`, which is so wide, before every line from `first` on, or `lead` before `first`. */
+  indent(first: number, margin: string, columns: number, lead = margin): void {
+    const { texts, widths } = this;
+    for (let at = first; at < texts.length; at++) {
+      texts[at] = (at === first ? lead : margin) + texts[at];
+      widths[at] = (widths[at] as number) + columns;
     }
+  }
+
+  /** Removes the lines from `first` on. */
+  takeFrom(first: number): string[] {
+    this.widths.length = first;
+    return this.texts.splice(first);
   }
 
   get length(): number {
