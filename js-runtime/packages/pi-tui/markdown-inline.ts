@@ -43,9 +43,19 @@ function labelOf(text: string): string {
 /** Whatever could be more than plain text. Underscores inside of words never are. */
 const SPECIAL = /[\\`*~[<&]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|https?:|www\./;
 
-/** 1 for the characters that something special may begin with. */
 const MARKS = new Uint8Array(0x80);
-for (const mark of "\\`*_~![]<&hw ") MARKS[mark.charCodeAt(0)] = 1;
+for (const mark of "\\`*_~![]<&") MARKS[mark.charCodeAt(0)] = 1;
+// Those that are frequent in plain text tell with what follows them.
+for (const mark of " hw") MARKS[mark.charCodeAt(0)] = 2;
+
+/** A first look, whether something special may begin with the character at `at`. */
+function mayBegin(code: number, text: string, at: number): boolean {
+  const mark = code < 0x80 ? MARKS[code] : 0;
+  if (mark !== 2) return mark === 1;
+  const next = text.charCodeAt(at + 1);
+  if (code === 0x20) return next === 0x20 || next === 0x0a;
+  return next === (code === 0x68 ? 0x74 : 0x77);
+}
 
 /** The styled lines of a text, which end where the author's end. */
 export function inline(
@@ -143,7 +153,7 @@ class Inline {
     const text = this.#text;
     for (let at = 0; at < text.length; ) {
       const code = text.charCodeAt(at);
-      const next = MARKS[code] === 1 ? this.#special(at, code) : at;
+      const next = mayBegin(code, text, at) ? this.#special(at, code) : at;
       at = next > at ? next : at + 1;
     }
     this.#plain(text.length);

@@ -60,11 +60,29 @@ function isRuleOfTable(line: string): boolean {
 }
 
 function cellsOf(line: string): string[] {
-  let text = line.trim();
-  if (text.startsWith("|")) text = text.slice(1);
-  if (text.endsWith("|") && !text.endsWith("\\|")) text = text.slice(0, -1);
-  if (!text.includes("\\|")) return text.split("|").map((cell) => cell.trim());
-  return text.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+  const text = line.trim();
+  const from = text.startsWith("|") ? 1 : 0;
+  const end = text.length > from && text.endsWith("|") && !text.endsWith("\\|") ? -1 : undefined;
+  if (text.includes("\\|")) {
+    const cells = text.slice(from, end).split(/(?<!\\)\|/);
+    return cells.map((cell) => cell.trim().replaceAll("\\|", "|"));
+  }
+  const cells: string[] = [];
+  const last = end === undefined ? text.length : text.length - 1;
+  for (let begin = from; ; ) {
+    const bar = text.indexOf("|", begin);
+    const isLast = bar < 0 || bar >= last;
+    cells.push(trimmed(text, begin, isLast ? last : bar));
+    if (isLast) return cells;
+    begin = bar + 1;
+  }
+}
+
+/** The text between `from` and `end` without the spaces around it. */
+function trimmed(text: string, from: number, end: number): string {
+  while (from < end && text.charCodeAt(from) === 0x20) from++;
+  while (end > from && text.charCodeAt(end - 1) === 0x20) end--;
+  return text.slice(from, end).trim();
 }
 
 function sideOf(dashes: string): Side {
