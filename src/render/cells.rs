@@ -56,7 +56,8 @@ fn ascii_graphemes(text: &str) -> usize {
     }
 }
 
-/// The columns of a character that never joins another one of its kind. 0 for all others.
+/// The columns of a character that never joins another one of its kind. 0 for all others. Twin of
+/// `simpleWidth` in `escape.ts`.
 fn columns_alone(c: char) -> usize {
     match c {
         ' '..='~' => 1,
