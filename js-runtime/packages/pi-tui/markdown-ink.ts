@@ -57,12 +57,9 @@ export interface Pens {
   code: Pen;
   codeBlockBorder: Pen;
   quote: Pen;
-  quoteBorder: Pen;
-  hr: Pen;
   link: Pen;
   image: Pen;
   linkUrl: Pen;
-  listBullet: Pen;
 }
 
 /** The styles of a theme, and what is known of them. */
@@ -98,12 +95,9 @@ function pensOf(theme: MarkdownTheme): Pens {
     code: new Pen((text) => theme.code(text)),
     codeBlockBorder: new Pen((text) => theme.codeBlockBorder(text)),
     quote: new Pen((text) => theme.quote(theme.italic(text))),
-    quoteBorder: new Pen((text) => theme.quoteBorder(text)),
-    hr: new Pen((text) => theme.hr(text)),
     link: new Pen((text) => theme.link(theme.underline(text))),
     image: new Pen((text) => theme.link(text)),
     linkUrl: new Pen((text) => theme.linkUrl(text)),
-    listBullet: new Pen((text) => theme.listBullet(text)),
   };
 }
 

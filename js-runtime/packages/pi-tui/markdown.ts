@@ -122,6 +122,9 @@ export function renderInlineMarkdown(text: string, theme: MarkdownTheme, color?:
   return textOf(inline(String(text), ink, ink.base));
 }
 
+/** So many lines are settled at once. */
+const UNSETTLED = 256;
+
 /** Deeper than this, blocks are shown as they are written. */
 const DEEPEST = 24;
 
@@ -130,6 +133,8 @@ class Page {
   readonly #definitions: Definitions;
   #base: Pen;
   #depth = 0;
+  /** So many lines are of one piece. */
+  #settled = 0;
 
   constructor(ink: Ink, definitions: Definitions) {
     this.#ink = ink;
@@ -151,6 +156,10 @@ class Page {
       at = this.#block(written, at, width, lines);
       // A definition draws nothing.
       if (separated && lines.length === before + 1) lines.pop();
+      if (this.#depth === 0 && lines.length >= this.#settled + UNSETTLED) {
+        lines.settle(this.#settled);
+        this.#settled = lines.length;
+      }
     }
   }
 
@@ -184,7 +193,7 @@ class Page {
     }
     if (isRule(line)) {
       const columns = Math.min(width, 80);
-      lines.push(this.#ink.theme.hr("─".repeat(columns)), columns);
+      lines.push(String(this.#ink.theme.hr("─".repeat(columns))), columns);
       return at + 1;
     }
     const item = itemAt(line);
