@@ -1,12 +1,12 @@
 // What is inside of a line of Markdown: emphasis, code, links, entities, breaks.
 //
 // The text becomes nodes; emphasis is then found between runs of delimiters, as CommonMark describes
-// it, in linear time. The style of the surroundings goes to every piece of plain text, not around the
-// whole: a bold word inside of a grey line would otherwise end the grey.
+// it, in linear time. `markdown-writer.ts` puts the nodes together.
 
 import { matchEmphasis, type Run, runAt } from "./markdown-emphasis.ts";
 import { type Ink, type Pen, same } from "./markdown-ink.ts";
 import { autolinkAt, bareLinkAt, decodeEntity, destinationAt } from "./markdown-links.ts";
+import { type Node, write } from "./markdown-writer.ts";
 import { widthOfSimple } from "./width.ts";
 import type { Span } from "./wrap.ts";
 
@@ -86,29 +86,6 @@ function plain(line: string, base: Pen): Span {
   return base.style === same ? { text: line, width } : base.span(line, width);
 }
 
-/** A piece of the text. */
-interface Node {
-  text: string;
-  /** Its columns where it has its style and keeps it, as code does; -1 if nobody knows them. */
-  styled: number | undefined;
-  /** Emphasis may begin or end here. */
-  run: Run | undefined;
-  /** What begins behind it. */
-  opens: Mark[] | undefined;
-  /** How many marks end before it. */
-  closes: number;
-}
-
-/** A style from one node to another. */
-interface Mark {
-  pen: Pen;
-  /** Said behind it. */
-  after: Span;
-  /** Before and behind it, without being seen. */
-  link: string | undefined;
-  isLink: boolean;
-}
-
 interface Bracket {
   node: number;
   at: number;
@@ -138,7 +115,7 @@ class Inline {
   styled(): Span[] {
     this.#scan();
     this.#match(0);
-    return new Writer(this.#base).write(this.#nodes);
+    return write(this.#nodes, this.#base);
   }
 
   /** Finds emphasis in the nodes from `from` on. */
@@ -361,97 +338,6 @@ function said(address: string, pen: Pen): Span {
   const text = `(${address})`;
   const { text: styled, width } = pen.span(text, widthOfSimple(text));
   return { text: ` ${styled}`, width: width < 0 ? -1 : width + 1 };
-}
-
-/** Puts nodes together. */
-class Writer {
-  readonly #base: Pen;
-  readonly #marks: Mark[] = [];
-  /** How many of them are links. */
-  #links = 0;
-  readonly #spans: Span[] = [];
-  #line = "";
-  #width = 0;
-  /** Plain text that has no style yet. */
-  #pending = "";
-
-  constructor(base: Pen) {
-    this.#base = base;
-  }
-
-  write(nodes: Node[]): Span[] {
-    for (const node of nodes) {
-      if (node.closes > 0) this.#close(node.closes);
-      if (node.styled === undefined) this.#pending += node.text;
-      else {
-        this.#flush();
-        this.#put(node.text, node.styled);
-      }
-      if (node.opens) this.#open(node.opens);
-    }
-    this.#flush();
-    this.#end();
-    return this.#spans;
-  }
-
-  #open(marks: Mark[]): void {
-    this.#flush();
-    for (const mark of marks) {
-      this.#marks.push(mark);
-      if (mark.isLink) this.#links++;
-      if (mark.link !== undefined) this.#put(`\x1b]8;;${mark.link}\x1b\\`, -1);
-    }
-  }
-
-  #close(count: number): void {
-    this.#flush();
-    for (; count > 0; count--) {
-      const mark = this.#marks.pop();
-      if (!mark) return;
-      if (mark.isLink) this.#links--;
-      if (mark.link !== undefined) this.#put("\x1b]8;;\x1b\\", 0);
-      this.#put(mark.after.text, mark.after.width);
-    }
-  }
-
-  #put(text: string, width: number): void {
-    this.#line += text;
-    this.#width = width < 0 || this.#width < 0 ? -1 : this.#width + width;
-  }
-
-  #end(): void {
-    this.#spans.push({ text: this.#line, width: this.#width });
-    this.#line = "";
-    this.#width = 0;
-  }
-
-  /** Styles what is pending, each line for itself. */
-  #flush(): void {
-    const text = this.#pending;
-    if (text === "") return;
-    this.#pending = "";
-    let from = 0;
-    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
-      this.#style(text.slice(from, end));
-      this.#end();
-      from = end + 1;
-    }
-    this.#style(from === 0 ? text : text.slice(from));
-  }
-
-  #style(text: string): void {
-    if (text === "") return;
-    const isLink = this.#links > 0;
-    // A link has a colour of its own.
-    let styled = isLink ? text : this.#base.style(text);
-    let isKnown = isLink || this.#base.extends(text, styled);
-    for (const { pen } of this.#marks) {
-      const inner = styled;
-      styled = pen.style(inner);
-      isKnown &&= pen.extends(inner, styled);
-    }
-    this.#put(styled, isKnown ? widthOfSimple(text) : -1);
-  }
 }
 
 /** Line ends are spaces, and one space on both sides is not part of the code. */
