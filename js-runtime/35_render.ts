@@ -163,7 +163,7 @@ function inheriting(parent: object, own: object): any {
   return child;
 }
 
-/** Two marks and the lines, as `painted` of `src/family/js/drawing.rs` reads them. */
+/** Two marks and then the lines, one below the other, as `painted` of `src/family/js/drawing.rs` reads them. */
 function painted(
   tool: LoadedTool,
   stage: Stage,
@@ -184,12 +184,17 @@ function painted(
   if (!captured.isArray(lines)) {
     throw new TypeError(`\`render\` of its component returned ${kindOf(lines)}, and not lines`);
   }
+  if (lines.length === 0) return `${frame}0`;
+  // Beside the lines from the start: what is put before a long text later makes V8 copy all of it.
+  const whole = [`${frame}L`];
   for (let at = 0; at < lines.length; at++) {
-    if (typeof lines[at] !== "string") {
-      throw new TypeError(`line ${at + 1} of its component is ${kindOf(lines[at])}`);
+    const line = lines[at];
+    if (typeof line !== "string") {
+      throw new TypeError(`line ${at + 1} of its component is ${kindOf(line)}`);
     }
+    whole[at + 1] = line;
   }
-  return lines.length === 0 ? `${frame}0` : `${frame}L${lines.join("\n")}`;
+  return whole.join("\n");
 }
 
 function kindOf(value: unknown): string {

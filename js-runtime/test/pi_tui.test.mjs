@@ -263,6 +263,28 @@ describe("Markdown", () => {
         assert.equal(visibleWidth(line), width, `${width}: ${line}`);
     }
   });
+
+  test("measures what a style has made of a text", () => {
+    const wide = (text) => text.replaceAll("e", "ｅ");
+    const long = (text) => text.replaceAll("&", "and");
+    const theme = { ...plain, bold: wide, code: wide, link: long };
+    const text = "eee **eee** `eee` eee **eee** [&&&&](e.org)";
+    assert.deepEqual(draw(text, 12, theme), [
+      "eee ｅｅｅ",
+      "ｅｅｅ eee",
+      "ｅｅｅ",
+      "andandandand",
+      "(e.org)",
+    ]);
+    const cells = ["│ ｅｅｅ │", "│ eee    │"];
+    const table = draw("| eee |\n|---|\n| eee |", 12, theme);
+    assert.deepEqual([table[1], table[3]], cells);
+  });
+
+  test("closes at the end of a line what a style leaves on", () => {
+    const leaky = { ...plain, bold: (text) => `\x1b[1m${text}` };
+    assert.deepEqual(draw("**a** b\nc", 40, leaky), ["\x1b[1ma b\x1b[22m", "\x1b[1mc\x1b[22m"]);
+  });
 });
 
 describe("SelectList", () => {

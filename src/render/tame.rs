@@ -28,7 +28,7 @@ pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String>
 /// The lines of `painted`, ready to print.
 pub(crate) fn lines(painted: &str, look: &Look) -> Vec<String> {
     let mut lines = Vec::new();
-    for line in painted.split('\n') {
+    for line in split(painted) {
         let row = lines.len();
         let line = line.strip_suffix('\r').unwrap_or(line);
         lines.push(tame(line, row, look));
@@ -36,11 +36,21 @@ pub(crate) fn lines(painted: &str, look: &Look) -> Vec<String> {
     lines
 }
 
+fn split(painted: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr::memchr_iter(b'\n', painted.as_bytes()).chain([painted.len()]);
+    let mut from = 0;
+    ends.map(move |end| {
+        let line = &painted[from..end];
+        from = end + 1;
+        line
+    })
+}
+
 /// The columns of a line that was made safe.
 pub(crate) fn width(line: &str) -> usize {
     let mut rest = line;
     let mut columns = 0;
-    while let Some(at) = rest.find('\x1b') {
+    while let Some(at) = memchr::memchr(0x1b, rest.as_bytes()) {
         columns += cells::width(&rest[..at]);
         rest = &rest[at..];
         rest = &rest[sequence(rest).len()..];
@@ -49,8 +59,7 @@ pub(crate) fn width(line: &str) -> usize {
 }
 
 fn tame(line: &str, row: usize, look: &Look) -> String {
-    let is_plain = line.bytes().all(|byte| (0x20..0x7f).contains(&byte));
-    if is_plain {
+    if is_plain(line) {
         return line[..line.len().min(look.width)].to_owned();
     }
     let mut tamed = Tamed {
@@ -60,7 +69,7 @@ fn tame(line: &str, row: usize, look: &Look) -> String {
         has_link: false,
     };
     let mut rest = line;
-    while let Some(at) = rest.find('\x1b') {
+    while let Some(at) = memchr::memchr(0x1b, rest.as_bytes()) {
         tamed.text(&rest[..at]);
         rest = &rest[at..];
         let sequence = sequence(rest);
@@ -69,6 +78,17 @@ fn tame(line: &str, row: usize, look: &Look) -> String {
     }
     tamed.text(rest);
     tamed.end()
+}
+
+/// Whether all of `text` is printable ASCII.
+fn is_plain(text: &str) -> bool {
+    // Without a way out in the middle of a chunk, the processor looks at many bytes at once.
+    let all_printable = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .fold(true, |so_far, byte| so_far & matches!(byte, 0x20..0x7f))
+    };
+    text.as_bytes().chunks(64).all(all_printable)
 }
 
 /// The escape sequence at the start of `text`.
@@ -110,15 +130,12 @@ struct Tamed {
 
 impl Tamed {
     fn text(&mut self, text: &str) {
-        let harmful = |c: char| c.is_control() || is_reordering(c);
-        match text.contains(harmful) {
-            false => self.put(text),
-            true => {
-                let mut clean = text.replace('\t', TAB);
-                clean.retain(|c| !harmful(c));
-                self.put(&clean);
-            }
+        if is_plain(text) || !text.contains(is_harmful) {
+            return self.put(text);
         }
+        let mut clean = text.replace('\t', TAB);
+        clean.retain(|c| !is_harmful(c));
+        self.put(&clean);
     }
 
     fn put(&mut self, text: &str) {
@@ -192,9 +209,11 @@ impl Tamed {
     }
 }
 
-/// Characters that make text read in another order than it is written in.
-fn is_reordering(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Control characters, and those that make text read in another order than it is written in.
+fn is_harmful(c: char) -> bool {
+    // Most are not, and that is soon seen.
+    !matches!(c, ' '..='~')
+        && matches!(c, '\0'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Which styles are on, as far as it takes to turn them off.

@@ -24,12 +24,13 @@ export function runAt(text: string, at: number): Run {
   let end = at + 1;
   while (text.charCodeAt(end) === mark) end++;
   const count = end - at;
-  const before = at === 0 ? " " : (text[at - 1] as string);
-  const after = text[end] ?? " ";
-  const isAfterSpace = isSpace(before);
-  const isBeforeSpace = isSpace(after);
-  const isAfterPunctuation = isPunctuation(before);
-  const isBeforePunctuation = isPunctuation(after);
+  // The ends of a text are spaces.
+  const before = at === 0 ? SPACE : kindOf(text, at - 1);
+  const after = end === text.length ? SPACE : kindOf(text, end);
+  const isAfterSpace = before === SPACE;
+  const isBeforeSpace = after === SPACE;
+  const isAfterPunctuation = before === PUNCTUATION;
+  const isBeforePunctuation = after === PUNCTUATION;
   const left = !isBeforeSpace && (!isBeforePunctuation || isAfterSpace || isAfterPunctuation);
   const right = !isAfterSpace && (!isAfterPunctuation || isBeforeSpace || isBeforePunctuation);
   const isWord = mark === UNDERSCORE;
@@ -43,12 +44,20 @@ export function runAt(text: string, at: number): Run {
   };
 }
 
-function isSpace(character: string): boolean {
-  return /\s/.test(character);
+const SPACE = 1;
+const PUNCTUATION = 2;
+
+function kindOfCharacter(character: string): number {
+  if (/\s/.test(character)) return SPACE;
+  return /[\p{P}\p{S}]/u.test(character) ? PUNCTUATION : 0;
 }
 
-function isPunctuation(character: string): boolean {
-  return /[\p{P}\p{S}]/u.test(character);
+const KINDS = Uint8Array.from({ length: 0x80 }, (_, code) =>
+  kindOfCharacter(String.fromCharCode(code)),
+);
+
+function kindOf(text: string, at: number): number {
+  return KINDS[text.charCodeAt(at)] ?? kindOfCharacter(text[at] as string);
 }
 
 interface Holder {
@@ -68,12 +77,12 @@ export function matchEmphasis(
   /** The runs that may still open something, in order. */
   const openers: number[] = [];
   /** Below which place in `openers` nothing fits a closer of that kind. */
-  const bottoms = new Map<string, number>();
+  const bottoms = new Map<number, number>();
   for (let closer = from; closer < nodes.length; closer++) {
     const { run } = nodes[closer] as Holder;
     if (!run) continue;
     while (run.closes && run.count > 0) {
-      const key = `${run.mark}/${run.opens}/${run.length % 3}/${run.mark === TILDE ? run.count : 0}`;
+      const key = kindOfRun(run);
       const place = openerOf(nodes, openers, run, bottoms.get(key) ?? 0);
       if (place < 0) {
         bottoms.set(key, openers.length);
@@ -93,6 +102,13 @@ export function matchEmphasis(
   }
   // Nothing outside may match what was looked through here.
   for (let at = from; at < nodes.length; at++) (nodes[at] as Holder).run = undefined;
+}
+
+/** Closers of one kind fit the same openers. */
+function kindOfRun({ mark, opens, length, count }: Run): number {
+  // No more than two tildes mean anything.
+  const tildes = mark === TILDE ? count : 0;
+  return ((mark * 3 + tildes) * 3 + (length % 3)) * 2 + (opens ? 1 : 0);
 }
 
 function openerOf(nodes: Holder[], openers: number[], run: Run, bottom: number): number {

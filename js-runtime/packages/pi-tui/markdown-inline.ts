@@ -1,14 +1,14 @@
 // What is inside of a line of Markdown: emphasis, code, links, entities, breaks.
 //
 // The text becomes nodes; emphasis is then found between runs of delimiters, as CommonMark describes
-// it, in linear time. The style of the surroundings goes to every piece of plain text, not around the
-// whole: a bold word inside of a grey line would otherwise end the grey.
+// it, in linear time. `markdown-writer.ts` puts the nodes together.
 
-import type { Style } from "./component.ts";
-import type { DefaultTextStyle, MarkdownTheme } from "./markdown.ts";
 import { matchEmphasis, type Run, runAt } from "./markdown-emphasis.ts";
+import { type Ink, type Pen, same } from "./markdown-ink.ts";
 import { autolinkAt, bareLinkAt, decodeEntity, destinationAt } from "./markdown-links.ts";
-import { visibleWidth } from "./width.ts";
+import { type Node, write } from "./markdown-writer.ts";
+import { widthOfSimple } from "./width.ts";
+import type { Span } from "./wrap.ts";
 
 /** Link definitions: addresses by label, and the lines that are nothing else. */
 export interface Definitions {
@@ -16,7 +16,8 @@ export interface Definitions {
   lines: Set<string>;
 }
 
-const NO_DEFINITIONS: Definitions = { links: new Map(), lines: new Set() };
+/** Of a document that has none. */
+export const NO_DEFINITIONS: Definitions = { links: new Map(), lines: new Set() };
 const DEFINITION =
   /^ {0,3}\[((?:[^\\\]]|\\.)+)\]: *<?([^\s<>]+)>?(?: +(?:"[^"]*"|'[^']*'|\([^)]*\)))? *$/;
 
@@ -39,86 +40,50 @@ function labelOf(text: string): string {
   return text.trim().replace(/\s+/g, " ").toLowerCase();
 }
 
-/** How a document is styled. */
-export interface Ink {
-  theme: MarkdownTheme;
-  /** For text that has no style of its own. */
-  base: Style;
-  /** No style changes how wide a text is. */
-  keepsWidths: boolean;
-  /** Links can be followed, so that addresses need not be read. */
-  hyperlinks: boolean;
-}
-
-/** The styles of a theme, and what is known of them. */
-export function inkOf(theme: MarkdownTheme, style: DefaultTextStyle, hyperlinks: boolean): Ink {
-  const { bold, italic, strikethrough, underline } = theme;
-  const styles = [
-    style.color,
-    style.bold && bold,
-    style.italic && italic,
-    style.strikethrough && strikethrough,
-    style.underline && underline,
-  ].filter((one) => typeof one === "function");
-  const base: Style =
-    styles.length === 0 ? same : (text) => styles.reduce((styled, add) => add(styled), text);
-  const all = [base, ...Object.values(theme)].filter(
-    (one, index) => typeof one === "function" && (index === 0 || one.length < 2),
-  );
-  const isNeutral = (one: any) => {
-    const styled = one("x");
-    return typeof styled !== "string" || visibleWidth(styled) === 1;
-  };
-  return { theme, base, keepsWidths: all.every(isNeutral), hyperlinks };
-}
-
-function same(text: string): string {
-  return text;
-}
-
 /** Whatever could be more than plain text. Underscores inside of words never are. */
 const SPECIAL = /[\\`*~[<&]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])|https?:|www\./;
 
-/** One styled text, with `\n` where the author's line ends. */
+const MARKS = new Uint8Array(0x80);
+for (const mark of "\\`*_~![]<&") MARKS[mark.charCodeAt(0)] = 1;
+// Those that are frequent in plain text tell with what follows them.
+for (const mark of " hw") MARKS[mark.charCodeAt(0)] = 2;
+
+/** A first look, whether something special may begin with the character at `at`. */
+function mayBegin(code: number, text: string, at: number): boolean {
+  const mark = code < 0x80 ? MARKS[code] : 0;
+  if (mark !== 2) return mark === 1;
+  const next = text.charCodeAt(at + 1);
+  if (code === 0x20) return next === 0x20 || next === 0x0a;
+  return next === (code === 0x68 ? 0x74 : 0x77);
+}
+
+/** The styled lines of a text, which end where the author's end. */
 export function inline(
   text: string,
   ink: Ink,
-  base: Style,
+  base: Pen,
   definitions: Definitions = NO_DEFINITIONS,
-): string {
-  if (!SPECIAL.test(text)) return base === same ? text : styleLines(text, base);
-  return new Inline(text, ink, base, definitions).styled();
+): Span[] {
+  if (SPECIAL.test(text)) return new Inline(text, ink, base, definitions).styled();
+  if (!text.includes("\n")) return [plain(text, base)];
+  return text.split("\n").map((line) => plain(line, base));
 }
 
-function styleLines(text: string, style: Style): string {
-  if (!text.includes("\n")) return text === "" ? "" : style(text);
-  return text
-    .split("\n")
-    .map((line) => (line === "" ? "" : style(line)))
-    .join("\n");
+/** The same in one line. */
+export function inlineSpan(text: string, ink: Ink, base: Pen, definitions: Definitions): Span {
+  const spans = inline(text, ink, base, definitions);
+  return spans.length === 1 ? (spans[0] as Span) : { text: textOf(spans), width: -1 };
 }
 
-/** A piece of the text. */
-interface Node {
-  text: string;
-  /** It has its style and keeps it, as code does. */
-  isStyled: boolean;
-  /** Emphasis may begin or end here. */
-  run: Run | undefined;
-  /** What begins behind it. */
-  opens: Mark[] | undefined;
-  /** How many marks end before it. */
-  closes: number;
+/** Lines as one text. */
+export function textOf(spans: Span[]): string {
+  return spans.map(({ text }) => text).join("\n");
 }
 
-/** A style from one node to another. */
-interface Mark {
-  style: Style;
-  /** Said behind it. */
-  after: string;
-  /** Before and behind it, without being seen. */
-  link: string | undefined;
-  isLink: boolean;
+function plain(line: string, base: Pen): Span {
+  if (line === "") return { text: "", width: 0 };
+  const width = widthOfSimple(line);
+  return base.style === same ? { text: line, width } : base.span(line, width);
 }
 
 interface Bracket {
@@ -130,32 +95,42 @@ interface Bracket {
 class Inline {
   readonly #text: string;
   readonly #ink: Ink;
-  readonly #base: Style;
+  readonly #base: Pen;
   readonly #definitions: Definitions;
   readonly #nodes: Node[] = [];
   #brackets: Bracket[] = [];
   /** Where the text begins that is in no node yet. */
   #from = 0;
   /** Lengths of runs of backticks that do not come again. */
-  #unclosed = new Set<number>();
+  #unclosed: Set<number> | undefined;
+  #hasRuns = false;
 
-  constructor(text: string, ink: Ink, base: Style, definitions: Definitions) {
+  constructor(text: string, ink: Ink, base: Pen, definitions: Definitions) {
     this.#text = text;
     this.#ink = ink;
     this.#base = base;
     this.#definitions = definitions;
   }
 
-  styled(): string {
+  styled(): Span[] {
     this.#scan();
-    matchEmphasis(this.#nodes, 0, (opener, closer, kind) => this.#emphasise(opener, closer, kind));
-    return this.#write();
+    this.#match(0);
+    return write(this.#nodes, this.#base);
+  }
+
+  /** Finds emphasis in the nodes from `from` on. */
+  #match(from: number): void {
+    if (!this.#hasRuns) return;
+    matchEmphasis(this.#nodes, from, (opener, closer, kind) =>
+      this.#emphasise(opener, closer, kind),
+    );
   }
 
   #scan(): void {
     const text = this.#text;
     for (let at = 0; at < text.length; ) {
-      const next = this.#special(at, text.charCodeAt(at));
+      const code = text.charCodeAt(at);
+      const next = mayBegin(code, text, at) ? this.#special(at, code) : at;
       at = next > at ? next : at + 1;
     }
     this.#plain(text.length);
@@ -172,6 +147,7 @@ class Inline {
       case 0x5f: // _
       case 0x7e: {
         const run = runAt(this.#text, at);
+        this.#hasRuns = true;
         this.#plain(at);
         this.#add(this.#text.slice(at, at + run.count), run);
         return this.#skip(at + run.count);
@@ -196,9 +172,14 @@ class Inline {
     }
   }
 
-  #add(text: string, run?: Run, isStyled = false): number {
-    this.#nodes.push({ text, isStyled, run, opens: undefined, closes: 0 });
+  #add(text: string, run?: Run, styled?: number): number {
+    this.#nodes.push({ text, styled, run, opens: undefined, closes: 0 });
     return this.#nodes.length - 1;
+  }
+
+  #addStyled(text: string, pen: Pen): void {
+    const span = pen.span(text, widthOfSimple(text));
+    this.#add(span.text, undefined, span.width);
   }
 
   /** Takes the plain text up to `end`. */
@@ -240,16 +221,16 @@ class Inline {
     let begin = at;
     while (text.charCodeAt(begin) === 0x60) begin++;
     const count = begin - at;
-    if (!this.#unclosed.has(count)) {
+    if (!this.#unclosed?.has(count)) {
       for (let end = text.indexOf("`", begin); end >= 0; end = text.indexOf("`", end)) {
         const from = end;
         while (text.charCodeAt(end) === 0x60) end++;
         if (end - from !== count) continue;
         this.#plain(at);
-        this.#add(this.#ink.theme.code(codeText(text.slice(begin, from))), undefined, true);
+        this.#addStyled(codeText(text.slice(begin, from)), this.#ink.pens.code);
         return this.#skip(end);
       }
-      this.#unclosed.add(count);
+      (this.#unclosed ??= new Set()).add(count);
     }
     return begin;
   }
@@ -268,9 +249,7 @@ class Inline {
     const target = this.#target(label, at + 1);
     if (!target) return at;
     this.#plain(at);
-    matchEmphasis(this.#nodes, bracket.node + 1, (opener, closer, kind) =>
-      this.#emphasise(opener, closer, kind),
-    );
+    this.#match(bracket.node + 1);
     if (bracket.isImage) this.#image(bracket, label, target.address);
     else {
       this.#link(bracket.node, label, target.address);
@@ -298,18 +277,17 @@ class Inline {
 
   #image(bracket: Bracket, label: string, address: string): void {
     this.#nodes.length = bracket.node;
-    this.#add(this.#ink.theme.link(label || address), undefined, true);
+    this.#addStyled(label || address, this.#ink.pens.image);
   }
 
   #link(node: number, text: string, address: string): void {
-    const { theme, hyperlinks } = this.#ink;
+    const { theme, pens, hyperlinks } = this.#ink;
     const opener = this.#nodes[node] as Node;
     opener.text = "";
     const isSaid = text === address || `mailto:${text}` === address;
     const link = hyperlinks ? (theme.resolveLink?.(address) ?? address) : undefined;
-    const after = isSaid || hyperlinks ? "" : ` ${theme.linkUrl(`(${address})`)}`;
-    const style: Style = (part) => theme.link(theme.underline(part));
-    opener.opens = [{ style, after, link, isLink: true }, ...(opener.opens ?? [])];
+    const after = isSaid || hyperlinks ? NOTHING : said(address, pens.linkUrl);
+    opener.opens = [{ pen: pens.link, after, link, isLink: true }, ...(opener.opens ?? [])];
     this.#nodes[this.#add("")]!.closes = 1;
   }
 
@@ -345,50 +323,21 @@ class Inline {
   }
 
   #emphasise(opener: number, closer: number, kind: "bold" | "italic" | "strikethrough"): void {
-    const { theme } = this.#ink;
     const node = this.#nodes[opener] as Node;
-    const mark = { style: theme[kind], after: "", link: undefined, isLink: false };
+    const pen = this.#ink.pens[kind];
+    const mark = { pen, after: NOTHING, link: undefined, isLink: false };
     node.opens = [mark, ...(node.opens ?? [])];
     (this.#nodes[closer] as Node).closes++;
   }
+}
 
-  #write(): string {
-    const marks: Mark[] = [];
-    let out = "";
-    let pending = "";
-    const flush = () => {
-      if (pending === "") return;
-      out += styleLines(pending, (part) => this.#style(part, marks));
-      pending = "";
-    };
-    for (const node of this.#nodes) {
-      if (node.closes > 0) flush();
-      for (let count = 0; count < node.closes; count++) {
-        const mark = marks.pop();
-        if (mark) out += (mark.link === undefined ? "" : "\x1b]8;;\x1b\\") + mark.after;
-      }
-      if (node.isStyled) {
-        flush();
-        out += node.text;
-      } else pending += node.text;
-      if (!node.opens) continue;
-      flush();
-      for (const mark of node.opens) {
-        marks.push(mark);
-        if (mark.link !== undefined) out += `\x1b]8;;${mark.link}\x1b\\`;
-      }
-    }
-    flush();
-    return out;
-  }
+const NOTHING: Span = { text: "", width: 0 };
 
-  #style(text: string, marks: Mark[]): string {
-    const isLink = marks.some((mark) => mark.isLink);
-    // A link has a colour of its own.
-    let styled = isLink ? text : this.#base(text);
-    for (const mark of marks) styled = mark.style(styled);
-    return styled;
-  }
+/** An address behind the text of its link. */
+function said(address: string, pen: Pen): Span {
+  const text = `(${address})`;
+  const { text: styled, width } = pen.span(text, widthOfSimple(text));
+  return { text: ` ${styled}`, width: width < 0 ? -1 : width + 1 };
 }
 
 /** Line ends are spaces, and one space on both sides is not part of the code. */

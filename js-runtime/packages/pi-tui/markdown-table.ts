@@ -3,11 +3,12 @@
 // Columns are as wide as their content; where the screen is too narrow, the widest ones give way
 // first and their cells wrap. Below three columns per cell the source text is shown instead.
 
-import { type Style, spaces } from "./component.ts";
-import { type Definitions, type Ink, inline } from "./markdown-inline.ts";
+import { spaces } from "./component.ts";
+import type { Ink, Pen } from "./markdown-ink.ts";
+import { type Definitions, inlineSpan } from "./markdown-inline.ts";
 import { indentOf, interrupts, isBlank } from "./markdown-lines.ts";
 import { visibleWidth } from "./width.ts";
-import { type Lines, wrapInto, wrapTextWithAnsi } from "./wrap.ts";
+import { type Lines, type Span, wrapInto, wrapTextWithAnsi } from "./wrap.ts";
 
 const NARROWEST = 3;
 
@@ -26,7 +27,8 @@ export interface Table {
 /** The table that begins at `at`: a row, then a row of dashes with as many cells. */
 export function tableAt(written: string[], at: number): Table | undefined {
   const rule = written[at + 1];
-  if (rule === undefined || !(written[at] as string).includes("|") || !isRuleOfTable(rule)) {
+  // Most lines are not followed by such a rule, which its first character tells.
+  if (rule === undefined || !isRuleOfTable(rule) || !(written[at] as string).includes("|")) {
     return undefined;
   }
   const head = cellsOf(written[at] as string);
@@ -58,11 +60,29 @@ function isRuleOfTable(line: string): boolean {
 }
 
 function cellsOf(line: string): string[] {
-  let text = line.trim();
-  if (text.startsWith("|")) text = text.slice(1);
-  if (text.endsWith("|") && !text.endsWith("\\|")) text = text.slice(0, -1);
-  if (!text.includes("\\|")) return text.split("|").map((cell) => cell.trim());
-  return text.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+  const text = line.trim();
+  const from = text.startsWith("|") ? 1 : 0;
+  const end = text.length > from && text.endsWith("|") && !text.endsWith("\\|") ? -1 : undefined;
+  if (text.includes("\\|")) {
+    const cells = text.slice(from, end).split(/(?<!\\)\|/);
+    return cells.map((cell) => cell.trim().replaceAll("\\|", "|"));
+  }
+  const cells: string[] = [];
+  const last = end === undefined ? text.length : text.length - 1;
+  for (let begin = from; ; ) {
+    const bar = text.indexOf("|", begin);
+    const isLast = bar < 0 || bar >= last;
+    cells.push(trimmed(text, begin, isLast ? last : bar));
+    if (isLast) return cells;
+    begin = bar + 1;
+  }
+}
+
+/** The text between `from` and `end` without the spaces around it. */
+function trimmed(text: string, from: number, end: number): string {
+  while (from < end && text.charCodeAt(from) === 0x20) from++;
+  while (end > from && text.charCodeAt(end - 1) === 0x20) end--;
+  return text.slice(from, end).trim();
 }
 
 function sideOf(dashes: string): Side {
@@ -76,21 +96,25 @@ export function drawTable(
   table: Table,
   width: number,
   ink: Ink,
-  base: Style,
+  base: Pen,
   definitions: Definitions,
   lines: Lines,
 ): void {
-  const cell = (text: string) => inline(text, ink, base, definitions);
-  const head = table.head.map((text) => ink.theme.bold(cell(text)));
-  const rows = table.rows.map((row) => row.map(cell));
+  const cell = (text: string) => inlineSpan(text, ink, base, definitions);
+  const head = table.head.map((text) => {
+    const { text: styled, width } = cell(text);
+    return measured(ink.pens.bold.span(styled, width));
+  });
+  const rows = table.rows.map((row) => row.map((text) => measured(cell(text))));
   const widths = columnWidths([head, ...rows], width);
-  if (!widths) return wrapInto(lines, base(table.source.join("\n")), width);
+  if (!widths) return wrapInto(lines, base.style(table.source.join("\n")), width);
 
   const whole = widths.reduce((sum, column) => sum + column + 3, 1);
+  const dashes = widths.map((column) => "─".repeat(column + 2));
   const rule = (left: string, middle: string, right: string) => {
-    lines.push(left + widths.map((column) => "─".repeat(column + 2)).join(middle) + right, whole);
+    lines.push(left + dashes.join(middle) + right, whole);
   };
-  const draw = (cells: string[]) => {
+  const draw = (cells: Span[]) => {
     for (const line of rowLines(cells, widths, table.sides)) lines.push(line, whole);
   };
   rule("┌", "┬", "┐");
@@ -100,12 +124,16 @@ export function drawTable(
   rule("└", "┴", "┘");
 }
 
-function columnWidths(rows: string[][], width: number): number[] | undefined {
+function measured(span: Span): Span {
+  return span.width < 0 ? { text: span.text, width: visibleWidth(span.text) } : span;
+}
+
+function columnWidths(rows: Span[][], width: number): number[] | undefined {
   const count = rows[0]?.length ?? 0;
   const widths: number[] = new Array(count).fill(NARROWEST);
   for (const row of rows) {
     for (let column = 0; column < count; column++) {
-      const columns = visibleWidth(row[column] ?? "");
+      const columns = row[column]?.width ?? 0;
       if (columns > (widths[column] as number)) widths[column] = columns;
     }
   }
@@ -132,17 +160,21 @@ function narrow(widths: number[], room: number): void {
   }
 }
 
-function rowLines(cells: string[], widths: number[], sides: Side[]): string[] {
-  const used = cells.map(visibleWidth);
-  if (used.every((columns, index) => columns <= (widths[index] as number))) {
+function rowLines(cells: Span[], widths: number[], sides: Side[]): string[] {
+  if (cells.every(({ width }, index) => width <= (widths[index] as number))) {
     let line = "│";
     for (let index = 0; index < widths.length; index++) {
-      const free = (widths[index] as number) - (used[index] ?? 0);
-      line += ` ${aside(cells[index] ?? "", free, sides[index])} │`;
+      const { text, width } = cells[index] as Span;
+      const free = (widths[index] as number) - width;
+      const left = leftOf(free, sides[index]);
+      line += spaces(left + 1) + text + spaces(free - left + 1);
+      line += "│";
     }
     return [line];
   }
-  const wrapped = widths.map((column, index) => wrapTextWithAnsi(cells[index] ?? "", column));
+  const wrapped = widths.map((column, index) =>
+    wrapTextWithAnsi((cells[index] as Span).text, column),
+  );
   const height = Math.max(...wrapped.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) => {
     const line = widths.map((column, index) =>
@@ -157,6 +189,11 @@ function place(text: string, width: number, side: Side): string {
 }
 
 function aside(text: string, free: number, side: Side): string {
-  const left = side === "right" ? free : side === "center" ? Math.floor(free / 2) : 0;
+  const left = leftOf(free, side);
   return spaces(left) + text + spaces(free - left);
+}
+
+/** How many of the free columns are before the text. */
+function leftOf(free: number, side: Side): number {
+  return side === "right" ? free : side === "center" ? Math.floor(free / 2) : 0;
 }

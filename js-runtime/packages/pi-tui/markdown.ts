@@ -4,8 +4,15 @@
 // whenever the screen changes. What is inside of a line is left to `markdown-inline.ts`. Raw HTML is
 // shown as it is written.
 
-import { type Component, fittingPadding, frame, type Style } from "./component.ts";
-import { type Definitions, definitionsOf, type Ink, inkOf, inline } from "./markdown-inline.ts";
+import { type Component, fittingPadding, frame, type Style, spaces } from "./component.ts";
+import { type Ink, inkOf, type Pen } from "./markdown-ink.ts";
+import {
+  type Definitions,
+  definitionsOf,
+  inline,
+  NO_DEFINITIONS,
+  textOf,
+} from "./markdown-inline.ts";
 import {
   type Fence,
   fenceAt,
@@ -21,8 +28,8 @@ import {
 } from "./markdown-lines.ts";
 import { drawTable, tableAt } from "./markdown-table.ts";
 import { currentScreen } from "./screen.ts";
-import { isPlain, TAB } from "./width.ts";
-import { Lines, wrapInto } from "./wrap.ts";
+import { isPlain, TAB, widthOfSimple } from "./width.ts";
+import { Lines, type Span, wrapInto, wrapSpans } from "./wrap.ts";
 
 /** The styles of the parts of a document. */
 export interface MarkdownTheme {
@@ -101,7 +108,7 @@ export class Markdown implements Component {
     const text = this.#text.replaceAll("\t", TAB);
     const written = text.includes("\r") ? text.split(/\r\n|\n|\r/) : text.split("\n");
     const ink = inkOf(this.#theme, this.#style, currentScreen().hyperlinks);
-    const page = new Page(ink, definitionsOf(written));
+    const page = new Page(ink, text.includes("]:") ? definitionsOf(written) : NO_DEFINITIONS);
     page.blocks(written, width - 2 * padX, drawn);
     const lines = frame(drawn, width, padX, this.#padY, this.#style.bgColor);
     this.#kept = { width, lines };
@@ -112,8 +119,11 @@ export class Markdown implements Component {
 /** One line of Markdown without blocks, styled. */
 export function renderInlineMarkdown(text: string, theme: MarkdownTheme, color?: Style): string {
   const ink = inkOf(theme, color ? { color } : {}, currentScreen().hyperlinks);
-  return inline(String(text), ink, ink.base);
+  return textOf(inline(String(text), ink, ink.base));
 }
+
+/** So many lines are settled at once. */
+const UNSETTLED = 256;
 
 /** Deeper than this, blocks are shown as they are written. */
 const DEEPEST = 24;
@@ -121,8 +131,10 @@ const DEEPEST = 24;
 class Page {
   readonly #ink: Ink;
   readonly #definitions: Definitions;
-  #base: Style;
+  #base: Pen;
   #depth = 0;
+  /** So many lines are of one piece. */
+  #settled = 0;
 
   constructor(ink: Ink, definitions: Definitions) {
     this.#ink = ink;
@@ -144,6 +156,10 @@ class Page {
       at = this.#block(written, at, width, lines);
       // A definition draws nothing.
       if (separated && lines.length === before + 1) lines.pop();
+      if (this.#depth === 0 && lines.length >= this.#settled + UNSETTLED) {
+        lines.settle(this.#settled);
+        this.#settled = lines.length;
+      }
     }
   }
 
@@ -177,7 +193,7 @@ class Page {
     }
     if (isRule(line)) {
       const columns = Math.min(width, 80);
-      lines.push(this.#ink.theme.hr("─".repeat(columns)), columns);
+      lines.push(String(this.#ink.theme.hr("─".repeat(columns))), columns);
       return at + 1;
     }
     const item = itemAt(line);
@@ -191,11 +207,16 @@ class Page {
   }
 
   #heading(text: string, depth: number, width: number, lines: Lines): void {
-    const { theme } = this.#ink;
-    const style: Style = (part) => theme.heading(theme.bold(part));
-    const marks = depth > 2 ? style(`${"#".repeat(depth)} `) : "";
-    const styled = inline(text, this.#ink, style, this.#definitions);
-    wrapInto(lines, marks + (depth === 1 ? theme.underline(styled) : styled), width);
+    const { heading, underline } = this.#ink.pens;
+    const spans = inline(text, this.#ink, heading, this.#definitions);
+    if (depth === 1) return wrapSpans(lines, [whole(spans, underline)], width);
+    if (depth > 2) {
+      const marks = `${"#".repeat(depth)} `;
+      const first = spans[0] as Span;
+      const lead = heading.span(marks, marks.length);
+      spans[0] = together(lead, first);
+    }
+    wrapSpans(lines, spans, width);
   }
 
   #paragraph(written: string[], at: number, width: number, lines: Lines): number {
@@ -210,23 +231,11 @@ class Page {
       }
       if (isBlank(line) || interrupts(line) || tableAt(written, end)) break;
     }
-    if (end === at + 1) this.#text((written[at] as string).trim(), width, lines);
-    else {
-      let text = "";
-      for (let index = at; index < end; index++) {
-        const line = written[index] as string;
-        // Two spaces at the end of a line are a break; every end of a line is one here.
-        text += index === at ? line.trim() : `\n${line.trim()}`;
-      }
-      this.#text(text, width, lines);
-    }
+    let text = (written[at] as string).trim();
+    // Two spaces at the end of a line are a break; every end of a line is one here.
+    for (let index = at + 1; index < end; index++) text += `\n${(written[index] as string).trim()}`;
+    wrapSpans(lines, inline(text, this.#ink, this.#base, this.#definitions), width);
     return end;
-  }
-
-  #text(text: string, width: number, lines: Lines): void {
-    const styled = inline(text, this.#ink, this.#base, this.#definitions);
-    if (styled === text && text.length <= width && isPlain(text)) lines.push(text, text.length);
-    else wrapInto(lines, styled, width);
   }
 
   #fencedCode(written: string[], at: number, fence: Fence, width: number, lines: Lines): number {
@@ -260,8 +269,7 @@ class Page {
 
   #code(code: string[], language: string | undefined, width: number, lines: Lines): void {
     const { theme } = this.#ink;
-    const border = theme.codeBlockBorder;
-    wrapInto(lines, border(`\`\`\`${language ?? ""}`), width);
+    this.#codeBorder(`\`\`\`${language ?? ""}`, width, lines);
     const margin = width > 2 ? (theme.codeBlockIndent ?? "  ") : "";
     const room = Math.max(1, width - margin.length);
     const text = code.join("\n");
@@ -278,9 +286,13 @@ class Page {
       }
       const from = lines.length;
       wrapInto(lines, line, room);
-      lines.indent(from, margin);
+      lines.indent(from, margin, margin.length);
     }
-    wrapInto(lines, border("```"), width);
+    this.#codeBorder("```", width, lines);
+  }
+
+  #codeBorder(text: string, width: number, lines: Lines): void {
+    wrapSpans(lines, [this.#ink.pens.codeBlockBorder.span(text, widthOfSimple(text))], width);
   }
 
   #quote(written: string[], at: number, width: number, lines: Lines): number {
@@ -294,23 +306,16 @@ class Page {
       else if (isBlank(line) || isBlank(inside.at(-1) as string) || interrupts(line)) break;
       else inside.push(line);
     }
-    const { theme } = this.#ink;
     const base = this.#base;
-    this.#base = (text) => theme.quote(theme.italic(text));
-    const drawn = new Lines();
-    const room = Math.max(1, width - 2);
+    this.#base = this.#ink.pens.quote;
+    const first = lines.length;
     this.#depth++;
-    this.blocks(inside, room, drawn);
+    this.blocks(inside, Math.max(1, width - 2), lines);
     this.#depth--;
     this.#base = base;
-    if (width > 2) {
-      const bar = theme.quoteBorder("│ ");
-      for (let row = 0; row < drawn.length; row++) {
-        lines.push(bar + drawn.texts[row], 2 + (drawn.widths[row] as number));
-      }
-    } else {
-      for (const line of drawn.texts) wrapInto(lines, theme.quoteBorder("│ ") + line, width);
-    }
+    const bar = this.#ink.theme.quoteBorder;
+    if (width > 2) lines.indent(first, bar("│ "), 2);
+    else for (const line of lines.takeFrom(first)) wrapInto(lines, bar("│ ") + line, width);
     return end;
   }
 
@@ -360,28 +365,41 @@ class Page {
   }
 
   #drawItem(inside: string[], bullet: string, isLoose: boolean, width: number, lines: Lines): void {
-    const { theme } = this.#ink;
+    const { theme, keepsWidths } = this.#ink;
     const indent = bullet.length;
-    const room = Math.max(1, width - indent);
-    const drawn = new Lines();
+    const first = lines.length;
+    inside[0] = taskBox(inside[0] as string);
     this.#depth++;
-    this.blocks(inside.map(taskBox), room, drawn, !isLoose);
+    this.blocks(inside, Math.max(1, width - indent), lines, !isLoose);
     this.#depth--;
-    if (drawn.length === 0) drawn.push("", 0);
-    const margin = " ".repeat(indent);
-    for (let row = 0; row < drawn.length; row++) {
-      const lead = row === 0 ? theme.listBullet(bullet) : margin;
-      const text = drawn.texts[row] as string;
-      if (width > indent && this.#ink.keepsWidths) {
-        lines.push(lead + text, indent + (drawn.widths[row] as number));
-      } else wrapInto(lines, (width > indent || row === 0 ? lead : "") + text, width);
+    if (lines.length === first) lines.push("", 0);
+    if (width > indent && keepsWidths) {
+      lines.indent(first, spaces(indent), indent, theme.listBullet(bullet));
+      return;
+    }
+    let lead = theme.listBullet(bullet);
+    for (const line of lines.takeFrom(first)) {
+      wrapInto(lines, lead + line, width);
+      lead = width > indent ? spaces(indent) : "";
     }
   }
 }
 
+/** All lines in one more style. */
+function whole(spans: Span[], pen: Pen): Span {
+  const [first] = spans;
+  return spans.length === 1 && first
+    ? pen.span(first.text, first.width)
+    : pen.span(textOf(spans), -1);
+}
+
+/** One span behind the other. */
+function together(first: Span, second: Span): Span {
+  const isKnown = first.width >= 0 && second.width >= 0;
+  return { text: first.text + second.text, width: isKnown ? first.width + second.width : -1 };
+}
+
 /** The box of a task must not be read as a link. */
-function taskBox(line: string, index: number): string {
-  return index === 0 && /^\[[ xX]\] /.test(line)
-    ? `\\[${line[1] === " " ? " " : "x"}\\] ${line.slice(4)}`
-    : line;
+function taskBox(line: string): string {
+  return /^\[[ xX]\] /.test(line) ? `\\[${line[1] === " " ? " " : "x"}\\] ${line.slice(4)}` : line;
 }

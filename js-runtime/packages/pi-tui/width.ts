@@ -111,6 +111,19 @@ export function isPlain(text: string): boolean {
   return true;
 }
 
+/** The columns of a text of which every character stands alone, or -1 if one may not. */
+export function widthOfSimple(text: string): number {
+  let width = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 0x20 && code < 0x7f) continue;
+    const columns = simpleWidth(code);
+    if (columns === 0) return -1;
+    width += columns - 1;
+  }
+  return width;
+}
+
 /** The columns of a text that may hold escape sequences. */
 export function visibleWidth(text: string): number {
   const closed = widthOfClosed(text);

@@ -24,17 +24,45 @@ export class Lines {
     this.widths.pop();
   }
 
-  /** Puts `margin` before every line from `first` on. */
-  indent(first: number, margin: string): void {
-    for (let at = first; at < this.texts.length; at++) {
-      this.texts[at] = margin + this.texts[at];
-      this.widths[at] = (this.widths[at] as number) + margin.length;
+  /** Puts `margin`, which is so wide, before every line from `first` on, or `lead` before `first`. */
+  indent(first: number, margin: string, columns: number, lead = margin): void {
+    const { texts, widths } = this;
+    for (let at = first; at < texts.length; at++) {
+      texts[at] = (at === first ? lead : margin) + texts[at];
+      widths[at] = (widths[at] as number) + columns;
     }
+  }
+
+  /**
+   * Makes the lines from `first` on texts of one piece each. What was put together stays a tree of
+   * pieces otherwise, and the garbage collector goes to each of them while a long document is drawn.
+   */
+  settle(first: number): void {
+    const { texts } = this;
+    const whole = texts.slice(first).join("");
+    let from = 0;
+    for (let at = first; at < texts.length; at++) {
+      const end = from + (texts[at] as string).length;
+      texts[at] = whole.slice(from, end);
+      from = end;
+    }
+  }
+
+  /** Removes the lines from `first` on. */
+  takeFrom(first: number): string[] {
+    this.widths.length = first;
+    return this.texts.splice(first);
   }
 
   get length(): number {
     return this.texts.length;
   }
+}
+
+/** A text, and how wide it is: all in one line, with its styles closed. -1 where nobody knows that. */
+export interface Span {
+  text: string;
+  width: number;
 }
 
 /** The lines of `text` at `width` columns, broken at spaces where that is possible. */
@@ -59,6 +87,19 @@ export function wrapInto(lines: Lines, text: string, width: number): void {
     styles ??= new StyleState();
     wrapLine(lines, line, limit, styles);
     if (styles.open() === "") styles = undefined;
+  }
+}
+
+/** The same for lines of which some may be measured already. */
+export function wrapSpans(lines: Lines, spans: Span[], width: number): void {
+  const limit = Math.max(1, Math.floor(width) || 1);
+  for (const span of spans) {
+    // What is not known may leave a style on, or be more than one line.
+    if (span.width < 0) return wrapInto(lines, spans.map(({ text }) => text).join("\n"), width);
+  }
+  for (const { text, width } of spans) {
+    if (width <= limit) lines.push(text, width);
+    else new Wrapping(lines, limit, new StyleState()).wrap(text);
   }
 }
 

@@ -96,7 +96,7 @@ impl Renderers {
             return Err(self.problem(renderer, HANGS, None));
         }
         match module.draw(index, &request(scene, look)).await {
-            Drawn::Painted(text) => Ok(painted(&text)),
+            Drawn::Painted(text) => Ok(painted(text)),
             Drawn::Failed(failure) => Err(self.failed(renderer, &failure)),
             Drawn::Hung(failure) => {
                 renderer.hangs.store(true, Ordering::Relaxed);
@@ -149,12 +149,16 @@ fn request(scene: Scene<'_>, look: &Look) -> String {
     serde_json::to_string(&request).expect("numbers and texts are JSON")
 }
 
-/// Two marks, then the lines: `F` framed by the tool or `-`, `L` lines follow or `0`. Nothing at all
-/// where there is no renderer any more.
-fn painted(text: &str) -> Option<Painted> {
-    let (marks, lines) = text.split_at_checked(2)?;
+/// Two marks, then the lines: `F` framed by the tool or `-`, `L` lines follow below it or `0`. Nothing
+/// at all where there is no renderer any more.
+fn painted(mut text: String) -> Option<Painted> {
+    let marks = text.get(..2)?;
+    let is_framed = marks.starts_with('F');
+    let has_lines = marks.ends_with('L');
+    let has_break = text.as_bytes().get(2) == Some(&b'\n');
+    text.drain(..if has_break { 3 } else { 2 });
     Some(Painted {
-        text: marks.ends_with('L').then(|| lines.to_owned()),
-        is_framed: marks.starts_with('F'),
+        text: has_lines.then_some(text),
+        is_framed,
     })
 }
