@@ -36,6 +36,7 @@ mod snapshot;
 mod thread;
 mod told;
 mod undertaker;
+mod users;
 mod version;
 mod witness;
 
