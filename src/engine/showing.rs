@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use serde_json::json;
+use serde::Serialize;
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::extension::{ShowFuture, TouchFuture};
+use super::screen::ScreenView;
 use super::users::{Opened, Users};
 use super::witness;
 use crate::tool::{Puppet, Touch, Widget};
@@ -24,6 +25,14 @@ struct Open {
     touches: Rc<Mutex<mpsc::UnboundedReceiver<Touch>>>,
 }
 
+/// What `12_custom.ts` reads.
+#[derive(Serialize)]
+struct CanvasView {
+    columns: usize,
+    rows: usize,
+    screen: ScreenView,
+}
+
 impl Showing {
     pub(super) fn new(users: Users) -> Self {
         Showing {
@@ -38,19 +47,12 @@ impl Showing {
         let Some(canvas) = user.and_then(|user| user.canvas()) else {
             return String::new();
         };
-        let screen = canvas.screen;
-        let canvas = json!({
-            "columns": canvas.columns,
-            "rows": canvas.rows,
-            "screen": {
-                "colors": screen.colors.as_str(),
-                "isLight": screen.is_light,
-                "showsImages": screen.images.is_some(),
-                "hyperlinks": screen.hyperlinks,
-                "cell": screen.cell,
-            },
-        });
-        canvas.to_string()
+        let view = CanvasView {
+            columns: canvas.columns,
+            rows: canvas.rows,
+            screen: ScreenView::from(&canvas.screen),
+        };
+        serde_json::to_string(&view).expect("numbers and texts are JSON")
     }
 
     pub(super) fn show(&self, request: u32, owner: &str, id: u32) -> ShowFuture {
