@@ -167,9 +167,7 @@ impl HostBuilder {
             host,
         })
     }
-}
 
-impl HostBuilder {
     /// Makes the host and loads the modules at `paths`, as [`load_custom_tools`] does it.
     ///
     /// ```ignore

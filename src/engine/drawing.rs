@@ -10,8 +10,9 @@ use std::time::Duration;
 use deno_core::v8;
 use tokio::time::Instant;
 
+use super::Module;
 use super::isolate::{Answer, Ask, Asked, Isolate};
-use super::{MOST_ISOLATES, Module};
+use super::module::MOST_ISOLATES;
 
 /// How long a renderer may run.
 const LIMIT: Duration = Duration::from_secs(2);

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use super::call::ended;
 use super::isolate::{Answer, Ask, Isolate, Lost};
-use super::{Ended, MOST_ISOLATES, Module, NO_ISOLATE, ended};
+use super::module::{MOST_ISOLATES, NO_ISOLATE};
+use super::{Ended, Module};
 use crate::tool::{CallCtx, Gate, Stance, Tier};
 
 impl Module {

@@ -13,9 +13,10 @@ use url::Url;
 
 use super::graph::Graph;
 use super::isolate::Isolate;
+use super::module::{MOST_ISOLATES, NO_ISOLATE};
 use super::told::{self, Told};
 use super::witness::Notes;
-use super::{Ended, Engine, LoadFailure, MOST_ISOLATES, Module, NO_ISOLATE, lock};
+use super::{Ended, Engine, LoadFailure, Module, lock};
 
 /// A module that wants to hear of session events. Not a handle: those keep the engine alive.
 #[derive(Clone)]

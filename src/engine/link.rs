@@ -19,6 +19,7 @@ use super::extension::{
 use super::isolate::{Answer, Shared};
 use super::schema_check::SchemaChecker;
 use super::showing::Showing;
+use super::users::Users;
 use super::{EngineOptions, Programs, ToolLog, drawing, witness};
 use crate::tool::{CurrentSession, LogLevel, LogLine, Played, Progress, Reach, SessionView, Tape};
 
@@ -43,11 +44,12 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
+        let users = Users::new(shared.clone(), options.default_user.clone());
         Link {
             session: options.session.clone(),
             session_read: RefCell::default(),
-            asking: Asking::new(shared.clone(), options.default_user.clone()),
-            showing: Showing::new(shared.clone(), options.default_user.clone()),
+            asking: Asking::new(users.clone()),
+            showing: Showing::new(users),
             shared,
             loading: RefCell::default(),
             started: RefCell::default(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -86,15 +86,9 @@ impl Host {
 
     /// [`Host::refresh`], and what it came to; `None` if nothing is different.
     pub async fn refresh_and_tell(&self) -> Option<Reload> {
-        let began = Instant::now();
-        let before = self.catalog_for_calls().await;
-        let mut changes = self.changes();
-        changes.mark_unchanged();
+        let before = Before::of(self).await;
         self.refresh().await;
-        let after = self.catalog_for_calls().await;
-        let change = changes.has_changed().unwrap_or_default();
-        let change = change.then(|| changes.borrow_and_update().clone());
-        Reload::between(&before, &after, change, BTreeSet::new(), began)
+        before.until_now(self, BTreeSet::new()).await
     }
 
     /// Imports the modules that were remembered and never needed, so that there is a last good version
@@ -171,25 +165,6 @@ impl Watching {
 }
 
 impl Reload {
-    /// What is different; `None` if nothing is.
-    fn between(
-        before: &Catalog,
-        after: &Catalog,
-        change: Option<Arc<CatalogChange>>,
-        files: BTreeSet<PathBuf>,
-        began: Instant,
-    ) -> Option<Reload> {
-        let reload = Reload {
-            reloaded: reloaded(before, after, &files),
-            files: files.into_iter().collect(),
-            change,
-            problems: new_in(after, before),
-            solved: new_in(before, after),
-            took: began.elapsed(),
-        };
-        (!reload.is_nothing()).then_some(reload)
-    }
-
     fn is_nothing(&self) -> bool {
         self.change.is_none()
             && self.reloaded.is_empty()
@@ -201,6 +176,42 @@ impl Reload {
 impl Drop for Watching {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+/// What there was before a look.
+struct Before {
+    began: Instant,
+    catalog: Arc<Catalog>,
+    changes: watch::Receiver<Arc<CatalogChange>>,
+}
+
+impl Before {
+    async fn of(host: &Host) -> Before {
+        let began = Instant::now();
+        let catalog = host.catalog_for_calls().await;
+        let mut changes = host.changes();
+        changes.mark_unchanged();
+        Before {
+            began,
+            catalog,
+            changes,
+        }
+    }
+
+    /// What is different now; `None` if nothing is. `files` are those that were seen to change.
+    async fn until_now(mut self, host: &Host, files: BTreeSet<PathBuf>) -> Option<Reload> {
+        let (before, after) = (&self.catalog, &host.catalog_for_calls().await);
+        let is_changed = self.changes.has_changed().unwrap_or_default();
+        let reload = Reload {
+            reloaded: reloaded(before, after, &files),
+            files: files.into_iter().collect(),
+            change: is_changed.then(|| self.changes.borrow_and_update().clone()),
+            problems: new_in(after, before),
+            solved: new_in(before, after),
+            took: self.began.elapsed(),
+        };
+        (!reload.is_nothing()).then_some(reload)
     }
 }
 
@@ -249,17 +260,11 @@ impl Watch {
             let Some(host) = self.host() else {
                 return;
             };
-            let began = Instant::now();
-            let before = host.catalog_for_calls().await;
-            let mut changes = host.changes();
-            changes.mark_unchanged();
+            let before = Before::of(&host).await;
             self.note_problems(&host, watcher);
             host.look_again(Why::Files).await;
-            let after = host.catalog_for_calls().await;
-            let change = changes.has_changed().unwrap_or_default();
-            let change = change.then(|| changes.borrow_and_update().clone());
             let files = std::mem::take(&mut files);
-            if let Some(reload) = Reload::between(&before, &after, change, files, began) {
+            if let Some(reload) = before.until_now(&host, files).await {
                 self.tell(&host, reload);
             }
             let is_more = watcher.set(host.interest().await).await;

@@ -138,9 +138,10 @@ impl Sessions {
         let running = session.clone();
         tokio::spawn(async move {
             let state = run::follow(started, &running.log, &running.cancel).await;
+            // Whoever hears the end may start another one at once.
+            drop(place);
             running.state.send_replace(state);
             running.log.close();
-            drop(place);
         });
         Ok(session)
     }

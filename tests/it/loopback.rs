@@ -4,14 +4,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+
+use tokio::sync::watch;
 
 /// A server; it listens until the test's process ends.
 pub struct Server {
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<String>>>,
+    requests: watch::Sender<Vec<String>>,
 }
 
 /// What was asked: the head in lower-case header names, then the body.
@@ -65,7 +67,7 @@ impl Server {
     pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback interface");
         let address = listener.local_addr().expect("it is bound");
-        let requests = Arc::<Mutex<Vec<String>>>::default();
+        let requests = watch::Sender::<Vec<String>>::default();
         let (answer, kept) = (Arc::new(answer), requests.clone());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -75,7 +77,7 @@ impl Server {
                         return;
                     };
                     let answer = answer(&request);
-                    kept.lock().expect("no test panics with it").push(request.0);
+                    kept.send_modify(|kept| kept.push(request.0));
                     // The other side may hang up at any time.
                     let _ = write(stream, answer);
                 });
@@ -89,10 +91,7 @@ impl Server {
     }
 
     pub fn requests(&self) -> Vec<String> {
-        self.requests
-            .lock()
-            .expect("no test panics with it")
-            .clone()
+        self.requests.borrow().clone()
     }
 
     pub fn request_lines(&self) -> Vec<String> {
@@ -102,9 +101,9 @@ impl Server {
     }
 
     pub async fn wait_for_request(&self) {
-        while self.requests().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        let mut requests = self.requests.subscribe();
+        let waited = requests.wait_for(|requests| !requests.is_empty()).await;
+        waited.map(drop).expect("the server is here");
     }
 }
 

@@ -185,6 +185,23 @@ impl Tools {
     pub fn call(&self, arguments: &[&str]) -> Terminal {
         Terminal::start(60, &self.haft(arguments))
     }
+
+    /// The same from a shell, which afterwards says `same mode` where the terminal is as it was before.
+    pub fn call_between_modes(&self, arguments: &[&str]) -> Terminal {
+        let line = "trap : INT; stty -g > before; \"$@\"; stty -g > after; \
+                    cmp before after && echo same mode";
+        let haft = self.haft(arguments);
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", line, "sh"])
+            .arg(haft.get_program())
+            .args(haft.get_args())
+            .current_dir(self.0.path());
+        for (name, value) in haft.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        Terminal::start(60, &shell)
+    }
 }
 
 /// Both ends of a new terminal.

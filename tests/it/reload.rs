@@ -1,6 +1,7 @@
 //! What changes on disk while a host runs: what is loaded again, what stays, who is told.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -300,13 +301,18 @@ async fn what_runs_ends_with_the_code_that_it_began_with() {
     let fixture = Fixture::new();
     let waiting = |text: &str| {
         format!(
-            "import {{ existsSync }} from 'node:fs';\nconst sleep = () => new Promise((done) => \
-             setTimeout(done, 5));\nexport default (pi) => ({{ name: 'wait', description: 'd', \
+            "export default (pi) => ({{ name: 'wait', description: 'd', \
              parameters: {{ type: 'object' }}, execute: async (_id, _params, update) => {{ \
-             update({{ content: [] }}); while (!existsSync(pi.cwd + '/go')) await sleep(); \
+             update({{ content: [] }}); await pi.exec('head', ['-n1', '{text}']); \
              return {{ content: [{{ type: 'text', text: '{text}' }}] }}; }} }});\n"
         )
     };
+    // Opened for both directions: nobody waits for the other end, and a line stays in it.
+    let pipes = ["old", "newest"].map(|pipe| {
+        let path = fixture.sandbox.fifo(pipe);
+        let pipe = File::options().read(true).write(true).open(path);
+        pipe.expect("a pipe of ours")
+    });
     fixture
         .sandbox
         .write(&format!("{USER}/wait.ts"), &waiting("old"));
@@ -325,7 +331,9 @@ async fn what_runs_ends_with_the_code_that_it_began_with() {
         assert_eq!(watched.change().await[3], just(&["wait"]));
     }
     let second = watched.fixture.start("wait");
-    watched.fixture.sandbox.write("go", "");
+    for mut pipe in &pipes {
+        pipe.write_all(b"\n").expect("a pipe of ours");
+    }
     let texts =
         [running, second].map(|call| async { call.outcome().await.expect("it runs").text() });
     let [first, second] = texts;

@@ -511,21 +511,18 @@ async fn where_no_picture_can_be_shown_it_is_named() {
 
 const LIVE: &str = r#"
 import { Loader, Text } from "@mariozechner/pi-tui";
-import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 
 const says = (text) => ({ content: [{ type: "text", text }] });
-const until = async (path) => { while (!existsSync(path)) await sleep(5); };
 
-export default () => [{
+export default (pi) => [{
   name: "works",
   description: "Works for a while",
   parameters: { type: "object" },
   async execute(_id, _params, onUpdate) {
     onUpdate(says("first half"));
-    await until("one");
+    await pi.exec("cat", ["one"]);
     onUpdate(says("second half"));
-    await until("two");
+    await pi.exec("cat", ["two"]);
     return says("all done");
   },
   renderCall: (_args, options, theme) => new Text(theme.bold("works ") + theme.spinnerFrames[options.spinnerFrame ?? 0], 0, 0),
@@ -536,7 +533,7 @@ export default () => [{
   parameters: { type: "object" },
   async execute(_id, _params, onUpdate) {
     onUpdate(says("x"));
-    await until("one");
+    await pi.exec("cat", ["one"]);
     return says("x");
   },
   renderResult: (_result, { isPartial }) => ({ render: () => Array.from({ length: 100 }, (_, at) => `${isPartial ? "half" : "whole"} ${at}`) }),
@@ -553,6 +550,9 @@ fn at_terminal(sandbox: &Sandbox, arguments: &[&str]) -> Terminal {
 fn updates_are_drawn_in_place_while_the_call_runs() {
     let sandbox = Sandbox::with_home();
     sandbox.write("live.ts", LIVE);
+    for pipe in ["one", "two"] {
+        sandbox.fifo(pipe);
+    }
     let mut terminal = at_terminal(&sandbox, &["works", "--render"]);
     terminal.shows("first half");
     // The spinner turns without any update: two lines are drawn over.
@@ -574,6 +574,7 @@ fn updates_are_drawn_in_place_while_the_call_runs() {
 fn what_is_higher_than_the_screen_is_shown_whole_at_the_end() {
     let sandbox = Sandbox::with_home();
     sandbox.write("live.ts", LIVE);
+    sandbox.fifo("one");
     let mut terminal = at_terminal(&sandbox, &["tall", "--render"]);
     terminal.shows("half 99");
     sandbox.write("one", "");

@@ -1,8 +1,6 @@
 //! `pi.ui.custom` at a real terminal: components of tools with the keyboard (`docs/ui.md`).
 
-use std::process::Command;
-
-use crate::pty::{Terminal, Tools};
+use crate::pty::Tools;
 
 const DOWN: &str = "\x1b[B";
 
@@ -204,19 +202,7 @@ fn other_questions_wait_until_it_is_done() {
 #[test]
 fn the_terminal_is_left_as_it_was() {
     let fixture = Tools::new(TOOLS);
-    let mut shell = Command::new("sh");
-    let line =
-        "trap : INT; stty -g > before; \"$@\"; stty -g > after; cmp before after && echo same mode";
-    let haft = fixture.haft(&["waits"]);
-    shell
-        .args(["-c", line, "sh"])
-        .arg(haft.get_program())
-        .args(haft.get_args());
-    for (name, value) in haft.get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    shell.current_dir(fixture.0.path());
-    let mut terminal = Terminal::start(60, &shell);
+    let mut terminal = fixture.call_between_modes(&["waits"]);
     terminal.shows("\x1b[?25l\x1b[?2004h");
     terminal.shows("here for ever");
     terminal.types("\x03");

@@ -1,7 +1,6 @@
 //! The questions of tools at a real terminal (`docs/ui.md`).
 
 use std::fs;
-use std::process::Command;
 
 use crate::pty::{Terminal, Tools};
 
@@ -240,20 +239,8 @@ fn ctrl_c_takes_the_question_back_and_ends_the_call() {
 #[test]
 fn the_terminal_is_left_as_it_was() {
     let fixture = Tools::new(TOOLS);
-    let mut shell = Command::new("sh");
-    let line =
-        "trap : INT; stty -g > before; \"$@\"; stty -g > after; cmp before after && echo same mode";
-    let haft = fixture.haft(&["waits"]);
-    shell
-        .args(["-c", line, "sh"])
-        .arg(haft.get_program())
-        .args(haft.get_args());
-    for (name, value) in haft.get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    shell.current_dir(fixture.0.path());
     for key in ["y", ESCAPE, CTRL_C] {
-        let mut terminal = Terminal::start(60, &shell);
+        let mut terminal = fixture.call_between_modes(&["waits"]);
         terminal.shows("[y/N]");
         terminal.types(key);
         terminal.shows("same mode");

@@ -3,7 +3,7 @@
 //! The users are scripted; real surfaces have tests of their own.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use haft::{
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::sandbox::Sandbox;
 
@@ -87,7 +87,7 @@ export default (pi) => {
 
 /// A user: what was said, and how to answer.
 struct Person {
-    said: Mutex<Vec<String>>,
+    said: watch::Sender<Vec<String>>,
     answers: fn(&Asked) -> Option<Answer>,
     /// Questions without an answer, until they are withdrawn.
     withdrawn: mpsc::UnboundedSender<String>,
@@ -96,9 +96,8 @@ struct Person {
 /// The person, and the titles of the questions that were taken back.
 fn person(answers: fn(&Asked) -> Option<Answer>) -> (Arc<Person>, mpsc::UnboundedReceiver<String>) {
     let (withdrawn, titles) = mpsc::unbounded_channel();
-    let said = Mutex::default();
     let person = Person {
-        said,
+        said: watch::Sender::default(),
         answers,
         withdrawn,
     };
@@ -107,11 +106,17 @@ fn person(answers: fn(&Asked) -> Option<Answer>) -> (Arc<Person>, mpsc::Unbounde
 
 impl Person {
     fn note(&self, line: String) {
-        self.said.lock().expect("no panic").push(line);
+        self.said.send_modify(|said| said.push(line));
     }
 
     fn said(&self) -> Vec<String> {
-        self.said.lock().expect("no panic").clone()
+        self.said.borrow().clone()
+    }
+
+    /// Waits until what was said is so.
+    async fn has_said(&self, is_so: impl FnMut(&Vec<String>) -> bool) {
+        let waited = self.said.subscribe().wait_for(is_so).await.map(drop);
+        waited.expect("the person is here");
     }
 }
 
@@ -328,9 +333,9 @@ async fn a_question_goes_when_its_signal_its_time_or_its_call_does() {
     let running = call(&host, "c", "cancelled", json!({}));
     let cancel = running.cancel_token();
     let ended = tokio::spawn(running.outcome());
-    while !silent.said().iter().any(|line| line.contains("Go on?")) {
-        tokio::task::yield_now().await;
-    }
+    silent
+        .has_said(|said| said.iter().any(|line| line.contains("Go on?")))
+        .await;
     cancel.cancel();
     let outcome = ended.await.expect("no panic").expect("it runs");
     assert_eq!(outcome.text(), r#"{"answer":false,"aborted":true}"#);
@@ -368,9 +373,7 @@ async fn a_call_cannot_flood_its_user() {
     let host = fixture.host.with_ui(silent.clone());
     let count = MOST_QUESTIONS + 2;
     let mut running = call(&host, "c", "many", json!({ "count": count }));
-    while silent.said().len() < MOST_QUESTIONS {
-        tokio::task::yield_now().await;
-    }
+    silent.has_said(|said| said.len() >= MOST_QUESTIONS).await;
     // Answered after the tool has asked all it wants: what is withdrawn makes room.
     let asked = call(&host, "d", "many", json!({ "count": 0 })).outcome();
     assert_eq!(asked.await.expect("it runs").text(), "[]");

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Described, frame};
-use crate::engine::{Drawn, Module};
+use crate::engine::{Drawn, Module, ScreenView};
 use crate::tool::{Look, Painted, Problem, Scene};
 
 /// What a tool draws itself.
@@ -51,11 +51,8 @@ struct Request<'a> {
     is_partial: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     spinner_frame: Option<u32>,
-    colors: &'static str,
-    is_light: bool,
-    shows_images: bool,
-    hyperlinks: bool,
-    cell: (u16, u16),
+    #[serde(flatten)]
+    screen: ScreenView,
 }
 
 /// What it answers where a renderer failed.
@@ -140,11 +137,7 @@ fn request(scene: Scene<'_>, look: &Look) -> String {
         expanded: look.expanded,
         is_partial: look.is_partial,
         spinner_frame: look.spinner_frame,
-        colors: look.screen.colors.as_str(),
-        is_light: look.screen.is_light,
-        shows_images: look.screen.images.is_some(),
-        hyperlinks: look.screen.hyperlinks,
-        cell: look.screen.cell,
+        screen: ScreenView::from(&look.screen),
     };
     serde_json::to_string(&request).expect("numbers and texts are JSON")
 }

@@ -3,14 +3,13 @@
 //! On a terminal the drawing changes in place; elsewhere it is printed once, when the call has ended.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::{Interval, MissedTickBehavior};
 
+use super::bounds::{Begun, End};
 use super::{Called, Following, Frame, Manner, Seen};
-use crate::error::ErrorKind;
 use crate::host::{Host, RunningCall};
 use crate::render::drawing;
 use crate::render::palette::Ground;
@@ -21,7 +20,6 @@ use crate::surface::cli::pending;
 use crate::surface::cli::progress::Spinner;
 use crate::surface::cli::region::Region;
 use crate::surface::cli::session::Session;
-use crate::surface::cli::terminal::Terminal;
 use crate::tool::{Block, Call, Colors, Drawing, Event, Look, Outcome, Problem, Screen};
 
 /// Between two frames of a spinner.
@@ -43,33 +41,19 @@ impl Manner {
     ) -> Result<Called, Failure> {
         let region = Region::new(session.out.file()?);
         let spinner = Spinner::Region(region.clone());
-        let config = session.host.config();
-        let terminal = Terminal::new(Some(spinner), session.err, config, is_attended);
-        let host = session.host.asking(Arc::new(terminal.clone()));
-        let host = host.with_ui(Arc::new(terminal.clone()));
-        let running = host.call(call.clone(), self.timeout);
+        let Begun {
+            host,
+            terminal,
+            running,
+        } = self.begin(&call, Some(spinner), is_attended, session);
         let mut canvas = Canvas::new(call.clone(), session.host.clone(), &region);
         let ended = frame.paint(running, &mut canvas, session).await;
         terminal.settle().await;
-        if let (Some(kept), Ok(outcome)) = (kept, &ended) {
-            kept.append(&call, outcome, session.err);
-        }
-        let (outcome, failed, called) = match ended {
-            Ok(outcome) => {
-                let called = Called::with(&outcome);
-                (outcome, "reported an error", called)
-            }
-            // A refusal is what a model would be given: a result.
-            Err(Failure::Haft(error)) if error.kind() == ErrorKind::Denied => {
-                let outcome = Outcome::failure(error.message(), Duration::ZERO);
-                (outcome, "was refused", Called::REFUSED)
-            }
-            Err(failure) => return Err(failure),
-        };
-        frame.finish(&outcome, canvas, session).await?;
-        self.tell_end(&call.tool, &outcome, session, failed);
+        let end = End::of(ended, &call, kept, session.err)?;
+        frame.finish(&end.outcome, canvas, session).await?;
+        self.tell(&call.tool, &end, session);
         pending::resolve(&host, session).await?;
-        Ok(called)
+        Ok(end.called)
     }
 }
 

@@ -3,27 +3,27 @@
 //! The result goes to standard output in the form that was asked for; what happens meanwhile goes to
 //! standard error, unless the form has lines for it.
 
+mod bounds;
 mod drawn;
 mod following;
 
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::call_session::CallSession;
-use super::exit::{Failure, REFUSED, code_of, say};
+use super::exit::Failure;
 use super::pending;
 use super::progress::Progress;
 use super::session::Session;
 use super::terminal::Terminal;
-use crate::error::ErrorKind;
 use crate::host::RunningCall;
 use crate::render;
 use crate::surface::wire::OutcomeView;
-use crate::tool::{Call, Event, Outcome, Stopped};
+use crate::tool::{Call, Event, Outcome};
+use bounds::{Begun, End};
 pub(super) use following::{Following, Seen};
 
 /// The id of a call that belongs to no session.
@@ -90,20 +90,6 @@ impl Form {
     }
 }
 
-impl Called {
-    fn with(outcome: &Outcome) -> Called {
-        Called {
-            code: code_of(outcome),
-            took: outcome.stopped.is_none().then_some(outcome.duration),
-        }
-    }
-
-    const REFUSED: Called = Called {
-        code: REFUSED,
-        took: None,
-    };
-}
-
 impl Manner {
     /// Makes the call, keeps it in the session, and ends what it leaves pending.
     pub(super) async fn call(
@@ -121,33 +107,21 @@ impl Manner {
             Form::Events => Progress::Silent,
             _ => Progress::for_call(&tool, self.form.is_for_people()),
         };
-        let (spinner, config) = (progress.spinner(), session.host.config());
-        let terminal = Terminal::new(spinner, session.err, config, is_attended);
-        let host = session.host.asking(Arc::new(terminal.clone()));
-        let host = host.with_ui(Arc::new(terminal.clone()));
-        let running = host.call(call.clone(), self.timeout);
+        let Begun {
+            host,
+            terminal,
+            running,
+        } = self.begin(&call, progress.spinner(), is_attended, session);
         let ended = self
             .follow(running, &tool, &mut progress, &terminal, session)
             .await;
         terminal.settle().await;
         progress.end();
-        if let (Some(kept), Ok(outcome)) = (kept, &ended) {
-            kept.append(&call, outcome, session.err);
-        }
-        match ended {
-            Ok(outcome) => {
-                self.print(&tool, &outcome, session, "reported an error")?;
-                pending::resolve(&host, session).await?;
-                Ok(Called::with(&outcome))
-            }
-            // A refusal is what a model would be given: a result.
-            Err(Failure::Haft(error)) if error.kind() == ErrorKind::Denied => {
-                let outcome = Outcome::failure(error.message(), Duration::ZERO);
-                self.print(&tool, &outcome, session, "was refused")?;
-                Ok(Called::REFUSED)
-            }
-            Err(failure) => Err(failure),
-        }
+        let end = End::of(ended, &call, kept, session.err)?;
+        self.print(&tool, &end.outcome, session)?;
+        self.tell(&tool, &end, session);
+        pending::resolve(&host, session).await?;
+        Ok(end.called)
     }
 
     /// Follows a call to its end.
@@ -198,13 +172,12 @@ impl Manner {
         Ok(())
     }
 
-    /// Prints a result; a failure is named by what it did (`failed`).
+    /// Prints a result.
     fn print(
         &self,
         tool: &str,
         outcome: &Outcome,
         session: &mut Session<'_>,
-        failed: &str,
     ) -> Result<(), Failure> {
         let view = OutcomeView::from(outcome);
         match (&self.form, &outcome.display) {
@@ -214,24 +187,6 @@ impl Manner {
             (_, None) => render::outcome::write_content(session.out, &outcome.content)?,
         }
         session.out.flush()?;
-        self.tell_end(tool, outcome, session, failed);
         Ok(())
-    }
-
-    /// Says how a call ended that did not end well.
-    fn tell_end(&self, tool: &str, outcome: &Outcome, session: &Session<'_>, failed: &str) {
-        let message = match outcome.stopped {
-            Some(why) => render::outcome::stopped(tool, why, outcome.duration),
-            None if outcome.is_error => format!("`{tool}` {failed}"),
-            None => return,
-        };
-        let mut lines = format!("{}: {message}\n", session.err.error("error"));
-        // A limit of the tool's own system is not the call's to set.
-        let limit = self.timeout.or(session.host.config().limits.call_timeout);
-        if outcome.stopped == Some(Stopped::Deadline) && limit.is_some() {
-            let hint = "`--timeout` sets how long a call may take";
-            lines.push_str(&render::problem::hint_line(hint, session.err));
-        }
-        say(&lines);
     }
 }

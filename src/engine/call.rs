@@ -1,0 +1,230 @@
+//! A call on its way to an isolate and back: it is moved, waited for, and made to end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::Module;
+use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
+use super::module::{MOST_ISOLATES, NO_ISOLATE};
+use crate::error::Error;
+use crate::tool::{CallCtx, Stopped};
+
+/// How a call ended, before anyone reads its result.
+#[derive(Debug)]
+pub enum Ended {
+    /// The tool ended; the text is the JSON of its result. The flag tells that it was asked to stop.
+    Result(String, Option<Stopped>),
+    /// The arguments do not fit; the text says why.
+    Refused(String),
+    /// It may not start; the error says who refused.
+    Denied(Error),
+    /// It was told to stop before it started.
+    NotStarted(Stopped),
+    /// It did not end although it was told to, and was left behind or killed.
+    Killed(Stopped),
+    /// It broke the isolate in which it ran alone; the text says how.
+    RanAway(Lost),
+    /// Its file is not what it was when callers were told about it; the text says how.
+    Changed(String),
+    /// It could not be run, or its isolate was lost under it.
+    Lost(Lost),
+}
+
+impl Module {
+    /// Calls the tool at `index` of the module. Ends soon after `ctx.cancel` fires, whatever the
+    /// tool does: the AbortSignal, then the grace period, then the isolate goes.
+    pub async fn invoke(
+        &self,
+        index: u32,
+        call_id: &str,
+        arguments: &RawValue,
+        ctx: &CallCtx,
+    ) -> Ended {
+        if ctx.cancel.is_cancelled() {
+            return Ended::NotStarted(ctx.stop_reason());
+        }
+        match &ctx.gate {
+            Some(gate) => {
+                self.invoke_behind(&**gate, index, call_id, arguments, ctx)
+                    .await
+            }
+            None => self.invoke_now(index, call_id, arguments, ctx).await,
+        }
+    }
+
+    /// Calls the tool without asking anybody.
+    pub(super) async fn invoke_now(
+        &self,
+        index: u32,
+        call_id: &str,
+        arguments: &RawValue,
+        ctx: &CallCtx,
+    ) -> Ended {
+        for _ in 0..MOST_ISOLATES {
+            let isolate = match self.isolate_with(index).await {
+                Ok(isolate) => isolate,
+                Err(ended) => return ended,
+            };
+            let asked = isolate.ask(
+                |id| Ask::Invoke {
+                    id,
+                    module: self.id,
+                    tool: index,
+                    call_id: call_id.to_owned(),
+                    arguments: arguments.get().to_owned(),
+                },
+                Some(ctx.into()),
+            );
+            if let Some(ended) = self.follow(&isolate, asked, ctx).await {
+                return ended;
+            }
+        }
+        Ended::Lost(Lost(NO_ISOLATE.into()))
+    }
+
+    /// Waits for the end of a call that has been asked for, or makes it end; `None` if its isolate
+    /// went before the tool saw the call.
+    pub(super) async fn follow(
+        &self,
+        isolate: &Arc<Isolate>,
+        mut asked: Asked,
+        ctx: &CallCtx,
+    ) -> Option<Ended> {
+        match self.answer_or_cancel(isolate, &mut asked, ctx).await {
+            Some(answer) => ended(answer, None),
+            None => Some(self.stop(isolate, asked, ctx.stop_reason()).await),
+        }
+    }
+
+    /// The answer, or `None` when the call must end.
+    pub(super) async fn answer_or_cancel(
+        &self,
+        isolate: &Arc<Isolate>,
+        asked: &mut Asked,
+        ctx: &CallCtx,
+    ) -> Option<Answered> {
+        tokio::select! {
+            biased;
+            answer = self.answer(isolate, asked) => Some(answer),
+            () = ctx.cancel.cancelled() => None,
+        }
+    }
+
+    /// The answer, however long it takes. Meanwhile looks after a request that has to wait: its
+    /// module may move, and what keeps the isolate busy may be nobody's.
+    pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
+        let asked_at = Instant::now();
+        let grace = self.engine.0.options.grace;
+        let look = tokio::time::sleep(BUSY.min(grace));
+        tokio::pin!(look);
+        let mut is_waiting = true;
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut asked.answer => return answer,
+                () = &mut look, if is_waiting => {}
+            }
+            is_waiting = isolate.lets_wait(asked);
+            isolate.tell_start(asked);
+            let waited = asked_at.elapsed();
+            if waited >= grace {
+                isolate.terminate_if_haunted();
+                is_waiting = false;
+            } else if is_waiting {
+                self.engine.relieve(isolate, self);
+            }
+            // Rarer and rarer, because ten thousand calls may wait; once more when the grace is over.
+            let pause = waited.min(grace.saturating_sub(waited)).max(LEAST_PAUSE);
+            look.as_mut().reset(Instant::now() + pause);
+        }
+    }
+
+    /// Checks arguments without calling.
+    pub async fn check(&self, index: u32, arguments: &RawValue) -> Ended {
+        let isolate = match self.isolate_with(index).await {
+            Ok(isolate) => isolate,
+            Err(ended) => return ended,
+        };
+        let asked = isolate.ask(
+            |id| Ask::Check {
+                id,
+                module: self.id,
+                tool: index,
+                arguments: arguments.get().to_owned(),
+            },
+            None,
+        );
+        match tokio::time::timeout(self.engine.0.options.load_timeout, asked.answer).await {
+            Ok(answer) => ended(answer, None).unwrap_or_else(not_started),
+            Err(_) => {
+                isolate.terminate("a schema did not end checking its arguments");
+                Ended::Lost(Lost("checking the arguments did not end in time".into()))
+            }
+        }
+    }
+
+    /// The stop ladder: ask, wait for the grace period, then end the isolate. One that still answers
+    /// is retired, so that other calls in it finish; one that does not is terminated.
+    pub(super) async fn stop(
+        &self,
+        isolate: &Arc<Isolate>,
+        mut asked: Asked,
+        why: Stopped,
+    ) -> Ended {
+        isolate.send(Ask::Cancel {
+            id: asked.id,
+            reason: abort_reason(why).to_owned(),
+        });
+        let alive = isolate.ping();
+        if let Ok(answer) =
+            tokio::time::timeout(self.engine.0.options.grace, &mut asked.answer).await
+        {
+            // Whoever wants a call to stop does not want it to start anew.
+            return ended(answer, Some(why)).unwrap_or(Ended::Killed(why));
+        }
+        if alive.was_answered() {
+            isolate.retire(asked.id);
+        } else {
+            isolate.terminate("a call in the same isolate ignored its cancellation and was killed");
+        }
+        Ended::Killed(why)
+    }
+}
+
+/// How long a request may wait before its isolate counts as busy.
+const BUSY: Duration = Duration::from_millis(50);
+
+/// Between two looks at a request that waits.
+const LEAST_PAUSE: Duration = Duration::from_millis(1);
+
+pub(super) type Answered = Result<Answer, oneshot::error::RecvError>;
+
+/// `None` if the tool has not seen the call.
+pub(super) fn ended(answer: Answered, why: Option<Stopped>) -> Option<Ended> {
+    Some(match answer {
+        Ok(Answer::Done(text)) => Ended::Result(text, why),
+        Ok(Answer::Refused(text)) => Ended::Refused(text),
+        Ok(Answer::Failed(text)) => Ended::Lost(Lost(text)),
+        Ok(Answer::Lost(lost)) => Ended::Lost(lost),
+        Ok(Answer::RanAway(lost)) => Ended::RanAway(lost),
+        Ok(Answer::NotStarted) => return None,
+        Err(_) => not_started(),
+    })
+}
+
+fn not_started() -> Ended {
+    Ended::Lost(Lost("its isolate ended".into()))
+}
+
+/// The text that `signal.reason` holds; the first is the original program's (spec omp 8).
+pub(crate) fn abort_reason(why: Stopped) -> &'static str {
+    match why {
+        Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
+        Stopped::Deadline => "The call timed out",
+        Stopped::HostShutdown => "The host is shutting down",
+    }
+}

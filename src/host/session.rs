@@ -1,0 +1,59 @@
+//! The conversation that calls belong to, and what tools are told of it.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::Host;
+use crate::tool::{Models, SessionEvent, SessionProvider};
+
+impl Host {
+    /// The conversation that calls belong to, for all handles; `None`: what session events say of it.
+    /// Tools that look see it from now on; tell them with [`Host::emit`] what happened.
+    pub fn set_session(&self, session: Option<Arc<dyn SessionProvider>>) {
+        self.0.session.set(session);
+    }
+
+    /// The agent's models, for all handles: `ctx.model` and `ctx.modelRegistry` where the session says
+    /// none. Tools that look see them from now on.
+    pub fn set_models(&self, models: Models) {
+        self.0.session.set_models(models);
+    }
+
+    /// Tells every tool's `onSession`, one after another, and waits for them. What they throw is
+    /// logged.
+    pub async fn emit(&self, event: &SessionEvent) {
+        if let Ok(event) = serde_json::value::to_raw_value(event) {
+            self.deliver(&event).await;
+        }
+    }
+
+    /// The same with the JSON of `{event, branch?, entries?}`, as a host in another language says it:
+    /// where there is no [`Host::set_session`], tools see its branch and entries from then on.
+    pub async fn session_event(&self, event: &RawValue) {
+        #[derive(serde::Deserialize)]
+        struct Told {
+            event: Box<RawValue>,
+            branch: Option<Box<RawValue>>,
+            entries: Option<Box<RawValue>>,
+        }
+        let Ok(told) = serde_json::from_str::<Told>(event.get()) else {
+            return;
+        };
+        // What is no list says nothing.
+        let list = |json: Option<Box<RawValue>>| -> Option<Vec<Arc<RawValue>>> {
+            let entries: Vec<Box<RawValue>> = serde_json::from_str(json?.get()).ok()?;
+            Some(entries.into_iter().map(Arc::from).collect())
+        };
+        self.0.session.tell(list(told.branch), list(told.entries));
+        self.deliver(&told.event).await;
+    }
+
+    async fn deliver(&self, event: &RawValue) {
+        if self.0.closing.is_cancelled() {
+            return;
+        }
+        self.catalog_for_calls().await;
+        self.0.engine.session_event(event.get()).await;
+    }
+}
