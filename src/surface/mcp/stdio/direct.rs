@@ -97,7 +97,9 @@ impl Direct {
             }
             answers.send(&match ended {
                 Ok(result) => {
-                    JsonRpcMessage::response(ServerResult::CallToolResult(result), id.clone())
+                    let mut result = ServerResult::CallToolResult(result);
+                    result.strip_result_type_for_legacy_peer();
+                    JsonRpcMessage::response(result, id.clone())
                 }
                 Err(error) => JsonRpcMessage::error(error, Some(id.clone())),
             });
