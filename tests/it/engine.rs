@@ -1,6 +1,6 @@
 //! Promises of the host that need a clock or ten thousand calls: through the SDK, in this process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use haft::{Call, Config, Env, ErrorKind, Flags, Host, Outcome, Stopped};
@@ -140,13 +140,19 @@ async fn a_thousand_neighbours_of_a_loop_are_told() {
     room.host.shutdown().await;
 }
 
+/// A pipe with a name in `folder`.
+fn pipe_in(folder: &Path) -> PathBuf {
+    let pipe = folder.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("`mkfifo` is on every machine").success());
+    pipe
+}
+
 /// A thread that a system call does not give back holds neither the call nor the end of the host.
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_does_not_wait_for_a_stuck_thread() {
     let dir = tempfile::tempdir().expect("the temporary directory can be written");
-    let pipe = dir.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.expect("`mkfifo` is on every machine").success());
+    let pipe = pipe_in(dir.path());
     // Nobody writes to the pipe, so opening it does not return.
     let body = format!("fs.readFileSync({:?})", pipe.display().to_string());
     let room = Room::with(&[("stuck", &body)]);
@@ -166,16 +172,16 @@ async fn shutdown_does_not_wait_for_a_stuck_thread() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_ended_call_left_behind_holds_nobody() {
     let dir = tempfile::tempdir().expect("the temporary directory can be written");
-    let looping = dir.path().join("looping");
+    let looping = pipe_in(dir.path());
     let body = format!(
         "setTimeout(() => {{ fs.writeFileSync({:?}, ''); for (;;); }}, 0); return text('left')",
         looping.display().to_string()
     );
     let room = Room::with(&[("leaves", &body), ("good", "return text('still here')")]);
     assert_eq!(room.call("leaves", 0, None).await.text(), "left");
-    while !looping.exists() {
-        tokio::task::yield_now().await;
-    }
+    // Opening it waits for the loop's beginning.
+    let begun = tokio::task::spawn_blocking(|| std::fs::read(looping)).await;
+    begun.expect("no panic").expect("the pipe can be read");
     let running: Vec<_> = (0..100)
         .map(|n| room.host.call(call("good", n), None))
         .collect();
