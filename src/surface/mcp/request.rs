@@ -16,11 +16,12 @@ use serde_json::value::{RawValue, to_raw_value};
 #[derive(Clone, Debug)]
 pub(super) struct RawArguments(Box<RawValue>);
 
+/// The parameters of `tools/call`, as they are written.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CallParams {
-    name: String,
-    arguments: Option<Box<RawValue>>,
+pub(super) struct WrittenCall {
+    pub(super) name: String,
+    pub(super) arguments: Option<Box<RawValue>>,
     #[serde(rename = "_meta")]
     meta: Option<JsonObject>,
     input_responses: Option<InputResponses>,
@@ -39,25 +40,31 @@ struct Params<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-/// Reads the parameters of `tools/call` in one pass.
-pub(super) fn read_call(params: &str) -> Result<ClientRequest, serde_json::Error> {
-    let CallParams {
-        name,
-        arguments,
-        meta,
-        input_responses,
-        request_state,
-    } = serde_json::from_str(params)?;
-    let mut params = CallToolRequestParams::new(name);
-    params.input_responses = input_responses;
-    params.request_state = request_state;
-    let mut request = CallToolRequest::new(params);
-    let meta = RequestMetaObject::from(meta.unwrap_or_default());
-    request.extensions.insert(meta);
-    if let Some(arguments) = arguments {
-        request.extensions.insert(RawArguments(arguments));
+impl WrittenCall {
+    /// Whether it wants to know nothing but what it comes to, and says nothing of who asks.
+    pub(super) fn is_plain(&self) -> bool {
+        let says_more =
+            |key: &String| key == "progressToken" || key.starts_with("io.modelcontextprotocol/");
+        let is_marked = self
+            .meta
+            .as_ref()
+            .is_some_and(|meta| meta.keys().any(says_more));
+        !is_marked && self.input_responses.is_none() && self.request_state.is_none()
     }
-    Ok(ClientRequest::CallToolRequest(request))
+
+    /// The same as rmcp has it.
+    pub(super) fn into_request(self) -> ClientRequest {
+        let mut params = CallToolRequestParams::new(self.name);
+        params.input_responses = self.input_responses;
+        params.request_state = self.request_state;
+        let mut request = CallToolRequest::new(params);
+        let meta = RequestMetaObject::from(self.meta.unwrap_or_default());
+        request.extensions.insert(meta);
+        if let Some(arguments) = self.arguments {
+            request.extensions.insert(RawArguments(arguments));
+        }
+        ClientRequest::CallToolRequest(request)
+    }
 }
 
 /// The text of the arguments in a whole message, if it has any.

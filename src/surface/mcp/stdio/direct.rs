@@ -17,9 +17,10 @@ use rmcp::model::{
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
-use super::message::PlainCall;
 use crate::surface::mcp::call;
+use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
+use crate::tool::Call;
 
 /// The plain calls of one connection.
 pub(super) struct Direct {
@@ -55,9 +56,9 @@ impl Direct {
         }
     }
 
-    /// Whether calls may come here.
-    pub(super) fn is_ready(&self) -> bool {
-        self.client == Client::Ready
+    /// Whether `call` may come here.
+    pub(super) fn takes(&self, call: &WrittenCall) -> bool {
+        self.client == Client::Ready && call.is_plain()
     }
 
     /// Hears what is said to rmcp.
@@ -81,12 +82,11 @@ impl Direct {
     }
 
     /// Starts a call.
-    pub(super) fn start(&mut self, call: PlainCall) {
-        let PlainCall {
-            id,
-            name,
-            arguments,
+    pub(super) fn start(&mut self, id: RequestId, call: WrittenCall) {
+        let WrittenCall {
+            name, arguments, ..
         } = call;
+        let arguments = arguments.unwrap_or_else(Call::no_arguments);
         let cancel = CancellationToken::new();
         self.cancels.insert(id.clone(), cancel.clone());
         let (server, answers) = (self.server.clone(), self.answers.clone());

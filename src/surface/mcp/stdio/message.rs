@@ -3,17 +3,14 @@
 //! A call is read here, in one pass and with its arguments as they stand; everything else by rmcp.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
 };
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::surface::mcp::request;
-use crate::tool::Call;
+use crate::surface::mcp::request::WrittenCall;
 
 /// Methods whose parameters rmcp knows. What it does not understand of them it calls unknown.
 const METHODS: [&str; 10] = [
@@ -43,62 +40,14 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// A call as most clients send it: with a name and arguments, and nothing that says how to answer.
-pub(super) struct PlainCall {
-    pub(super) id: RequestId,
-    pub(super) name: String,
-    pub(super) arguments: Box<RawValue>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainEnvelope<'a> {
-    #[serde(borrow)]
-    jsonrpc: Cow<'a, str>,
-    id: RequestId,
-    #[serde(borrow)]
-    method: Cow<'a, str>,
-    #[serde(borrow)]
-    params: PlainParams<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainParams<'a> {
-    name: String,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    #[serde(rename = "_meta", default)]
-    meta: HashMap<Cow<'a, str>, IgnoredAny>,
-}
-
-/// Reads a line that is a plain call; anything else is for [`read`].
-pub(super) fn read_plain_call(text: &str) -> Option<PlainCall> {
-    let envelope: PlainEnvelope<'_> = serde_json::from_str(text).ok()?;
-    let PlainEnvelope {
-        jsonrpc,
-        id,
-        method,
-        params,
-    } = envelope;
-    let is_plain =
-        jsonrpc == "2.0" && method == CALL && !params.meta.keys().any(|key| is_ours(key));
-    is_plain.then(|| PlainCall {
-        id,
-        name: params.name,
-        arguments: params
-            .arguments
-            .map_or_else(Call::no_arguments, RawValue::to_owned),
-    })
-}
-
-/// Whether it says something about the call that rmcp or we must know.
-fn is_ours(key: &str) -> bool {
-    key == "progressToken" || key.starts_with("io.modelcontextprotocol/")
+/// What a client says.
+pub(super) enum Said {
+    Call(RequestId, WrittenCall),
+    Other(Box<ClientJsonRpcMessage>),
 }
 
 /// Reads a line. Batches were part of the protocol once; each message in one is answered by itself.
-pub(super) fn read(text: &str) -> Vec<Result<ClientJsonRpcMessage, JsonRpcError>> {
+pub(super) fn read(text: &str) -> Vec<Result<Said, JsonRpcError>> {
     let text = text.trim();
     if text.is_empty() {
         return Vec::new();
@@ -116,7 +65,7 @@ pub(super) fn read(text: &str) -> Vec<Result<ClientJsonRpcMessage, JsonRpcError>
     }
 }
 
-fn one(text: &str) -> Result<ClientJsonRpcMessage, JsonRpcError> {
+fn one(text: &str) -> Result<Said, JsonRpcError> {
     let envelope: Envelope<'_> = match serde_json::from_str(text) {
         Ok(envelope) => envelope,
         Err(error) if error.is_data() => {
@@ -142,8 +91,8 @@ fn one(text: &str) -> Result<ClientJsonRpcMessage, JsonRpcError> {
     let method = envelope.method.as_deref();
     if let (Some(CALL), Some(id)) = (method, &id) {
         let params = envelope.params.map_or("{}", RawValue::get);
-        return request::read_call(params)
-            .map(|call| JsonRpcMessage::request(call, id.clone()))
+        return serde_json::from_str(params)
+            .map(|call| Said::Call(id.clone(), call))
             .map_err(|why| unfit(id.clone(), CALL, &why.to_string()));
     }
     let message = serde_json::from_str::<ClientJsonRpcMessage>(text);
@@ -155,7 +104,7 @@ fn one(text: &str) -> Result<ClientJsonRpcMessage, JsonRpcError> {
         let why = "a field is missing or of the wrong type";
         return Err(unfit(request.id.clone(), &custom.method, why));
     }
-    Ok(message)
+    Ok(Said::Other(Box::new(message)))
 }
 
 fn not_json(error: &serde_json::Error) -> JsonRpcError {

@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
 use super::direct::Direct;
-use super::message;
+use super::message::{self, Said};
 use crate::surface::lines::input::{Input, LONGEST, Line};
 use crate::surface::lines::writer::Writer;
+use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 
 /// What was asked before the end of the input may still be answered in this time.
@@ -88,19 +89,23 @@ impl Lines {
                 return self.refuse(None, ErrorData::invalid_request(text, None));
             }
         };
-        if self.direct.is_ready()
-            && let Some(call) = message::read_plain_call(&text)
-        {
-            return match self.open.insert(&call.id) {
-                true => self.direct.start(call),
-                false => self.refuse_twin(&call.id),
-            };
-        }
         for read in message::read(&text) {
             match read {
-                Ok(message) => self.admit(message),
+                Ok(Said::Call(id, call)) if self.direct.takes(&call) => self.answer(id, call),
+                Ok(Said::Call(id, call)) => {
+                    self.admit(JsonRpcMessage::request(call.into_request(), id));
+                }
+                Ok(Said::Other(message)) => self.admit(*message),
                 Err(fault) => self.refuse(fault.id, fault.error),
             }
+        }
+    }
+
+    /// Answers a call without rmcp.
+    fn answer(&mut self, id: RequestId, call: WrittenCall) {
+        match self.open.insert(&id) {
+            true => self.direct.start(id, call),
+            false => self.refuse_twin(&id),
         }
     }
 
