@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::thread;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
 use super::assembly::Assembly;
 pub(crate) use super::assembly::{LONGEST, Line};
+use super::is_ready;
 
 /// How many bytes are read at once.
 const CHUNK: usize = 1 << 16;
@@ -102,7 +103,7 @@ impl Told {
             let mut readable = self.file.readable().await?;
             let read = readable.try_io(|file| {
                 let mut file = file.get_ref();
-                if !is_readable(file)? {
+                if !is_ready(file, PollFlags::IN)? {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
                 file.read(&mut self.chunk)
@@ -114,12 +115,6 @@ impl Told {
             }
         }
     }
-}
-
-/// Whether a read would not wait.
-fn is_readable(file: &File) -> io::Result<bool> {
-    let mut asked = [PollFd::new(file, PollFlags::IN)];
-    Ok(poll(&mut asked, Some(&Timespec::default()))? > 0)
 }
 
 /// Reads `file` to its end; the channel closes there.

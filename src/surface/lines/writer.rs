@@ -13,9 +13,11 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
+
+use super::is_ready;
 
 /// So many bytes may wait for the peer before updates are left out.
 const BEHIND: usize = 8 << 20;
@@ -62,14 +64,13 @@ impl Writer {
             }),
             closed: CancellationToken::new(),
         };
-        let Writer { shared, closed } = writer.clone();
+        let writing = writer.clone();
         thread::Builder::new()
             .name("line-writer".into())
             .spawn(move || {
                 // Either way nobody reads any more: that is all there is to say.
-                let _ = shared.write_all();
-                shared.waiting().end();
-                closed.cancel();
+                let _ = writing.shared.write_all();
+                writing.end();
             })?;
         Ok(writer)
     }
@@ -101,11 +102,18 @@ impl Writer {
         match self.shared.write_some() {
             Ok(true) => {}
             Ok(false) => self.shared.changed.notify_one(),
-            Err(_) => {
-                self.shared.waiting().end();
-                self.closed.cancel();
-            }
+            Err(_) => self.end(),
         }
+    }
+
+    /// Nobody reads any more: neither the thread nor whoever waits has anything left to do.
+    fn end(&self) {
+        let mut waiting = self.shared.waiting();
+        waiting.is_over = true;
+        waiting.bytes = VecDeque::new();
+        drop(waiting);
+        self.shared.changed.notify_one();
+        self.closed.cancel();
     }
 
     /// Whether the peer reads so slowly that what is not essential should wait.
@@ -156,7 +164,7 @@ impl Shared {
             if self.waiting().bytes.is_empty() {
                 return Ok(true);
             }
-            if !is_writable(&out)? {
+            if !is_ready(&out, PollFlags::OUT)? {
                 return Ok(false);
             }
             let chunk = self.waiting().take(AT_ONCE);
@@ -180,15 +188,4 @@ impl Waiting {
         }
         chunk
     }
-
-    fn end(&mut self) {
-        self.is_over = true;
-        self.bytes = VecDeque::new();
-    }
-}
-
-/// Whether [`AT_ONCE`] bytes can be written without a wait.
-fn is_writable(file: &File) -> io::Result<bool> {
-    let mut asked = [PollFd::new(file, PollFlags::OUT)];
-    Ok(poll(&mut asked, Some(&Timespec::default()))? > 0)
 }
