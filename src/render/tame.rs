@@ -28,22 +28,12 @@ pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String>
 /// The lines of `painted`, ready to print.
 pub(crate) fn lines(painted: &str, look: &Look) -> Vec<String> {
     let mut lines = Vec::new();
-    for line in split(painted) {
+    for line in painted.split('\n') {
         let row = lines.len();
         let line = line.strip_suffix('\r').unwrap_or(line);
         lines.push(tame(line, row, look));
     }
     lines
-}
-
-fn split(painted: &str) -> impl Iterator<Item = &str> {
-    let ends = memchr::memchr_iter(b'\n', painted.as_bytes()).chain([painted.len()]);
-    let mut from = 0;
-    ends.map(move |end| {
-        let line = &painted[from..end];
-        from = end + 1;
-        line
-    })
 }
 
 /// The columns of a line that was made safe.

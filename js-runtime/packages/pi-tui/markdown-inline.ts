@@ -8,7 +8,7 @@ import { type Ink, type Pen, same } from "./markdown-ink.ts";
 import { autolinkAt, bareLinkAt, decodeEntity, destinationAt } from "./markdown-links.ts";
 import { type Node, write } from "./markdown-writer.ts";
 import { widthOfSimple } from "./width.ts";
-import type { Span } from "./wrap.ts";
+import { type Span, textOf } from "./wrap.ts";
 
 /** Link definitions: addresses by label, and the lines that are nothing else. */
 export interface Definitions {
@@ -73,11 +73,6 @@ export function inline(
 export function inlineSpan(text: string, ink: Ink, base: Pen, definitions: Definitions): Span {
   const spans = inline(text, ink, base, definitions);
   return spans.length === 1 ? (spans[0] as Span) : { text: textOf(spans), width: -1 };
-}
-
-/** Lines as one text. */
-export function textOf(spans: Span[]): string {
-  return spans.map(({ text }) => text).join("\n");
 }
 
 function plain(line: string, base: Pen): Span {

@@ -6,13 +6,7 @@
 
 import { type Component, fittingPadding, frame, type Style, spaces } from "./component.ts";
 import { type Ink, inkOf, type Pen } from "./markdown-ink.ts";
-import {
-  type Definitions,
-  definitionsOf,
-  inline,
-  NO_DEFINITIONS,
-  textOf,
-} from "./markdown-inline.ts";
+import { type Definitions, definitionsOf, inline, NO_DEFINITIONS } from "./markdown-inline.ts";
 import {
   type Fence,
   fenceAt,
@@ -29,7 +23,7 @@ import {
 import { drawTable, tableAt } from "./markdown-table.ts";
 import { currentScreen } from "./screen.ts";
 import { isPlain, TAB, widthOfSimple } from "./width.ts";
-import { Lines, type Span, wrapInto, wrapSpans } from "./wrap.ts";
+import { Lines, type Span, textOf, wrapInto, wrapSpans } from "./wrap.ts";
 
 /** The styles of the parts of a document. */
 export interface MarkdownTheme {

@@ -65,6 +65,11 @@ export interface Span {
   width: number;
 }
 
+/** Lines as one text. */
+export function textOf(spans: Span[]): string {
+  return spans.map(({ text }) => text).join("\n");
+}
+
 /** The lines of `text` at `width` columns, broken at spaces where that is possible. */
 export function wrapTextWithAnsi(text: string, width: number): string[] {
   const lines = new Lines();
@@ -95,7 +100,7 @@ export function wrapSpans(lines: Lines, spans: Span[], width: number): void {
   const limit = Math.max(1, Math.floor(width) || 1);
   for (const span of spans) {
     // What is not known may leave a style on, or be more than one line.
-    if (span.width < 0) return wrapInto(lines, spans.map(({ text }) => text).join("\n"), width);
+    if (span.width < 0) return wrapInto(lines, textOf(spans), width);
   }
   for (const { text, width } of spans) {
     if (width <= limit) lines.push(text, width);
