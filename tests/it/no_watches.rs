@@ -56,6 +56,15 @@ impl Drop for Watch {
     }
 }
 
+/// A watch of one tool where `limit` is `most`, and the first that it says.
+fn watch_where(limit: &str, most: u32) -> (Sandbox, Watch, Value) {
+    let sandbox = Sandbox::with_home();
+    sandbox.write(TOOL, &module("one"));
+    let mut watch = Watch::start(&sandbox, limit, most);
+    let ready = watch.next();
+    (sandbox, watch, ready)
+}
+
 /// Runs what is added to it in a user namespace with that limit.
 fn limited(mut unshare: Command, limit: &str, most: u32) -> Command {
     let script = format!("echo {most} > /proc/sys/user/{limit} && exec \"$@\"");
@@ -78,10 +87,7 @@ fn a_change_is_found(sandbox: &Sandbox, watch: &mut Watch) {
 
 #[test]
 fn where_no_folder_can_be_watched_the_files_are_looked_at() {
-    let sandbox = Sandbox::with_home();
-    sandbox.write(TOOL, &module("one"));
-    let mut watch = Watch::start(&sandbox, "max_inotify_watches", 0);
-    let ready = watch.next();
+    let (sandbox, mut watch, ready) = watch_where("max_inotify_watches", 0);
     let why = "changes of files cannot be watched: the limit of watched folders is reached";
     assert_eq!(warnings(&ready), [why]);
     let hint = ready["problems"][0]["hint"].as_str().expect("a way out");
@@ -92,10 +98,7 @@ fn where_no_folder_can_be_watched_the_files_are_looked_at() {
 
 #[test]
 fn where_nothing_can_watch_the_files_are_looked_at() {
-    let sandbox = Sandbox::with_home();
-    sandbox.write(TOOL, &module("one"));
-    let mut watch = Watch::start(&sandbox, "max_inotify_instances", 0);
-    let ready = watch.next();
+    let (sandbox, mut watch, ready) = watch_where("max_inotify_instances", 0);
     let [warning] = warnings(&ready)[..] else {
         panic!("{ready}");
     };
@@ -109,10 +112,7 @@ fn where_nothing_can_watch_the_files_are_looked_at() {
 /// The limit is reached in the middle: what is watched already is looked at, too.
 #[test]
 fn a_limit_that_is_reached_later_is_told_like_one_from_the_start() {
-    let sandbox = Sandbox::with_home();
-    sandbox.write(TOOL, &module("one"));
-    let mut watch = Watch::start(&sandbox, "max_inotify_watches", 2);
-    let ready = watch.next();
+    let (sandbox, mut watch, ready) = watch_where("max_inotify_watches", 2);
     assert_eq!(warnings(&ready).len(), 1, "{ready}");
     a_change_is_found(&sandbox, &mut watch);
 }

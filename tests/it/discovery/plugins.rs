@@ -184,6 +184,22 @@ fn names_of_the_lock_file_count_for_links_or_without_a_package_json() {
     assert!(world.names().contains(&"s.ts".to_owned()));
 }
 
+/// Where the plugin of the project is.
+const OWN: &str = "p/.omp/plugins/node_modules/p";
+
+/// Installs that plugin, whose tool is `own.ts`.
+fn the_project_has_a_plugin(world: &World) {
+    world.write(
+        "p/.omp/plugins/package.json",
+        r#"{"dependencies":{"p":"2"}}"#,
+    );
+    world.write(
+        &format!("{OWN}/package.json"),
+        r#"{"omp":{"tools":"own.ts"}}"#,
+    );
+    world.write(&format!("{OWN}/own.ts"), "");
+}
+
 #[test]
 fn a_projects_plugin_takes_the_place_of_the_users_and_is_the_projects() {
     let world = plugin(&["x.ts"], r#"{"tools":"x.ts"}"#);
@@ -196,16 +212,7 @@ fn a_projects_plugin_takes_the_place_of_the_users_and_is_the_projects() {
         r#"{"omp":{"tools":"o.ts"}}"#,
     );
     world.write(&format!("{MODULES}/other/o.ts"), "");
-    let own = "p/.omp/plugins/node_modules/p";
-    world.write(
-        "p/.omp/plugins/package.json",
-        r#"{"dependencies":{"p":"2"}}"#,
-    );
-    world.write(
-        &format!("{own}/package.json"),
-        r#"{"omp":{"tools":"own.ts"}}"#,
-    );
-    world.write(&format!("{own}/own.ts"), "");
+    the_project_has_a_plugin(&world);
     let scan = world.scan();
     let seen: Vec<_> = scan
         .candidates
@@ -215,7 +222,7 @@ fn a_projects_plugin_takes_the_place_of_the_users_and_is_the_projects() {
     assert_eq!(
         seen,
         [
-            (format!("{own}/own.ts"), Level::Project),
+            (format!("{OWN}/own.ts"), Level::Project),
             (format!("{MODULES}/other/o.ts"), Level::User)
         ]
     );
@@ -224,16 +231,8 @@ fn a_projects_plugin_takes_the_place_of_the_users_and_is_the_projects() {
 
 #[test]
 fn the_project_of_plugins_is_the_nearest_omp_folder_else_git_never_home() {
-    let own = "p/.omp/plugins/node_modules/p";
-    let mut world = World::with(&["p/deep/er/keep", &format!("{own}/own.ts")]);
-    world.write(
-        "p/.omp/plugins/package.json",
-        r#"{"dependencies":{"p":"2"}}"#,
-    );
-    world.write(
-        &format!("{own}/package.json"),
-        r#"{"omp":{"tools":"own.ts"}}"#,
-    );
+    let mut world = World::with(&["p/deep/er/keep"]);
+    the_project_has_a_plugin(&world);
     world.flags.cwd = Some("deep/er".into());
     assert_eq!(world.names(), ["own.ts"]);
     world.mkdir("p/deep/.omp");
