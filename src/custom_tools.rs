@@ -229,7 +229,7 @@ fn loaded_tool(entry: &Entry) -> LoadedCustomTool {
     LoadedCustomTool {
         path: entry.tool.source.path.clone(),
         resolved_path: entry.resolved_path.clone(),
-        tool: entry.tool.clone(),
+        tool: (*entry.tool).clone(),
         source: Some(CustomToolSource::from(&entry.tool.source)),
     }
 }

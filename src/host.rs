@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Mutex, OnceCell, RwLock, watch};
+use tokio::sync::{Mutex, OnceCell, watch};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
@@ -69,13 +69,11 @@ struct Inner {
     changes: watch::Sender<Arc<CatalogChange>>,
     /// What is wrong with watching files, while somebody wants that.
     watching: std::sync::Mutex<Vec<Problem>>,
-    /// Fires when the host shuts down; every call's token is its child.
+    /// Fires when the host shuts down.
     closing: CancellationToken,
-    /// Every running call reads it, so whoever may write knows that none is left.
-    calls: RwLock<()>,
     /// How calls come, to wait for them accordingly.
     pace: Arc<Pace>,
-    /// The calls that can be aborted by their ids.
+    /// The calls that run.
     abortable: Abortable,
     /// The tools of the embedding program, which every catalog begins with.
     own: Catalog,
@@ -198,7 +196,6 @@ impl Host {
             changes: watch::Sender::default(),
             watching: std::sync::Mutex::default(),
             closing: CancellationToken::new(),
-            calls: RwLock::default(),
             pace: Arc::default(),
             abortable: Abortable::default(),
             own,
@@ -219,17 +216,23 @@ impl Host {
     /// Asks what runs to stop, kills what has not stopped after the grace period, and ends
     /// everything that was started. For good: nothing can be called afterwards.
     pub async fn shutdown(&self) {
-        self.0.closing.cancel();
+        self.end_calls();
         let grace = self.0.config.limits.grace + MARGIN;
         // Too late or not, the next step waits for nobody.
-        let _ = time::timeout(grace, self.0.calls.write()).await;
+        let _ = time::timeout(grace, self.0.abortable.ended()).await;
         self.0.engine.shutdown().await;
     }
 
     /// Ends everything at once, without asking.
     pub async fn kill(&self) {
-        self.0.closing.cancel();
+        self.end_calls();
         self.0.engine.shutdown().await;
+    }
+
+    /// First the host, then its calls: one that begins in between sees that it must not.
+    fn end_calls(&self) {
+        self.0.closing.cancel();
+        self.0.abortable.end_with_host();
     }
 
     fn means<'a>(&'a self, engine: &'a Engine) -> Means<'a> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::discover::{Candidate, LookedAt};
 use crate::error::Error;
 use crate::family::Loaded;
-use crate::tool::{ApprovalPolicy, Call, Family, Problem, Runner, Subject, Test, Tool};
+use crate::tool::{ApprovalPolicy, Call, Family, Problem, Runner, Test, Tool};
 
 /// Every tool, every problem, and everything that was looked at.
 #[derive(Clone, Default)]
@@ -28,7 +28,7 @@ pub struct Catalog {
 /// One tool and what runs it.
 pub struct Entry {
     /// What callers see.
-    pub tool: Tool,
+    pub tool: Arc<Tool>,
     /// The file, absolute.
     pub resolved_path: PathBuf,
     pub(crate) runner: Arc<dyn Runner>,
@@ -92,10 +92,10 @@ impl Catalog {
                 continue;
             }
             let entry = Entry {
-                tool: Tool {
+                tool: Arc::new(Tool {
                     description,
-                    ..entry.tool.clone()
-                },
+                    ..(*entry.tool).clone()
+                }),
                 resolved_path: entry.resolved_path.clone(),
                 runner: entry.runner.clone(),
             };
@@ -118,7 +118,7 @@ impl Catalog {
 
     /// All tools.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
-        self.entries.iter().map(|entry| &entry.tool)
+        self.entries.iter().map(|entry| &*entry.tool)
     }
 }
 
@@ -177,8 +177,7 @@ impl<'a> Builder<'a> {
                 tool.name = name;
             }
             // What is refused in any case is no offer to a model.
-            let subject = Subject::from(&tool);
-            tool.hidden |= self.policy.refusal(&subject, tool.approval).is_some();
+            tool.hidden |= self.policy.refusal(&tool, tool.approval).is_some();
             if let Some(holder) = self.taken.get(&tool.name) {
                 problems.push(conflict(&tool, holder.as_ref()));
                 continue;
@@ -186,7 +185,7 @@ impl<'a> Builder<'a> {
             self.taken
                 .insert(tool.name.clone(), Some(tool.source.path.clone()));
             let entry = Entry {
-                tool,
+                tool: Arc::new(tool),
                 resolved_path: candidate.resolved.clone(),
                 runner,
             };

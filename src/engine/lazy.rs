@@ -135,9 +135,14 @@ impl Module {
             .is_some_and(|origin| origin.looked.contains(path))
     }
 
+    /// Whether the module was loaded once.
+    pub fn was_loaded(&self) -> bool {
+        self.life.was_loaded.load(Ordering::Acquire)
+    }
+
     /// Loads the module if it never was. What goes wrong is told to whoever calls it.
     pub async fn ready(&self) {
-        if self.life.was_loaded.load(Ordering::Acquire) {
+        if self.was_loaded() {
             return;
         }
         let module = self.clone();

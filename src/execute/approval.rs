@@ -13,14 +13,14 @@ use super::ask_user::Judges;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Gate,
-    Progress, Rule, Runner, Stance, Subject, Tool, Updates,
+    Progress, Rule, Runner, Stance, Tool, Updates,
 };
 
 /// Decides for one call.
 pub(super) struct Gatekeeper {
     policy: ApprovalPolicy,
     approver: Option<Arc<dyn Approver>>,
-    tool: Subject,
+    tool: Arc<Tool>,
     call: Call,
     updates: Updates,
     waited: Mutex<Duration>,
@@ -38,15 +38,14 @@ impl Gatekeeper {
     pub(super) fn for_call(
         policy: &ApprovalPolicy,
         judges: Judges<'_>,
-        tool: &Tool,
+        tool: &Arc<Tool>,
         runner: &dyn Runner,
         call: &Call,
         updates: &Updates,
     ) -> Option<Arc<Self>> {
-        let subject = Subject::from(tool);
         let verdict = match runner.approval() {
-            Approval::ByTier => judge(policy, &subject, &Stance::of_tier(tool.approval)),
-            Approval::Fixed(stance) => judge(policy, &subject, stance),
+            Approval::ByTier => judge(policy, tool, &Stance::of_tier(tool.approval)),
+            Approval::Fixed(stance) => judge(policy, tool, stance),
             Approval::PerCall => Verdict::Ask,
         };
         if matches!(verdict, Verdict::Allow) {
@@ -55,7 +54,7 @@ impl Gatekeeper {
         Some(Arc::new(Gatekeeper {
             policy: policy.clone(),
             approver: judges.approver(),
-            tool: subject,
+            tool: tool.clone(),
             call: call.clone(),
             updates: updates.clone(),
             waited: Mutex::default(),
@@ -86,7 +85,7 @@ impl Gatekeeper {
 #[async_trait]
 impl Gate for Gatekeeper {
     async fn pass(&self, stance: Stance) -> Result<(), Error> {
-        let tool = &self.tool;
+        let tool = &*self.tool;
         let refusal = match judge(&self.policy, tool, &stance) {
             Verdict::Allow => return Ok(()),
             Verdict::Deny(text) => text,
@@ -115,7 +114,7 @@ impl fmt::Debug for Gatekeeper {
 /// The order is the original's: the refusals, then in yolo mode whoever has a rule, else the tool's
 /// wish to be asked about, its own rule, the user's rule, the mode. What the user approves by
 /// pattern comes before that wish, and after every rule that somebody wants to be asked.
-fn judge(policy: &ApprovalPolicy, tool: &Subject, stance: &Stance) -> Verdict {
+fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
     let name = &tool.name;
     if stance.policy == Some(Rule::Deny) {
         let reason = match &stance.reason {
@@ -172,7 +171,7 @@ fn user_rule<'a>(
 }
 
 /// The words are the original's. Where tools have tags, the user approves by them (spec cycod 121).
-fn nobody_to_ask(tool: &Subject, stance: &Stance) -> String {
+fn nobody_to_ask(tool: &Tool, stance: &Stance) -> String {
     let name = &tool.name;
     let (mut why, mut by_tag) = (String::new(), String::new());
     if stance.needs_yes {

@@ -1,22 +1,23 @@
 //! The life of a call, the same for every family and every surface.
 //!
 //! Sees `dyn Runner` and nothing of what is behind it. The deadline and the caller's cancel become
-//! one token; what the runner reports becomes one stream of events; the outcome is the return value.
+//! one token; what the runner reports becomes one stream of events, the end of which is set here; the
+//! outcome is the return value.
 
 mod approval;
 mod ask_user;
 mod spill;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
+use crate::tool::clock::Clock;
 use crate::tool::{
-    ApprovalPolicy, Approver, Call, CallCtx, Event, LogListener, Outcome, Progress, Runner,
-    Stopped, Tool, Updates, User, UserInterface, queue,
+    ApprovalPolicy, Approver, Call, CallCtx, Event, LogListener, Outcome, Runner, Stopped, Tool,
+    Updates, User, UserInterface, queue,
 };
 use approval::Gatekeeper;
 use ask_user::Judges;
@@ -26,8 +27,10 @@ pub(crate) use spill::Spill;
 pub(crate) struct Terms<'a> {
     /// The longest that it may take; the time that a user thinks does not count.
     pub(crate) timeout: Option<Duration>,
-    /// The caller's wish to stop; the call's own, so that its deadline may fire it, too.
+    /// Ends it; the call's own, so that its deadline may fire it, too.
     pub(crate) cancel: CancellationToken,
+    /// Why it was fired, if that was not its caller's wish.
+    pub(crate) reason: Arc<OnceLock<Stopped>>,
     /// What the user allows.
     pub(crate) policy: &'a ApprovalPolicy,
     /// Who is asked for approval, if anybody can be; without one it is `ui`.
@@ -42,19 +45,20 @@ pub(crate) struct Terms<'a> {
 
 /// Runs `call` to its end; events go to `events`.
 pub(crate) async fn execute(
-    tool: &Tool,
+    tool: &Arc<Tool>,
     runner: &dyn Runner,
     call: Call,
     terms: Terms<'_>,
     events: queue::Sender<Event>,
 ) -> Result<Outcome, Error> {
-    let (updates, mut progress) = Updates::channel();
+    let clock = terms.timeout.map(|timeout| Arc::new(Clock::start(timeout)));
+    let updates = Updates::new(events.clone(), clock.clone());
     let judges = Judges {
         approver: terms.approver.as_ref(),
         ui: terms.ui.as_ref(),
     };
     let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates);
-    let mut ctx = CallCtx::new(terms.cancel, updates);
+    let mut ctx = CallCtx::new(terms.cancel, terms.reason, updates);
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }
@@ -66,36 +70,20 @@ pub(crate) async fn execute(
         ctx.user = Some(User::of_call(ui, id, name, ended.clone(), updates));
         ended.drop_guard()
     });
-    // Nobody has to listen.
-    let forward = |event: Event| events.send(event);
 
     let call_id = call.id.clone();
-    let running = runner.run(call, ctx.clone());
-    tokio::pin!(running);
-    let mut clock = Clock::start(terms.timeout);
-    let mut result = loop {
-        tokio::select! {
-            // Progress first, so that an update never comes after the end.
-            biased;
-            step = progress.recv() => {
-                clock.heed(&step);
-                if let Some(event) = event(step) {
-                    forward(event);
-                }
-            }
-            result = &mut running => break result,
-            () = clock.run_out() => ctx.stop(Stopped::Deadline),
+    let mut result = match clock {
+        None => runner.run(call, ctx).await,
+        Some(clock) => {
+            let running = runner.run(call, ctx.clone());
+            in_time(running, &clock, &ctx).await
         }
     };
-    while let Some(step) = progress.try_recv() {
-        if let Some(event) = event(step) {
-            forward(event);
-        }
-    }
     if let Ok(outcome) = &mut result {
         terms.spill.shorten(outcome, &call_id, &tool.name).await;
     }
-    forward(match &result {
+    // Nobody has to listen.
+    events.finish(match &result {
         Err(error) if was_refused(error) => Event::Rejected {
             text: error.message().to_owned(),
         },
@@ -104,63 +92,15 @@ pub(crate) async fn execute(
     result
 }
 
-/// What callers hear of a step.
-fn event(step: Progress) -> Option<Event> {
-    match step {
-        Progress::Asking | Progress::Answered => None,
-        Progress::Started => Some(Event::Started),
-        Progress::Partial(partial) => Some(Event::Update(partial)),
+/// Waits for a call, which is told to stop when its time is up.
+async fn in_time<T>(running: impl Future<Output = T>, clock: &Clock, ctx: &CallCtx) -> T {
+    tokio::pin!(running);
+    tokio::select! {
+        biased;
+        ended = &mut running => return ended,
+        () = clock.run_out() => ctx.stop(Stopped::Deadline),
     }
-}
-
-/// The time that a call has left. It stands still while the user is asked.
-struct Clock {
-    /// When the time is up; `None` while it stands still, after it ran out, and without a limit.
-    until: Option<Instant>,
-    left: Option<Duration>,
-    /// How many questions are open.
-    questions: u32,
-}
-
-impl Clock {
-    fn start(timeout: Option<Duration>) -> Self {
-        Clock {
-            // A time beyond all calendars is no limit.
-            until: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
-            left: None,
-            questions: 0,
-        }
-    }
-
-    /// Waits until the time is up, once.
-    async fn run_out(&mut self) {
-        match self.until {
-            Some(until) => tokio::time::sleep_until(until).await,
-            None => std::future::pending().await,
-        }
-        self.until = None;
-    }
-
-    fn heed(&mut self, step: &Progress) {
-        match step {
-            Progress::Asking => {
-                self.questions += 1;
-                if self.questions > 1 {
-                    return;
-                }
-                let until = self.until.take();
-                self.left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            }
-            Progress::Answered => {
-                self.questions = self.questions.saturating_sub(1);
-                if self.questions > 0 {
-                    return;
-                }
-                self.until = self.left.take().map(|left| Instant::now() + left);
-            }
-            Progress::Started | Progress::Partial(_) => {}
-        }
-    }
+    running.await
 }
 
 /// True for the errors with which nothing was started.

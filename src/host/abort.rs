@@ -1,64 +1,109 @@
-//! Calls by their ids, so that whoever knows an id can abort the call without holding it.
+//! The calls that run: so that whoever knows an id can abort the call without holding it, and so that
+//! the host can end with all of them.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use slab::Slab;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, Inner};
+use crate::tool::Stopped;
 
-/// The calls that run, each with what cancels it.
+/// The calls that run, each with what ends it.
 #[derive(Default)]
-pub(super) struct Abortable(Mutex<Running>);
+pub(super) struct Abortable {
+    calls: Mutex<Slab<Abort>>,
+    /// Told when none is left.
+    none_left: Notify,
+}
 
-#[derive(Default)]
-struct Running {
-    next: u64,
-    calls: HashMap<u64, (String, CancellationToken)>,
+/// What ends one call. The token is fired by its caller, too, who gives no reason.
+#[derive(Clone)]
+struct Abort {
+    id: String,
+    cancel: CancellationToken,
+    reason: Arc<OnceLock<Stopped>>,
 }
 
 /// A call that is known until this is dropped.
 pub(super) struct Known {
     host: Arc<Inner>,
-    number: u64,
+    place: usize,
 }
 
 impl Abortable {
     /// Cancels what `is_meant` says of an id; gives how many that were.
     fn cancel(&self, is_meant: impl Fn(&str) -> bool) -> usize {
-        let running = self.running();
-        let meant = running.calls.values().filter(|(id, _)| is_meant(id));
-        let meant: Vec<_> = meant.map(|(_, cancel)| cancel.clone()).collect();
-        drop(running);
+        let calls = self.calls();
+        let meant = calls.iter().filter(|(_, call)| is_meant(&call.id));
+        let meant: Vec<_> = meant.map(|(_, call)| call.cancel.clone()).collect();
+        drop(calls);
         // Cancelling wakes whoever waits, who may end the call at once.
         meant.iter().for_each(CancellationToken::cancel);
         meant.len()
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Tells all that the host ends. Those that were cancelled before know already why they end.
+    pub(super) fn end_with_host(&self) {
+        let running: Vec<Abort> = self.calls().iter().map(|(_, call)| call.clone()).collect();
+        for call in running {
+            if !call.cancel.is_cancelled() {
+                // A deadline that passes at this moment is as good a reason.
+                let _ = call.reason.set(Stopped::HostShutdown);
+                call.cancel.cancel();
+            }
+        }
+    }
+
+    /// Waits until no call runs.
+    pub(super) async fn ended(&self) {
+        loop {
+            let told = self.none_left.notified();
+            tokio::pin!(told);
+            // What ends between the look and the wait is heard of.
+            told.as_mut().enable();
+            if self.calls().is_empty() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Slab<Abort>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Known {
     /// Makes a call of `host` known.
-    pub(super) fn new(host: &Host, id: &str, cancel: &CancellationToken) -> Known {
-        let mut running = host.0.abortable.running();
-        let number = running.next;
-        running.next += 1;
-        let call = (id.to_owned(), cancel.clone());
-        running.calls.insert(number, call);
-        drop(running);
+    pub(super) fn new(
+        host: &Host,
+        id: &str,
+        cancel: &CancellationToken,
+        reason: &Arc<OnceLock<Stopped>>,
+    ) -> Known {
+        let call = Abort {
+            id: id.to_owned(),
+            cancel: cancel.clone(),
+            reason: reason.clone(),
+        };
+        let place = host.0.abortable.calls().insert(call);
         Known {
             host: host.0.clone(),
-            number,
+            place,
         }
     }
 }
 
 impl Drop for Known {
     fn drop(&mut self) {
-        self.host.abortable.running().calls.remove(&self.number);
+        let abortable = &self.host.abortable;
+        let mut calls = abortable.calls();
+        let _gone = calls.remove(self.place);
+        if calls.is_empty() {
+            abortable.none_left.notify_waiters();
+        }
     }
 }
 

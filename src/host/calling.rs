@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -45,70 +45,58 @@ impl Host {
         timeout: Option<Duration>,
         entry: Option<Arc<Entry>>,
     ) -> RunningCall {
-        let (sender, events) = queue::channel();
-        let (cancel, token) = (CancellationToken::new(), self.0.closing.child_token());
+        let (events, heard) = queue::channel();
+        let (cancel, reason) = (CancellationToken::new(), Arc::default());
         let timeout = timeout.or(self.0.config.limits.call_timeout);
-        // A deadline must hold even if nobody looks, and looking for tools takes its time.
-        let wants_task = timeout.is_some() || !self.is_scanned();
-        let (host, asked) = (self.clone(), cancel.clone());
-        let known = abort::Known::new(self, &call.id, &cancel);
+        let known = abort::Known::new(self, &call.id, &cancel, &reason);
         let (pace, runs) = (self.0.pace.clone(), pace::Running::begin(&self.0.pace));
+        let entry = entry.or_else(|| self.known_entry(&call.tool));
+        // A deadline must hold even if nobody looks, and looking for tools takes its time.
+        let wants_task = timeout.is_some() || entry.is_none();
+        let (host, token) = (self.clone(), cancel.clone());
         let running = async move {
-            let (_known, _runs) = (known, runs);
+            let (_known, _runs, _ending) = (known, runs, events.ending());
             // Pinned first: what wraps it then moves a pointer, and not all that a call holds.
-            let running = pin!(host.run(call, entry, timeout, token.clone(), sender));
+            let running = pin!(host.run(call, entry, timeout, token, &reason, events));
             // Nothing that a call does unwinds into the program around us.
-            let running = AssertUnwindSafe(running).catch_unwind();
-            let running = running.map(|ended| ended.unwrap_or_else(|_| Err(defect())));
-            tokio::pin!(running);
-            let ended = tokio::select! {
-                biased;
-                ended = &mut running => ended,
-                () = asked.cancelled() => {
-                    token.cancel();
-                    running.await
-                }
-            };
-            if host.0.closing.is_cancelled() && !asked.is_cancelled() {
-                by_shutdown(ended)
-            } else {
-                ended
+            let ended = AssertUnwindSafe(running).catch_unwind().await;
+            let ended = ended.unwrap_or_else(|_| Err(defect()));
+            // Where the caller fired the token there is no reason.
+            match reason.get() {
+                Some(_) if host.0.closing.is_cancelled() => by_shutdown(ended),
+                _ => ended,
             }
         };
-        RunningCall::start(Box::pin(running), events, cancel, pace, wants_task)
+        RunningCall::start(Box::pin(running), heard, cancel, pace, wants_task)
     }
 
-    /// Finds the tool and runs it; `token` ends it.
+    /// Finds the tool if need be, and runs it; `cancel` ends it, for the `reason` if there is one.
     async fn run(
         &self,
         call: Call,
         entry: Option<Arc<Entry>>,
         timeout: Option<Duration>,
-        token: CancellationToken,
-        sender: queue::Sender<Event>,
+        cancel: CancellationToken,
+        reason: &Arc<OnceLock<Stopped>>,
+        events: queue::Sender<Event>,
     ) -> Result<Outcome, Error> {
-        let _running = self.0.calls.read().await;
+        // In a box of its own: most calls have no use for so much room.
         let entry = match entry {
             Some(entry) => Ok(entry),
-            None => tokio::select! {
-                biased;
-                entry = self.entry(&call.tool) => entry,
-                () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
-            },
+            None => Box::pin(self.entry_unless(&call.tool, &cancel)).await,
         };
         let entry = match entry {
-            Ok(entry) => tokio::select! {
-                biased;
-                () = entry.runner.ready() => Ok(entry),
-                () = token.cancelled() => Err(cancelled_while_loading(&call.tool)),
-            },
+            // Nothing starts in a host that ends: what starts must be among those that are ended.
+            Ok(_) if self.0.closing.is_cancelled() => Err(shut_down()),
+            Ok(entry) => ready(entry, &cancel).await,
             error => error,
         };
         match entry {
             Ok(entry) => {
                 let terms = Terms {
                     timeout,
-                    cancel: token,
+                    cancel,
+                    reason: reason.clone(),
                     policy: self
                         .1
                         .approval
@@ -119,15 +107,15 @@ impl Host {
                     log: self.1.log.clone(),
                     spill: &self.0.spill,
                 };
-                execute(&entry.tool, &*entry.runner, call, terms, sender).await
+                execute(&entry.tool, &*entry.runner, call, terms, events).await
             }
             Err(error) if Box::pin(self.has_departed(&call.tool, &error)).await => {
-                sender.send(Event::Finished);
+                events.finish(Event::Finished);
                 Ok(ikigai::no_longer_there())
             }
             Err(error) => {
                 // Nobody has to listen.
-                sender.send(Event::Rejected {
+                events.finish(Event::Rejected {
                     text: error.message().to_owned(),
                 });
                 Err(error)
@@ -143,12 +131,28 @@ impl Host {
         self.entry(&call.tool).await?.runner.check(call).await
     }
 
+    /// The tool of that name, if that is known without waiting.
+    fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
+        let loaded = self.0.loaded.try_lock().ok()?;
+        let catalog = loaded.is_scanned.then_some(&loaded.catalog)?;
+        catalog.find(name).cloned()
+    }
+
+    async fn entry_unless(
+        &self,
+        name: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Entry>, Error> {
+        tokio::select! {
+            biased;
+            entry = self.entry(name) => entry,
+            () = cancel.cancelled() => Err(cancelled_while_loading(name)),
+        }
+    }
+
     pub(super) async fn entry(&self, name: &str) -> Result<Arc<Entry>, Error> {
         if self.0.closing.is_cancelled() {
-            return Err(Error::new(
-                ErrorKind::Stopped(Stopped::HostShutdown),
-                SHUT_DOWN,
-            ));
+            return Err(shut_down());
         }
         let catalog = self.catalog_for_calls().await;
         if let Some(entry) = catalog.find(name) {
@@ -156,12 +160,32 @@ impl Host {
         }
         if name == RESOLVE
             && self.0.engine.offers_pending()
-            && let Some(resolver) = Box::pin(self.resolver()).await
+            && let Some(resolver) = self.resolver().await
         {
             return Ok(resolver);
         }
         Err(no_such_tool(name, &catalog))
     }
+}
+
+/// The tool once it can be called.
+async fn ready(entry: Arc<Entry>, cancel: &CancellationToken) -> Result<Arc<Entry>, Error> {
+    let is_ready = match entry.runner.getting_ready() {
+        None => true,
+        Some(getting_ready) => tokio::select! {
+            biased;
+            () = getting_ready => true,
+            () = cancel.cancelled() => false,
+        },
+    };
+    match is_ready {
+        true => Ok(entry),
+        false => Err(cancelled_while_loading(&entry.tool.name)),
+    }
+}
+
+fn shut_down() -> Error {
+    Error::new(ErrorKind::Stopped(Stopped::HostShutdown), SHUT_DOWN)
 }
 
 fn defect() -> Error {

@@ -47,10 +47,4 @@ impl Host {
         // In a box of its own: a call that finds the tools loaded has no use for so much room.
         Box::pin(self.catalog()).await
     }
-
-    /// False if it is not known without waiting.
-    pub(super) fn is_scanned(&self) -> bool {
-        let loaded = self.0.loaded.try_lock();
-        loaded.is_ok_and(|loaded| loaded.is_scanned)
-    }
 }

@@ -37,7 +37,7 @@ impl Host {
             let (tool, runner) = js::resolver(engine).await.ok_or(())?;
             let resolved_path = tool.source.path.clone();
             Ok::<_, ()>(Arc::new(Entry {
-                tool,
+                tool: Arc::new(tool),
                 resolved_path,
                 runner,
             }))

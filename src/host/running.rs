@@ -108,7 +108,7 @@ impl RunningCall {
 
     /// The events, for whoever waits for the outcome elsewhere; none are left here.
     pub(crate) fn take_events(&mut self) -> Events {
-        std::mem::replace(&mut self.events, Events(queue::channel().1))
+        std::mem::replace(&mut self.events, Events(queue::Receiver::ended()))
     }
 
     /// The next event; nothing when the call has ended.

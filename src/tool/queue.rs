@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -17,77 +16,97 @@ pub(crate) struct Sender<T>(Arc<Shared<T>>);
 #[derive(Debug)]
 pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
+/// Ends the queue when it is dropped, whatever the way there.
 #[derive(Debug)]
-struct Shared<T> {
-    state: Mutex<State<T>>,
-    senders: AtomicUsize,
-}
+pub(crate) struct Ending<T>(Sender<T>);
+
+#[derive(Debug)]
+struct Shared<T>(Mutex<State<T>>);
 
 #[derive(Debug)]
 struct State<T> {
     waiting: VecDeque<T>,
     /// Whoever listens, while they sleep.
     sleeper: Option<Waker>,
-    /// Nobody listens any more.
-    is_deaf: bool,
+    /// Nothing more comes, or nobody listens any more.
+    is_over: bool,
 }
 
 /// A new queue.
 pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(Shared {
-        state: Mutex::new(State {
-            waiting: VecDeque::new(),
-            sleeper: None,
-            is_deaf: false,
-        }),
-        senders: AtomicUsize::new(1),
-    });
+    let shared = Arc::new(Shared(Mutex::new(State {
+        waiting: VecDeque::new(),
+        sleeper: None,
+        is_over: false,
+    })));
     (Sender(shared.clone()), Receiver(shared))
 }
 
 impl<T> Sender<T> {
-    /// Adds `item`. Whoever does not listen any more misses it, that is their right.
+    /// Adds `item`, unless the queue has ended. Whoever does not listen any more misses it, that is
+    /// their right.
     pub(crate) fn send(&self, item: T) {
-        self.send_within(usize::MAX, item);
+        self.put(usize::MAX, item, false);
     }
 
     /// The same, but `item` is left out where so many wait.
     pub(crate) fn send_within(&self, most: usize, item: T) {
+        self.put(most, item, false);
+    }
+
+    /// Adds the last item: whatever comes after it, from whomever, is left out.
+    pub(crate) fn finish(&self, item: T) {
+        self.put(usize::MAX, item, true);
+    }
+
+    /// What ends the queue at the latest.
+    pub(crate) fn ending(&self) -> Ending<T> {
+        Ending(self.clone())
+    }
+
+    fn put(&self, most: usize, item: T, is_last: bool) {
         let mut state = self.0.state();
-        if state.is_deaf || state.waiting.len() >= most {
+        if state.is_over || state.waiting.len() >= most {
             return;
         }
         state.waiting.push_back(item);
-        let sleeper = state.sleeper.take();
-        drop(state);
-        // Whoever is woken may run at once, on this thread.
-        if let Some(sleeper) = sleeper {
-            sleeper.wake();
-        }
+        state.is_over = is_last;
+        wake(state);
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.0.senders.fetch_add(1, Ordering::Relaxed);
         Sender(self.0.clone())
     }
 }
 
-impl<T> Drop for Sender<T> {
+impl<T> Drop for Ending<T> {
     fn drop(&mut self) {
-        if self.0.senders.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return;
-        }
-        let sleeper = self.0.state().sleeper.take();
-        if let Some(sleeper) = sleeper {
-            sleeper.wake();
-        }
+        let mut state = self.0.0.state();
+        state.is_over = true;
+        wake(state);
+    }
+}
+
+/// Wakes whoever sleeps. They may run at once, on this thread.
+fn wake<T>(mut state: MutexGuard<'_, State<T>>) {
+    let sleeper = state.sleeper.take();
+    drop(state);
+    if let Some(sleeper) = sleeper {
+        sleeper.wake();
     }
 }
 
 impl<T> Receiver<T> {
-    /// The next item, as soon as there is one; `None` when nobody is left to send any.
+    /// A queue that has ended, with nothing in it.
+    pub(crate) fn ended() -> Receiver<T> {
+        let (sender, receiver) = channel();
+        drop(sender.ending());
+        receiver
+    }
+
+    /// The next item, as soon as there is one; `None` when the queue has ended.
     pub(crate) async fn recv(&mut self) -> Option<T> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
@@ -98,8 +117,7 @@ impl<T> Receiver<T> {
         if let Some(item) = state.waiting.pop_front() {
             return Poll::Ready(Some(item));
         }
-        // Looked at under the lock that the last sender takes when it goes.
-        if self.0.senders.load(Ordering::Acquire) == 0 {
+        if state.is_over {
             return Poll::Ready(None);
         }
         match &mut state.sleeper {
@@ -123,7 +141,7 @@ impl<T> Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        state.is_deaf = true;
+        state.is_over = true;
         state.sleeper = None;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
@@ -135,6 +153,6 @@ impl<T> Drop for Receiver<T> {
 impl<T> Shared<T> {
     /// No code that holds the lock can panic, so a poisoned one is still whole.
     fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

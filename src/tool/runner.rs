@@ -5,21 +5,25 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
+use super::clock::Clock;
 use super::{
-    Approval, Call, LogListener, Look, Outcome, Painted, Problem, Scene, Stance, Stopped, User,
-    queue,
+    Approval, Call, Event, LogListener, Look, Outcome, Painted, Problem, Scene, Stance, Stopped,
+    User, queue,
 };
 use crate::error::Error;
 
 /// Runs one tool. Every family has its own; whoever calls it sees only this.
 #[async_trait]
 pub trait Runner: Send + Sync {
-    /// Does what has to be done once before the first call. Its time is not the call's; what goes
-    /// wrong is told by the call.
-    async fn ready(&self) {}
+    /// What has to be done once before the first call; `None`: nothing, or nothing more. Its time is
+    /// not the call's; what goes wrong is told by the call.
+    fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
+        None
+    }
 
     /// Checks the arguments as the family demands, without starting anything.
     ///
@@ -115,15 +119,19 @@ pub struct CallCtx {
 }
 
 impl CallCtx {
-    /// A context for one call.
-    pub fn new(cancel: CancellationToken, updates: Updates) -> Self {
+    /// A context for one call; whoever ends it by `cancel` leaves in `reason` why.
+    pub(crate) fn new(
+        cancel: CancellationToken,
+        reason: Arc<OnceLock<Stopped>>,
+        updates: Updates,
+    ) -> Self {
         CallCtx {
             cancel,
             updates,
             gate: None,
             user: None,
             log: None,
-            reason: Arc::default(),
+            reason,
         }
     }
 
@@ -187,14 +195,14 @@ pub enum NotAdmitted {
     Stopped(Stopped),
 }
 
-/// The sending side of a call's progress. Sending never blocks and never fails: a caller that
-/// has gone away misses updates, nothing else.
+/// Where a call's progress goes: to whoever hears its events, and to its clock. Sending never blocks
+/// and never fails: a caller that has gone away misses updates, nothing else, and after the call's end
+/// nobody hears anything.
 #[derive(Clone, Debug)]
-pub struct Updates(queue::Sender<Progress>);
-
-/// The receiving side.
-#[derive(Debug)]
-pub struct ProgressReceiver(queue::Receiver<Progress>);
+pub struct Updates {
+    events: queue::Sender<Event>,
+    clock: Option<Arc<Clock>>,
+}
 
 /// What a runner reports while a call goes on.
 #[derive(Debug)]
@@ -210,29 +218,19 @@ pub enum Progress {
 }
 
 impl Updates {
-    /// A sender and the receiver that reads it.
-    pub fn channel() -> (Self, ProgressReceiver) {
-        let (sender, receiver) = queue::channel();
-        (Updates(sender), ProgressReceiver(receiver))
+    pub(crate) fn new(events: queue::Sender<Event>, clock: Option<Arc<Clock>>) -> Updates {
+        Updates { events, clock }
     }
 
     /// Passes on what happened.
     pub fn send(&self, progress: Progress) {
-        self.0.send(progress);
-    }
-}
-
-impl ProgressReceiver {
-    /// The next step, as soon as there is one; never, once all senders are gone.
-    pub async fn recv(&mut self) -> Progress {
-        match self.0.recv().await {
-            Some(step) => step,
-            None => std::future::pending().await,
+        let clock = self.clock.as_deref();
+        match (progress, clock) {
+            (Progress::Started, _) => self.events.send(Event::Started),
+            (Progress::Partial(partial), _) => self.events.send(Event::Update(partial)),
+            (Progress::Asking, Some(clock)) => clock.stop(),
+            (Progress::Answered, Some(clock)) => clock.go_on(),
+            (Progress::Asking | Progress::Answered, None) => {}
         }
-    }
-
-    /// The next step, if there is one.
-    pub fn try_recv(&mut self) -> Option<Progress> {
-        self.0.try_recv()
     }
 }

@@ -10,14 +10,6 @@ use super::{ApprovalPolicy, Rule, Stance, Tier, Tool, Used};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolPattern(String);
 
-/// What of a tool standing answers go by.
-#[derive(Clone, Debug)]
-pub(crate) struct Subject {
-    pub(crate) name: String,
-    pub(crate) tags: Vec<String>,
-    pub(crate) uses: Vec<Used>,
-}
-
 impl ToolPattern {
     /// Reads `tool:weather`, `tool:git-*`, `*` or `all`. The `tool:` may be left out.
     ///
@@ -73,7 +65,7 @@ impl ToolPattern {
 
     /// Whether it approves a call. A word for harm approves what is less harmful too, and nothing
     /// of which the harm is unknown.
-    fn approves(&self, tool: &Subject, stance: &Stance) -> bool {
+    fn approves(&self, tool: &Tool, stance: &Stance) -> bool {
         match self.tier() {
             Some(tier) => stance.tier <= tier && !stance.needs_yes && !stance.must_ask,
             None => self.fits_tool(&tool.name, &tool.tags),
@@ -81,20 +73,10 @@ impl ToolPattern {
     }
 }
 
-impl From<&Tool> for Subject {
-    fn from(tool: &Tool) -> Subject {
-        Subject {
-            name: tool.name.clone(),
-            tags: tool.tags.clone(),
-            uses: tool.uses.clone(),
-        }
-    }
-}
-
 impl ApprovalPolicy {
     /// Why the user refuses the tool whatever its arguments are, for a model. `tier`: what its
     /// calls may do.
-    pub(crate) fn refusal(&self, tool: &Subject, tier: Tier) -> Option<String> {
+    pub(crate) fn refusal(&self, tool: &Tool, tier: Tier) -> Option<String> {
         let name = &tool.name;
         let is_denied = |name: &str| self.tools.get(name) == Some(&Rule::Deny);
         let by_rule = |key: &str| format!("tools.approval.{key}: deny\" from config.");
@@ -119,13 +101,13 @@ impl ApprovalPolicy {
     }
 
     /// Whether a pattern approves the call.
-    pub(crate) fn approves(&self, tool: &Subject, stance: &Stance) -> bool {
+    pub(crate) fn approves(&self, tool: &Tool, stance: &Stance) -> bool {
         let mut patterns = self.approve.iter();
         patterns.any(|pattern| pattern.approves(tool, stance))
     }
 
     /// Whether the user wants to be asked about a tool inside of this one.
-    pub(crate) fn asks_inside(&self, tool: &Subject) -> bool {
+    pub(crate) fn asks_inside(&self, tool: &Tool) -> bool {
         let asks = |used: &Used| self.tools.get(&used.name) == Some(&Rule::Prompt);
         tool.uses.iter().any(asks)
     }

@@ -62,7 +62,11 @@ impl World {
     pub async fn found(&self, name: &str) -> Tool {
         let catalog = self.host.catalog().await;
         let entry = catalog.find(name);
-        entry.unwrap_or_else(|| panic!("no `{name}`")).tool.clone()
+        entry
+            .unwrap_or_else(|| panic!("no `{name}`"))
+            .tool
+            .as_ref()
+            .clone()
     }
 
     /// The schema of one property of `t`.

@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -80,8 +82,8 @@ impl JsRunner {
 
 #[async_trait]
 impl Runner for JsRunner {
-    async fn ready(&self) {
-        self.module.ready().await;
+    fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
+        (!self.module.was_loaded()).then(|| self.module.ready().boxed())
     }
 
     async fn check(&self, call: &Call) -> Result<(), Error> {

@@ -51,7 +51,7 @@ impl Args {
     pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
         let entry = session.tool(&self.name).await?;
         if self.json {
-            session.out.json(&ToolView::from(&entry.tool))?;
+            session.out.json(&ToolView::from(&*entry.tool))?;
         } else {
             let page = page(&entry, session);
             session.out.write_all(page.as_bytes())?;

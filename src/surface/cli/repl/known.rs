@@ -31,7 +31,7 @@ impl Known {
         state.entries = entries;
     }
 
-    pub(super) fn tool(&self, name: &str) -> Option<Tool> {
+    pub(super) fn tool(&self, name: &str) -> Option<Arc<Tool>> {
         let catalog = self.state().catalog.clone();
         catalog.find(name).map(|entry| entry.tool.clone())
     }
