@@ -119,7 +119,12 @@ impl Module {
     pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
         let asked_at = Instant::now();
         let grace = self.engine.0.options.grace;
-        let look = tokio::time::sleep(BUSY.min(grace));
+        tokio::select! {
+            biased;
+            answer = &mut asked.answer => return answer,
+            () = self.engine.0.lookout.tick() => {}
+        }
+        let look = tokio::time::sleep_until(asked_at + BUSY.min(grace));
         tokio::pin!(look);
         let mut is_waiting = true;
         loop {

@@ -25,6 +25,7 @@ mod last_stand;
 mod lazy;
 mod link;
 mod loader;
+mod lookout;
 mod memory;
 mod module;
 mod options;
@@ -59,6 +60,7 @@ pub use isolate::Lost;
 use isolate::{Ask, Shared};
 pub use kinship::Kin;
 use lazy::Listener;
+use lookout::Lookout;
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};
 pub use options::{Access, EngineOptions, Programs, ToolLog};
@@ -83,6 +85,7 @@ struct Inner {
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
     expressions: Expressions,
+    lookout: Arc<Lookout>,
     /// What modules said in earlier processes.
     cache: Option<Arc<Cache>>,
 }
@@ -94,6 +97,7 @@ impl Engine {
             pending: Arc::new(PendingActions::new(options.has_later)),
             cache: Cache::open(&options).map(Arc::new),
             expressions: Expressions::new(options.heap_mb),
+            lookout: Arc::default(),
             options,
             generations: Generations::default(),
             isolates: std::sync::Mutex::default(),

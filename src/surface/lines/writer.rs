@@ -7,7 +7,6 @@
 //! A thread writes, and may wait for the peer. Who has sent the last of what there is to say for now
 //! can spare it the way there: [`Writer::flush`] writes what the peer's pipe takes at once.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -40,15 +39,25 @@ pub(crate) struct Writer {
 
 struct Shared {
     /// Locked before `waiting` by whoever locks both.
-    out: Mutex<File>,
+    out: Mutex<Out>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
-/// What is to be written.
+/// The stream, and what was taken to be written to it.
+struct Out {
+    file: File,
+    taken: Vec<u8>,
+    written: usize,
+}
+
+/// What was sent.
 #[derive(Default)]
 struct Waiting {
-    bytes: VecDeque<u8>,
+    /// Not even taken yet.
+    bytes: Vec<u8>,
+    /// How many bytes are not written, those that were taken included.
+    unwritten: usize,
     /// Nothing comes any more, or nobody reads it.
     is_over: bool,
 }
@@ -58,7 +67,11 @@ impl Writer {
     pub(crate) fn start(out: File) -> io::Result<Self> {
         let writer = Writer {
             shared: Arc::new(Shared {
-                out: Mutex::new(out),
+                out: Mutex::new(Out {
+                    file: out,
+                    taken: Vec::new(),
+                    written: 0,
+                }),
                 waiting: Mutex::default(),
                 changed: Condvar::new(),
             }),
@@ -83,17 +96,20 @@ impl Writer {
 
     /// Sends one message that lies there until [`Self::flush`].
     pub(crate) fn put(&self, message: &impl Serialize) {
-        let mut line = match serde_json::to_vec(message) {
-            Ok(line) => line,
-            Err(error) => {
-                tracing::error!(%error, "a message cannot be written as JSON");
-                return;
-            }
-        };
-        line.push(b'\n');
         let mut waiting = self.shared.waiting();
-        if !waiting.is_over {
-            waiting.bytes.extend(line);
+        if waiting.is_over {
+            return;
+        }
+        let before = waiting.bytes.len();
+        match serde_json::to_writer(&mut waiting.bytes, message) {
+            Ok(()) => {
+                waiting.bytes.push(b'\n');
+                waiting.unwritten += waiting.bytes.len() - before;
+            }
+            Err(error) => {
+                waiting.bytes.truncate(before);
+                tracing::error!(%error, "a message cannot be written as JSON");
+            }
         }
     }
 
@@ -109,8 +125,10 @@ impl Writer {
     /// Nobody reads any more: neither the thread nor whoever waits has anything left to do.
     fn end(&self) {
         let mut waiting = self.shared.waiting();
-        waiting.is_over = true;
-        waiting.bytes = VecDeque::new();
+        *waiting = Waiting {
+            is_over: true,
+            ..Waiting::default()
+        };
         drop(waiting);
         self.shared.changed.notify_one();
         self.closed.cancel();
@@ -118,7 +136,7 @@ impl Writer {
 
     /// Whether the peer reads so slowly that what is not essential should wait.
     pub(crate) fn is_behind(&self) -> bool {
-        self.shared.waiting().bytes.len() > BEHIND
+        self.shared.waiting().unwritten > BEHIND
     }
 
     /// Waits until nobody reads any more.
@@ -139,7 +157,7 @@ impl Shared {
     fn write_all(&self) -> io::Result<()> {
         loop {
             let mut waiting = self.waiting();
-            while waiting.bytes.is_empty() {
+            while waiting.unwritten == 0 {
                 if waiting.is_over {
                     return Ok(());
                 }
@@ -148,8 +166,9 @@ impl Shared {
             }
             drop(waiting);
             let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-            let chunk = self.waiting().take(CHUNK);
-            out.write_all(&chunk)?;
+            if self.refill(&mut out) {
+                self.write(&mut out, CHUNK)?;
+            }
         }
     }
 
@@ -161,31 +180,42 @@ impl Shared {
             Err(TryLockError::WouldBlock) => return Ok(false),
         };
         loop {
-            if self.waiting().bytes.is_empty() {
+            if !self.refill(&mut out) {
                 return Ok(true);
             }
-            if !is_ready(&out, PollFlags::OUT)? {
+            if !is_ready(&out.file, PollFlags::OUT)? {
                 return Ok(false);
             }
-            let chunk = self.waiting().take(AT_ONCE);
-            out.write_all(&chunk)?;
+            self.write(&mut out, AT_ONCE)?;
         }
+    }
+
+    /// Takes what was sent if all that was taken before is written; false if there is nothing.
+    fn refill(&self, out: &mut Out) -> bool {
+        if out.written == out.taken.len() {
+            out.written = 0;
+            out.taken.clear();
+            if out.taken.capacity() > ROOMY {
+                out.taken = Vec::new();
+            }
+            std::mem::swap(&mut out.taken, &mut self.waiting().bytes);
+        }
+        !out.taken.is_empty()
+    }
+
+    /// Writes at most so many bytes of what was taken.
+    fn write(&self, out: &mut Out, most: usize) -> io::Result<()> {
+        let end = out.taken.len().min(out.written + most);
+        out.file.write_all(&out.taken[out.written..end])?;
+        let written = end - out.written;
+        out.written = end;
+        let mut waiting = self.waiting();
+        waiting.unwritten = waiting.unwritten.saturating_sub(written);
+        Ok(())
     }
 
     /// No code that holds the lock can panic, so a poisoned one is still whole.
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Waiting {
-    /// The first bytes, at most so many.
-    fn take(&mut self, most: usize) -> Vec<u8> {
-        let length = self.bytes.len().min(most);
-        let chunk = self.bytes.drain(..length).collect();
-        if self.bytes.is_empty() && self.bytes.capacity() > ROOMY {
-            self.bytes = VecDeque::new();
-        }
-        chunk
     }
 }
