@@ -68,7 +68,9 @@ pub use custom_tools::{
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
-pub use host::{Events, Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, Watching};
+pub use host::{
+    Events, Host, HostBuilder, Loaded, Reload, RunningCall, Stopper, TrustPolicy, Watching,
+};
 pub use registry::{Catalog, Entry};
 /// How calls and results look to people.
 pub use render::tame::safe_lines;

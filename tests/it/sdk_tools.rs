@@ -442,6 +442,29 @@ async fn a_call_is_aborted_by_its_id() {
 }
 
 #[tokio::test]
+async fn a_closure_is_dropped_at_once_where_somebody_is_in_a_hurry() {
+    let deaf = CustomTool::new("deaf", "", async |(): (), invocation: Invocation| {
+        invocation.update("waiting");
+        pending::<Result<(), String>>().await
+    });
+    let sandbox = Sandbox::with_home();
+    let limits = Limits {
+        grace: Duration::from_secs(3600),
+        ..Limits::default()
+    };
+    let host = builder(&sandbox.path()).tool(deaf).limits(limits).build();
+    let host = host.expect("a host");
+    let mut running = host.call(Call::new("deaf", json!({})), None);
+    while !matches!(running.next().await, Some(Event::Update(_))) {}
+    let stopper = running.stopper();
+    stopper.cancel();
+    stopper.kill();
+    let outcome = running.outcome().await.expect("an outcome");
+    assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
+    assert!(outcome.text().contains("it did not end by itself"));
+}
+
+#[tokio::test]
 async fn blocking_work_leaves_the_caller_alone() {
     // On this runtime of one thread a closure that blocks would let nobody else run.
     let (started, waits) = std::sync::mpsc::channel::<()>();
