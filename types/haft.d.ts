@@ -317,7 +317,7 @@ export interface CustomToolContext {
   readonly hasUI: boolean;
   /** `get("a.b")`. */
   readonly settings?: any;
-  /** True if calls are approved without asking. */
+  /** True if whoever called goes by the mode `yolo`: calls are approved without asking. */
   readonly autoApprove?: boolean;
   readonly fetch?: typeof fetch;
   isIdle(): boolean;

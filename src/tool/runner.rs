@@ -115,6 +115,8 @@ pub struct CallCtx {
     pub user: Option<User>,
     /// Who hears what the tool logs; `None`: nobody but the log file.
     pub log: Option<Arc<dyn LogListener>>,
+    /// Calls like this one run without a question.
+    pub auto_approve: bool,
     reason: Arc<Ending>,
 }
 
@@ -127,6 +129,7 @@ impl CallCtx {
             gate: None,
             user: None,
             log: None,
+            auto_approve: false,
             reason,
         }
     }

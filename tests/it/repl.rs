@@ -53,7 +53,7 @@ export default (pi) => [
     await new Promise((resolve) => setTimeout(resolve));
     for (;;);
   }),
-  tool("looks", async () => says("looked"), { approval: "read" }),
+  tool("looks", async (_id, _params, _onUpdate, ctx) => says(`looked ${ctx.autoApprove ? "freely" : "with care"}`), { approval: "read" }),
   tool("starts", async (_id, _params, _onUpdate, _ctx, signal) => {
     void pi.exec("sh", ["-c", "echo $$ >pid; exec sleep 1000"]);
     return says("started");
@@ -481,7 +481,7 @@ fn the_approval_mode_is_the_repls_own() {
         "approval: {mode: always-ask, tools: {fails: deny, boxed: prompt}}\n",
     );
     let mut repl = fixture.at_terminal(&["--plain"]);
-    repl.line("looks", &["looked"]);
+    repl.line("looks", &["looked with care"]);
     let asks = |repl: &mut Repl, tool: &str| {
         repl.0.types(&format!("{tool}\r"));
         repl.0.shows(&format!("Allow tool: {tool}"));
@@ -500,8 +500,11 @@ fn the_approval_mode_is_the_repls_own() {
     repl.line("/approve fails", &["your configuration denies `fails`"]);
     repl.line("/approve yolo", &["yolo: everything runs"]);
     repl.line("starts", &["started"]);
+    // Tools are told what holds for their call.
+    repl.line("looks", &["looked freely"]);
     repl.line("fails", &["blocked by user policy", "was refused"]);
     repl.line("/approve reset", &["always-ask"]);
+    repl.line("looks", &["looked with care"]);
     asks(&mut repl, "boxed");
     repl.leave();
 }
