@@ -63,7 +63,7 @@ pub use config::{
 };
 pub use custom_tools::{
     CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,
-    discover_and_load_custom_tools, load_custom_tools,
+    discover_and_load_custom_tools, discover_custom_tool_paths, load_custom_tools,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
