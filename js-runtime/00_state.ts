@@ -36,7 +36,7 @@ export interface Settings {
   logFile: string;
   /** The same in all isolates of a host. */
   sessionId: string;
-  /** Calls run without a question. */
+  /** Calls run without a question, as far as the host's own configuration goes. */
   autoApprove: boolean;
   version: string;
   /** The world is on tape; see `41_tape.ts`. */

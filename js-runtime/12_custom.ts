@@ -12,10 +12,20 @@ import {
 } from "ext:core/ops";
 import { captured, type RunningCall } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
+import { Overlays, type Wish } from "ext:haft/12_overlays.ts";
 
 /** What `done` gives to whoever waits. */
 type Done = (result?: unknown) => void;
 type Factory = (tui: unknown, theme: unknown, keybindings: unknown, done: Done) => unknown;
+
+/** How the component wants to be shown. */
+export interface Manner {
+  /** As an overlay over nothing, placed by `overlayOptions`. */
+  overlay?: boolean;
+  overlayOptions?: Wish;
+  /** Is given the overlay's handle. */
+  onHandle?: (handle: unknown) => void;
+}
 
 /** Twin of `Showing::canvas` in `src/engine/showing.rs`. */
 interface Canvas {
@@ -32,6 +42,7 @@ export async function showCustom(
   call: RunningCall | undefined,
   id: number,
   factory: Factory,
+  manner?: Manner,
 ): Promise<unknown> {
   if (typeof factory !== "function") {
     throw new TypeError("ui.custom: give a function that makes a component");
@@ -43,7 +54,7 @@ export async function showCustom(
   const withdraw = () => op_haft_ui_withdraw(id);
   cancelled?.addEventListener("abort", withdraw, { once: true });
   try {
-    await stage.make(factory);
+    await stage.make(factory, manner);
     if (cancelled?.aborted) return undefined;
     return await stage.show(call);
   } finally {
@@ -59,10 +70,11 @@ class Stage {
   readonly #canvas: Canvas;
   readonly #pi = packageByName("pi-tui");
   readonly #over = Promise.withResolvers<unknown>();
+  readonly #overlays: Overlays;
   #isOver = false;
   #component: any;
-  /** Who has the keyboard; the component itself in the beginning. */
-  #focused: any;
+  /** The component is an overlay itself. */
+  #isOverlay = false;
   /** The surface has said how large it is. */
   #isOnScreen = false;
   #willPaint = false;
@@ -70,11 +82,13 @@ class Stage {
   constructor(id: number, canvas: Canvas) {
     this.#id = id;
     this.#canvas = canvas;
+    const { visibleWidth, sliceWithWidth } = this.#pi;
+    this.#overlays = new Overlays({ visibleWidth, sliceWithWidth }, canvas, this.#paintSoon);
     // Whoever waits comes later than what may go wrong.
     this.#over.promise.catch(() => {});
   }
 
-  async make(factory: Factory): Promise<void> {
+  async make(factory: Factory, manner?: Manner): Promise<void> {
     this.#lookAtScreen();
     const { theme, getKeybindings } = this.#pi;
     const component: any = await factory(this.#tui(), theme, getKeybindings(), this.#done);
@@ -83,7 +97,10 @@ class Stage {
     if (typeof component?.render !== "function") {
       throw new TypeError("ui.custom: the function returned no component: it has no `render`");
     }
-    this.#focused ??= focus(component);
+    this.#isOverlay = Boolean(manner?.overlay);
+    if (!this.#isOverlay) return this.#overlays.settle(component);
+    const handle = this.#overlays.settleAbove(component, manner?.overlayOptions);
+    manner?.onHandle?.(handle);
   }
 
   /** Waits until the component is done, or the screen is gone. */
@@ -98,7 +115,9 @@ class Stage {
 
   leave(): void {
     this.#isOver = true;
-    this.#component?.dispose?.();
+    for (const shown of new Set([...this.#overlays.components(), this.#component])) {
+      shown?.dispose?.();
+    }
   }
 
   readonly #done = (result?: unknown): void => {
@@ -128,10 +147,11 @@ class Stage {
     this.#canvas.rows = rows;
     this.#isOnScreen = true;
     this.#component.invalidate?.();
+    this.#overlays.invalidate();
   }
 
   #press(data: string): void {
-    const focused = this.#focused;
+    const focused = this.#overlays.focused as any;
     if (this.#pi.isKeyRelease(data) && !focused?.wantsKeyRelease) return;
     focused?.handleInput?.(data);
   }
@@ -149,7 +169,8 @@ class Stage {
     try {
       this.#lookAtScreen();
       let text = "";
-      for (const line of this.#component.render(this.#canvas.columns)) text += `${line}\n`;
+      const beneath = this.#isOverlay ? [] : this.#component.render(this.#canvas.columns);
+      for (const line of this.#overlays.compose(beneath)) text += `${line}\n`;
       op_haft_show_paint(this.#id, text);
     } catch (error) {
       this.#fail(error);
@@ -164,13 +185,13 @@ class Stage {
   /** As much of the original's terminal as a component needs. */
   #tui(): object {
     const canvas = this.#canvas;
-    const setFocus = (component: any) => {
-      if (this.#focused && "focused" in this.#focused) this.#focused.focused = false;
-      this.#focused = focus(component);
-    };
+    const overlays = this.#overlays;
     return {
       requestRender: this.#paintSoon,
-      setFocus,
+      setFocus: (component: unknown) => overlays.setFocus(component),
+      showOverlay: (component: unknown, options?: Wish) => overlays.show(component, options),
+      hideOverlay: () => overlays.hideTop(),
+      hasOverlay: () => overlays.hasVisible(),
       terminal: {
         get columns() {
           return canvas.columns;
@@ -182,11 +203,4 @@ class Stage {
       },
     };
   }
-}
-
-function focus(component: any): unknown {
-  if (typeof component === "object" && component !== null && "focused" in component) {
-    component.focused = true;
-  }
-  return component;
 }

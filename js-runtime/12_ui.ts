@@ -14,7 +14,7 @@ import {
 } from "ext:core/ops";
 import { captured, currentCall, type RunningCall } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
-import { showCustom } from "ext:haft/12_custom.ts";
+import { type Manner, showCustom } from "ext:haft/12_custom.ts";
 
 /** What ends a question besides an answer. */
 interface Dialog {
@@ -102,9 +102,8 @@ export function uiOf(whose: Whose) {
       return ask(whose(), { kind: "editor", title: textOf(title), prefill: text }, dialog);
     },
 
-    /** `options`, as for an overlay, change nothing: a component has a place of its own. */
-    async custom(factory: any, _options?: unknown): Promise<unknown> {
-      return showCustom(whose(), nextQuestion++, factory);
+    async custom(factory: any, manner?: Manner): Promise<unknown> {
+      return showCustom(whose(), nextQuestion++, factory, manner ?? undefined);
     },
 
     notify(message: string, level?: string): void {

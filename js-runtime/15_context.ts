@@ -6,6 +6,7 @@
 import {
   op_haft_session,
   op_haft_session_abort,
+  op_haft_session_auto_approve,
   op_haft_session_idle,
   op_haft_session_queued,
 } from "ext:core/ops";
@@ -171,7 +172,8 @@ export const toolContext = {
   },
   settings: settingsView,
   get autoApprove(): boolean {
-    return settings.autoApprove;
+    const call = callOf(this as OfCall);
+    return op_haft_session_auto_approve(call?.id ?? 0, settings.autoApprove);
   },
   get ui(): typeof ui {
     const context = this as OfCall;

@@ -103,17 +103,45 @@ where
     P: Into<String>,
     N: Into<String>,
 {
+    where_the_original_looks(configured_paths, cwd.as_ref())
+        .built_in_tool_names(built_in_tool_names)
+        .load_custom_tools()
+        .await
+}
+
+/// Looks where [`discover_and_load_custom_tools`] looks, and gives the files that it would take, in its
+/// order: the original's `discoverCustomToolPaths`. Files are looked at; none is imported and nothing
+/// is run, so what is listed may be broken, or no tool at all.
+///
+/// Files of a project that the user does not trust are listed like all others, since only running them
+/// needs trust; where such a file hides one of the same name, both are. Whoever gives the list to
+/// [`load_custom_tools`] runs them all, and says with that that the project is trusted:
+/// [`discover_and_load_custom_tools`] does not.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `cwd` is no directory, or the user's
+/// configuration is wrong.
+pub async fn discover_custom_tool_paths<P: Into<String>>(
+    configured_paths: impl IntoIterator<Item = P>,
+    cwd: impl AsRef<Path>,
+) -> Result<Vec<ToolPath>, Error> {
+    where_the_original_looks(configured_paths, cwd.as_ref())
+        .discover_custom_tool_paths()
+        .await
+}
+
+fn where_the_original_looks<P: Into<String>>(
+    configured_paths: impl IntoIterator<Item = P>,
+    cwd: &Path,
+) -> HostBuilder {
     let flags = Flags {
-        cwd: Some(cwd.as_ref().to_owned()),
+        cwd: Some(cwd.to_owned()),
         ..Flags::default()
     };
     Host::builder()
         .flags(flags)
         .paths(configured_paths)
-        .built_in_tool_names(built_in_tool_names)
         .only_providers(PROVIDERS)
-        .load_custom_tools()
-        .await
 }
 
 /// Loads the modules at `paths`, in this order, and nothing else: the original's `loadCustomTools`.
@@ -166,6 +194,23 @@ impl HostBuilder {
             errors: errors(&catalog),
             host,
         })
+    }
+
+    /// Looks for files of tools, as [`discover_custom_tool_paths`] does it.
+    ///
+    /// ```ignore
+    #[doc = include_str!("../tests/it/examples/paths.rs")]
+    /// ```
+    ///
+    /// # Errors
+    /// As [`HostBuilder::build`].
+    pub async fn discover_custom_tool_paths(self) -> Result<Vec<ToolPath>, Error> {
+        let files = self.build()?.files_to_load().await?;
+        let found = files.iter().map(|(path, source)| ToolPath {
+            path: path.display().to_string(),
+            source: Some(CustomToolSource::from(source)),
+        });
+        Ok(found.collect())
     }
 
     /// Makes the host and loads the modules at `paths`, as [`load_custom_tools`] does it.

@@ -16,6 +16,7 @@ mod running;
 mod sdk;
 mod search;
 mod session;
+mod stopper;
 mod watching;
 
 use std::collections::{BTreeMap, HashSet};
@@ -42,6 +43,7 @@ use pace::Pace;
 pub use paths::Loaded;
 pub use running::{Events, RunningCall};
 use search::Found;
+pub use stopper::Stopper;
 pub use watching::{Reload, Watching};
 
 /// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.

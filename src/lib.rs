@@ -63,12 +63,14 @@ pub use config::{
 };
 pub use custom_tools::{
     CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,
-    discover_and_load_custom_tools, load_custom_tools,
+    discover_and_load_custom_tools, discover_custom_tool_paths, load_custom_tools,
 };
 pub use discover::{LookedAt, Verdict};
 pub use error::{Error, ErrorKind};
 pub use family::custom::{CustomTool, Invocation, ToolOutput};
-pub use host::{Events, Host, HostBuilder, Loaded, Reload, RunningCall, TrustPolicy, Watching};
+pub use host::{
+    Events, Host, HostBuilder, Loaded, Reload, RunningCall, Stopper, TrustPolicy, Watching,
+};
 pub use registry::{Catalog, Entry};
 /// How calls and results look to people.
 pub use render::tame::safe_lines;

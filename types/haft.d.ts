@@ -207,24 +207,101 @@ export interface UIContext {
   input(title: string, placeholder?: string, dialog?: DialogOptions): Promise<string | undefined>;
   editor(title: string, prefill?: string, dialog?: DialogOptions): Promise<string | undefined>;
   /**
-   * Shows a component with the keyboard until it calls `done`. `tui` has `requestRender()`,
-   * `setFocus(component)` and `terminal.columns`, `.rows`. Where there is no screen the factory is not
-   * called, and the answer is `undefined`.
+   * Shows a component with the keyboard until it calls `done`. Where there is no screen the factory is
+   * not called, and the answer is `undefined`.
    */
   custom<T>(
     factory: (
-      tui: any,
+      tui: ComponentTUI,
       theme: Theme,
       keybindings: any,
       done: (value?: T) => void,
     ) => Component | Promise<Component>,
-    options?: { overlay?: boolean; overlayOptions?: unknown },
+    options?: {
+      /** Placed by `overlayOptions`, over nothing. */
+      overlay?: boolean;
+      overlayOptions?: OverlayOptions | (() => OverlayOptions);
+      onHandle?: (handle: OverlayHandle) => void;
+    },
   ): Promise<T | undefined>;
   notify(message: string, kind?: "info" | "warning" | "error"): void;
   setStatus(key: string, text: string | undefined): void;
   setEditorText(text: string): void;
   getEditorText(): string;
   readonly theme: Theme | undefined;
+}
+
+/** The terminal of a component that `ui.custom` shows. */
+export interface ComponentTUI {
+  /** How large the component may be. */
+  readonly terminal: {
+    readonly columns: number;
+    readonly rows: number;
+    readonly kittyProtocolActive: boolean;
+  };
+  /** Draws again, once for everything that changes in one turn. */
+  requestRender(): void;
+  /** Gives the keys to a part of the component, or of the overlay whose turn it is. */
+  setFocus(component: Component | null): void;
+  /** Puts a component on top, with the keyboard. */
+  showOverlay(
+    component: Component,
+    options?: OverlayOptions | (() => OverlayOptions),
+  ): OverlayHandle;
+  /** Takes the topmost overlay away. */
+  hideOverlay(): void;
+  /** Whether one is to be seen. */
+  hasOverlay(): boolean;
+}
+
+/** Columns or rows, or a share of those that the terminal has. */
+export type SizeValue = number | `${number}%`;
+
+export interface OverlayOptions {
+  /** 80 columns without it, or all that there are. */
+  width?: SizeValue;
+  minWidth?: number;
+  /** What is higher is cut at its end. */
+  maxHeight?: SizeValue;
+  /** Where it is without `row` and `col`; `center` without it. */
+  anchor?:
+    | "center"
+    | "top-left"
+    | "top-center"
+    | "top-right"
+    | "left-center"
+    | "right-center"
+    | "bottom-left"
+    | "bottom-center"
+    | "bottom-right";
+  /** Moves it to the right. */
+  offsetX?: number;
+  /** Moves it down. */
+  offsetY?: number;
+  /** Its first row; as a share, 0% is at the top and 100% at the bottom. */
+  row?: SizeValue;
+  /** Its first column, likewise. */
+  col?: SizeValue;
+  /** What stays free at the edges. */
+  margin?: number | { top?: number; right?: number; bottom?: number; left?: number };
+  /** Whether it is to be seen in a terminal of that size. */
+  visible?: (columns: number, rows: number) => boolean;
+  /** It does not get the keyboard by being shown. */
+  nonCapturing?: boolean;
+}
+
+/** What `showOverlay` gives. */
+export interface OverlayHandle {
+  /** Takes it away for good; the keyboard goes back. */
+  hide(): void;
+  /** Takes it away for a time, or brings it back. */
+  setHidden(hidden: boolean): void;
+  isHidden(): boolean;
+  /** Gives it the keyboard, on top of the others. */
+  focus(): void;
+  /** Gives the keyboard to what is beneath it. */
+  unfocus(): void;
+  isFocused(): boolean;
 }
 
 export interface PendingAction {
@@ -317,7 +394,7 @@ export interface CustomToolContext {
   readonly hasUI: boolean;
   /** `get("a.b")`. */
   readonly settings?: any;
-  /** True if calls are approved without asking. */
+  /** True if whoever called goes by the mode `yolo`: calls are approved without asking. */
   readonly autoApprove?: boolean;
   readonly fetch?: typeof fetch;
   isIdle(): boolean;

@@ -113,6 +113,34 @@ test("zod: parameters, context, components, under the strictest settings and wit
   passes(check("zod", ZOD, STRICT));
 });
 
+test("components: the terminal that they get, and the same overlays as in pi-tui", () => {
+  const source = `
+import type { CustomToolAPI, OverlayHandle, OverlayOptions } from "@haft/tool-types";
+import type * as pi from "@haft/tool-types/pi-tui";
+
+export async function ask({ ui }: CustomToolAPI): Promise<string | undefined> {
+  const own: OverlayOptions = { anchor: "bottom-right", width: "50%", margin: { top: 1 } };
+  // @ts-expect-error it is no size
+  const wrong: OverlayOptions = { width: "half" };
+  const theirs: pi.OverlayOptions = own;
+  let handle: OverlayHandle | undefined;
+  return await ui.custom<string>((tui, theme, keybindings, done) => {
+    const list = { render: (width: number) => [theme.bold("x".repeat(width))], handleInput: () => handle?.hide() };
+    return {
+      render: () => [String(tui.terminal.columns), String(tui.hasOverlay())],
+      handleInput(data) {
+        if (data === "q") return done(data);
+        handle = tui.showOverlay(list, theirs);
+        const same: pi.OverlayHandle = handle;
+        same.setHidden(handle.isHidden());
+      },
+    };
+  }, { overlay: true, overlayOptions: () => wrong, onHandle: (shown) => shown.focus() });
+}
+`;
+  passes(check("components", source, STRICT));
+});
+
 test("TypeBox: `Static` and the parameters of execute", () => {
   const source = `
 import type { CustomTool, CustomToolFactory, Static } from "@haft/tool-types";

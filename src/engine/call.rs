@@ -96,7 +96,7 @@ impl Module {
     ) -> Option<Ended> {
         match self.answer_or_cancel(isolate, &mut asked, ctx).await {
             Some(answer) => ended(answer, None),
-            None => Some(self.stop(isolate, asked, ctx.stop_reason()).await),
+            None => Some(self.stop(isolate, asked, ctx).await),
         }
     }
 
@@ -172,26 +172,35 @@ impl Module {
         }
     }
 
-    /// The stop ladder: ask, wait for the grace period, then end the isolate. One that still answers
-    /// is retired, so that other calls in it finish; one that does not is terminated.
+    /// The stop ladder: ask, wait for the grace period unless somebody is in a hurry, then end the
+    /// isolate. One that still answers is retired, so that other calls in it finish; one that does not
+    /// is terminated.
     pub(super) async fn stop(
         &self,
         isolate: &Arc<Isolate>,
         mut asked: Asked,
-        why: Stopped,
+        ctx: &CallCtx,
     ) -> Ended {
+        let why = ctx.stop_reason();
         isolate.send(Ask::Cancel {
             id: asked.id,
             reason: abort_reason(why).to_owned(),
         });
         let alive = isolate.ping();
-        if let Ok(answer) =
-            tokio::time::timeout(self.engine.0.options.grace, &mut asked.answer).await
-        {
-            // Whoever wants a call to stop does not want it to start anew.
-            return ended(answer, Some(why)).unwrap_or(Ended::Killed(why));
+        tokio::select! {
+            biased;
+            answer = &mut asked.answer => {
+                // Whoever wants a call to stop does not want it to start anew.
+                return ended(answer, Some(why)).unwrap_or(Ended::Killed(why));
+            }
+            () = ctx.patience(self.engine.0.options.grace) => {}
         }
-        if alive.was_answered() {
+        // Where the grace was cut short it may not have come to that yet.
+        let glance = match ctx.hurry().is_cancelled() {
+            true => BUSY,
+            false => Duration::ZERO,
+        };
+        if alive.answered_within(glance).await {
             isolate.retire(asked.id);
         } else {
             isolate.terminate("a call in the same isolate ignored its cancellation and was killed");

@@ -75,7 +75,7 @@ impl Module {
             let Some(answer) = self.answer_or_cancel(&isolate, &mut asked, ctx).await else {
                 // A schema or an `approval` that does not end is stopped like a call that does not.
                 let why = ctx.stop_reason();
-                return Err(match self.stop(&isolate, asked, why).await {
+                return Err(match self.stop(&isolate, asked, ctx).await {
                     Ended::Result(..) => {
                         isolate.send(Ask::Forget { prepared });
                         Ended::NotStarted(why)

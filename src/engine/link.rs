@@ -173,6 +173,11 @@ impl IsolateHost for Link {
         Ok(queued.unwrap_or_default())
     }
 
+    fn auto_approve(&self, request: u32, otherwise: bool) -> bool {
+        let of_call = self.shared.requests.auto_approve(request);
+        of_call.unwrap_or(otherwise)
+    }
+
     fn abort_agent(&self) -> Result<(), String> {
         self.session.ask(|session| session.abort()).map(drop)
     }

@@ -41,7 +41,7 @@ pub struct EngineOptions {
     pub default_user: Arc<DefaultUser>,
     /// The conversation that calls belong to.
     pub session: Arc<CurrentSession>,
-    /// `ctx.autoApprove`: calls run without a question.
+    /// `ctx.autoApprove` outside of calls: they run without a question.
     pub auto_approve: bool,
     /// The folder for what can be made again; `None`: remember nothing.
     pub cache: Option<PathBuf>,

@@ -17,6 +17,7 @@ pub(super) struct Caller {
     updates: Updates,
     user: Option<User>,
     log: Option<Arc<dyn LogListener>>,
+    auto_approve: bool,
 }
 
 /// Where the answers to a request go.
@@ -67,6 +68,7 @@ impl From<&CallCtx> for Caller {
             updates: ctx.updates.clone(),
             user: ctx.user.clone(),
             log: ctx.log.clone(),
+            auto_approve: ctx.auto_approve,
         }
     }
 }
@@ -209,6 +211,13 @@ impl Requests {
     /// Who listens to what the call behind a request logs.
     pub(super) fn log(&self, id: u32) -> Option<Arc<dyn LogListener>> {
         self.table().slots.get(&id)?.caller.as_ref()?.log.clone()
+    }
+
+    /// Whether calls like the one behind a request run without a question; `None` outside of calls.
+    pub(super) fn auto_approve(&self, id: u32) -> Option<bool> {
+        let table = self.table();
+        let caller = table.slots.get(&id)?.caller.as_ref()?;
+        Some(caller.auto_approve)
     }
 
     /// Answers a request; forgotten ones and those answered before are let go.

@@ -8,7 +8,7 @@ mod approval;
 mod ask_user;
 mod spill;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Error, ErrorKind};
 use crate::tool::clock::Clock;
 use crate::tool::{
-    ApprovalPolicy, Approver, Call, CallCtx, Event, LogListener, Outcome, Runner, Stopped, Tool,
-    Updates, User, UserInterface, queue,
+    ApprovalMode, ApprovalPolicy, Approver, Call, CallCtx, Ending, Event, LogListener, Outcome,
+    Runner, Stopped, Tool, Updates, User, UserInterface, queue,
 };
 use approval::Gatekeeper;
 use ask_user::Judges;
@@ -29,8 +29,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) timeout: Option<Duration>,
     /// Ends it; the call's own, so that its deadline may fire it, too.
     pub(crate) cancel: CancellationToken,
-    /// Why it was fired, if that was not its caller's wish.
-    pub(crate) reason: Arc<OnceLock<Stopped>>,
+    /// Why it was fired, if that was not its caller's wish, and whether anybody is in a hurry.
+    pub(crate) reason: Arc<Ending>,
     /// What the user allows.
     pub(crate) policy: &'a ApprovalPolicy,
     /// Who is asked for approval, if anybody can be; without one it is `ui`.
@@ -63,6 +63,7 @@ pub(crate) async fn execute(
         ctx = ctx.behind(gate);
     }
     ctx.log = terms.log;
+    ctx.auto_approve = terms.policy.mode == ApprovalMode::Yolo;
     // Whatever ends the call, its questions end with it.
     let _withdraw = terms.ui.map(|ui| {
         let ended = ctx.cancel.child_token();

@@ -1,14 +1,14 @@
 //! The calls that run: so that whoever knows an id can abort the call without holding it, and so that
 //! the host can end with all of them.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use slab::Slab;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, Inner};
-use crate::tool::Stopped;
+use crate::tool::{Ending, Stopped};
 
 /// The calls that run, each with what ends it.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(super) struct Abortable {
 struct Abort {
     id: String,
     cancel: CancellationToken,
-    reason: Arc<OnceLock<Stopped>>,
+    reason: Arc<Ending>,
 }
 
 /// A call that is known until this is dropped.
@@ -81,7 +81,7 @@ impl Known {
         host: &Host,
         id: &str,
         cancel: &CancellationToken,
-        reason: &Arc<OnceLock<Stopped>>,
+        reason: &Arc<Ending>,
     ) -> Known {
         let call = Abort {
             id: id.to_owned(),

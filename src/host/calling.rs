@@ -2,20 +2,20 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::{Host, RunningCall, SHUT_DOWN, abort, pace};
+use super::{Host, RunningCall, SHUT_DOWN, Stopper, abort, pace};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Terms, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, Event, Outcome, Stopped, Test, queue};
+use crate::tool::{Call, Ending, Event, Outcome, Stopped, Test, queue};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.
@@ -46,7 +46,7 @@ impl Host {
         entry: Option<Arc<Entry>>,
     ) -> RunningCall {
         let (events, heard) = queue::channel();
-        let (cancel, reason) = (CancellationToken::new(), Arc::default());
+        let (cancel, reason): (_, Arc<Ending>) = (CancellationToken::new(), Arc::default());
         let timeout = timeout.or(self.0.config.limits.call_timeout);
         let known = abort::Known::new(self, &call.id, &cancel, &reason);
         let (pace, runs) = (self.0.pace.clone(), pace::Running::begin(&self.0.pace));
@@ -54,6 +54,7 @@ impl Host {
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
         let wants_task = timeout.is_some() || entry.is_none();
         let (host, token) = (self.clone(), cancel.clone());
+        let stopper = Stopper::new(cancel, reason.clone());
         let running = async move {
             let (_known, _runs, _ending) = (known, runs, events.ending());
             // Pinned first: what wraps it then moves a pointer, and not all that a call holds.
@@ -67,7 +68,7 @@ impl Host {
                 _ => ended,
             }
         };
-        RunningCall::start(Box::pin(running), heard, cancel, pace, wants_task)
+        RunningCall::start(Box::pin(running), heard, stopper, pace, wants_task)
     }
 
     /// Finds the tool if need be, and runs it; `cancel` ends it, for the `reason` if there is one.
@@ -77,7 +78,7 @@ impl Host {
         entry: Option<Arc<Entry>>,
         timeout: Option<Duration>,
         cancel: CancellationToken,
-        reason: &Arc<OnceLock<Stopped>>,
+        reason: &Arc<Ending>,
         events: queue::Sender<Event>,
     ) -> Result<Outcome, Error> {
         // In a box of its own: most calls have no use for so much room.

@@ -2,6 +2,7 @@
 //! together.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::Host;
@@ -10,9 +11,10 @@ use super::plan::{Place, Plan, Why, plan};
 use super::search::Found;
 use crate::discover::{self, Candidate, Scan};
 use crate::engine::Engine;
+use crate::error::{Error, ErrorKind};
 use crate::family::{self, Loaded};
 use crate::registry::Catalog;
-use crate::tool::{Family, Problem};
+use crate::tool::{Family, Problem, Source};
 use crate::trust::{self, Judged};
 
 /// What looking came to, before anything is loaded.
@@ -27,7 +29,7 @@ struct Looked {
 /// The files of one group as they are now.
 struct Files {
     candidates: Vec<Candidate>,
-    stamps: Vec<(std::path::PathBuf, Option<Stamp>)>,
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
     is_known: bool,
 }
 
@@ -68,6 +70,25 @@ impl Host {
             known: looked.known,
             is_complete,
         }
+    }
+
+    /// The files that loading would take, in its order, with those that may not run and what stands in
+    /// for them. Reads files; runs nothing.
+    pub(crate) async fn files_to_load(&self) -> Result<Vec<(PathBuf, Source)>, Error> {
+        let config = self.0.config.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let mut scan = discover::scan(&config);
+            trust::judge(&config, &mut scan);
+            scan.candidates
+        });
+        let candidates = looked.await.map_err(|error| {
+            let text = format!("the tools could not be looked at: {error}");
+            Error::new(ErrorKind::Internal, text)
+        })?;
+        let files = candidates
+            .into_iter()
+            .map(|found| (found.path, found.source));
+        Ok(files.collect())
     }
 
     /// Loads what the plan says.

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::pace::Pace;
+use super::stopper::Stopper;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Event, Outcome, queue};
 
@@ -27,7 +28,7 @@ use crate::tool::{Event, Outcome, queue};
 pub struct RunningCall {
     /// What happens, in order. Ends when the call does.
     pub events: Events,
-    cancel: CancellationToken,
+    stopper: Stopper,
     driver: Arc<Driver>,
     pace: Arc<Pace>,
     is_detached: bool,
@@ -76,18 +77,18 @@ enum Stage {
 }
 
 impl RunningCall {
-    /// Starts `running`, which `cancel` ends and which reports to `events`; if `wants_task`, on a
+    /// Starts `running`, which `stopper` ends and which reports to `events`; if `wants_task`, on a
     /// task of its own from the beginning.
     pub(super) fn start(
         running: Running,
         events: queue::Receiver<Event>,
-        cancel: CancellationToken,
+        stopper: Stopper,
         pace: Arc<Pace>,
         wants_task: bool,
     ) -> RunningCall {
         let call = RunningCall {
             events: Events(events),
-            cancel,
+            stopper,
             driver: Arc::new(Driver {
                 stage: Mutex::new(Stage::Starting { was_woken: false }),
                 runtime: Handle::current(),
@@ -103,7 +104,13 @@ impl RunningCall {
     pub fn cancel_token(&self) -> CancellationToken {
         // Whoever holds it may use it while nobody waits for the outcome.
         self.driver.put_on_task();
-        self.cancel.clone()
+        self.stopper.token()
+    }
+
+    /// What ends the call, politely or at once, even while its outcome is waited for.
+    pub fn stopper(&self) -> Stopper {
+        self.driver.put_on_task();
+        self.stopper.clone()
     }
 
     /// The events, for whoever waits for the outcome elsewhere; none are left here.
@@ -158,7 +165,7 @@ impl Stream for RunningCall {
 impl Drop for RunningCall {
     fn drop(&mut self) {
         if !self.is_detached {
-            self.cancel.cancel();
+            self.stopper.cancel();
         }
     }
 }
@@ -188,7 +195,7 @@ impl Held<'_> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
-            self.call.cancel.cancel();
+            self.call.stopper.cancel();
             self.call.driver.runtime.spawn(running);
         }
     }

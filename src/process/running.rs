@@ -56,6 +56,7 @@ struct Plan {
     deadline: Option<Instant>,
     grace: Duration,
     timeout_grace: Duration,
+    hurry: Option<CancellationToken>,
     leftovers: Leftovers,
 }
 
@@ -114,6 +115,7 @@ impl Running {
                 deadline: spawn.deadline.and_then(|limit| started.checked_add(limit)),
                 grace: spawn.grace,
                 timeout_grace: spawn.timeout_grace,
+                hurry: spawn.hurry,
                 leftovers: spawn.leftovers,
             },
             cell,
@@ -139,11 +141,16 @@ impl Running {
         } else {
             cause
         };
-        let (grace, timeout_grace) = (self.plan.grace, self.plan.timeout_grace);
+        let Plan {
+            grace,
+            timeout_grace,
+            ..
+        } = self.plan;
+        let hurry = self.plan.hurry.take();
         match cause {
             Cause::Itself => {}
-            Cause::Deadline => stop::stop(&mut self, timeout_grace).await,
-            Cause::Cancel => stop::stop(&mut self, grace).await,
+            Cause::Deadline => stop::stop(&mut self, timeout_grace, hurry).await,
+            Cause::Cancel => stop::stop(&mut self, grace, hurry).await,
         }
         // Not all may come to their end in time: a grandchild can hold them. That is the point.
         let _ = timeout(DRAIN, self.until_quiet()).await;

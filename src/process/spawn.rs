@@ -45,6 +45,9 @@ pub struct Spawn {
     pub grace: Duration,
     /// After the deadline: the time between TERM and KILL. Zero kills at once.
     pub timeout_grace: Duration,
+    /// Fires when nobody waits for the grace any more: what was asked to end is killed then. It asks
+    /// for nothing by itself.
+    pub hurry: Option<CancellationToken>,
     /// What happens to the rest of the group when the program ends by itself.
     pub leftovers: Leftovers,
     /// Limits that the system enforces.
@@ -108,6 +111,7 @@ impl Spawn {
             deadline: None,
             grace: Duration::from_secs(1),
             timeout_grace: Duration::ZERO,
+            hurry: None,
             leftovers: Leftovers::Leave,
             limits: Limits::default(),
         }

@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::process::running::Running;
 
@@ -16,14 +17,26 @@ const KILL_TAKES: Duration = Duration::from_secs(1);
 /// How long the pipes of the killed may stay open.
 const PIPES_TAKE: Duration = Duration::from_millis(20);
 
-/// Ends the tree. The grace is over early when the leader is gone and nobody holds the pipes.
-pub(super) async fn stop(running: &mut Running, grace: Duration) {
+/// Ends the tree. The grace is over early when the leader is gone and nobody holds the pipes, and when
+/// somebody is in a hurry.
+pub(super) async fn stop(running: &mut Running, grace: Duration, hurry: Option<CancellationToken>) {
     if !grace.is_zero() {
         running.leader.ask_tree();
-        // Running out of the grace is what the next step is for.
-        let _ = timeout(grace, running.until_quiet()).await;
+        tokio::select! {
+            biased;
+            () = hurried(hurry) => {}
+            () = sleep(grace) => {}
+            () = running.until_quiet() => {}
+        }
     }
     kill(running).await;
+}
+
+async fn hurried(hurry: Option<CancellationToken>) {
+    match hurry {
+        Some(hurry) => hurry.cancelled_owned().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Kills what is left of the tree.

@@ -8,6 +8,7 @@ mod call;
 mod change;
 pub(crate) mod clock;
 mod drawing;
+mod ending;
 mod found;
 mod log;
 mod moment;
@@ -32,6 +33,7 @@ pub use approval::{
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use change::CatalogChange;
 pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
+pub(crate) use ending::Ending;
 pub use found::{Family, Level, Source, Tier, Tool, Used};
 pub use log::{LogLevel, LogLine, LogListener};
 pub(crate) use moment::Moment;

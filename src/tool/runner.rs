@@ -1,7 +1,7 @@
 //! The one interface between calling a tool and being one.
 
 use std::fmt::Debug;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::clock::Clock;
 use super::{
-    Approval, Call, Event, LogListener, Look, Outcome, Painted, Problem, Scene, Stance, Stopped,
-    User, queue,
+    Approval, Call, Ending, Event, LogListener, Look, Outcome, Painted, Problem, Scene, Stance,
+    Stopped, User, queue,
 };
 use crate::error::Error;
 
@@ -115,22 +115,21 @@ pub struct CallCtx {
     pub user: Option<User>,
     /// Who hears what the tool logs; `None`: nobody but the log file.
     pub log: Option<Arc<dyn LogListener>>,
-    reason: Arc<OnceLock<Stopped>>,
+    /// Calls like this one run without a question.
+    pub auto_approve: bool,
+    reason: Arc<Ending>,
 }
 
 impl CallCtx {
     /// A context for one call; whoever ends it by `cancel` leaves in `reason` why.
-    pub(crate) fn new(
-        cancel: CancellationToken,
-        reason: Arc<OnceLock<Stopped>>,
-        updates: Updates,
-    ) -> Self {
+    pub(crate) fn new(cancel: CancellationToken, reason: Arc<Ending>, updates: Updates) -> Self {
         CallCtx {
             cancel,
             updates,
             gate: None,
             user: None,
             log: None,
+            auto_approve: false,
             reason,
         }
     }
@@ -183,6 +182,21 @@ impl CallCtx {
     /// Why the call must end; a token that somebody else fired means that the caller cancelled.
     pub fn stop_reason(&self) -> Stopped {
         *self.reason.get().unwrap_or(&Stopped::Cancelled)
+    }
+
+    /// Fires when the call, which `cancel` has asked to end, is not waited for any more: nothing that
+    /// is still there may have a grace period then.
+    pub fn hurry(&self) -> CancellationToken {
+        self.reason.hurry().clone()
+    }
+
+    /// Waits until a call that was asked to end has had its time: `grace`, or less if somebody is in
+    /// a hurry.
+    pub async fn patience(&self, grace: Duration) {
+        tokio::select! {
+            () = self.reason.hurry().cancelled() => {}
+            () = tokio::time::sleep(grace) => {}
+        }
     }
 }
 

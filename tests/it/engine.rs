@@ -93,6 +93,44 @@ async fn an_endless_loop_ends_soon_after_its_grace() {
     room.host.shutdown().await;
 }
 
+/// A hurry ends the grace period, and costs a neighbour that could be heard nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_killed_at_once_and_its_neighbour_goes_on() {
+    let mut room = Room::with(&[
+        ("deaf", "await new Promise(() => {})"),
+        (
+            "waits",
+            "return new Promise((done) => signal.addEventListener('abort', () => done(text('asked'))))",
+        ),
+        ("good", "return text('still here')"),
+    ]);
+    let mut config = config(room._dir.path());
+    config.limits.grace = Duration::from_secs(3600);
+    room.host = Host::new(config);
+    for is_asked_first in [true, false] {
+        let mut neighbour = room.host.call(call("waits", 0), None);
+        let mut deaf = room.host.call(call("deaf", 0), None);
+        for running in [&mut neighbour, &mut deaf] {
+            running.next_event().await.expect("it starts");
+        }
+        let stopper = deaf.stopper();
+        assert!(!stopper.was_used());
+        if is_asked_first {
+            stopper.cancel();
+        }
+        stopper.kill();
+        assert!(stopper.was_used());
+        let killed = deaf.outcome().await.expect("a stopped call is an outcome");
+        assert_eq!(killed.stopped, Some(Stopped::Cancelled));
+        assert!(killed.text().contains("it did not end by itself"));
+        neighbour.stopper().cancel();
+        let asked = neighbour.outcome().await.expect("it was not lost");
+        assert_eq!((asked.text(), asked.is_error), ("asked".into(), false));
+        assert_eq!(room.call("good", 0, None).await.text(), "still here");
+    }
+    room.host.kill().await;
+}
+
 /// Ten thousand at once: every one gets its own answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_calls_at_once() {

@@ -5,6 +5,7 @@
 mod call;
 mod custom_tool;
 mod loader;
+mod paths;
 mod session;
 mod user_interface;
 
@@ -33,4 +34,6 @@ async fn the_examples_of_the_documentation_run() {
     user_interface::run(new()).await.expect("a user interface");
     session::run(new()).await.expect("a session");
     loader::run(new()).await.expect("the loader");
+    sandbox.write(".omp/tools/found.ts", GREET);
+    paths::run(new()).await.expect("the paths");
 }

@@ -189,6 +189,28 @@ async fn a_cancel_kills_after_the_grace_what_ignores_it() {
 }
 
 #[tokio::test]
+async fn a_hurry_cuts_the_grace_short_and_asks_for_nothing_by_itself() {
+    let (cancel, hurry) = (CancellationToken::new(), CancellationToken::new());
+    let mut spawn = sh(
+        "trap 'echo asked' TERM; echo up; read line; echo $line; while :; do sleep 600; done",
+        &[],
+    );
+    spawn.grace = 10 * MINUTE;
+    spawn.hurry = Some(hurry.clone());
+    spawn.stdin = Stdin::Open;
+    let mut child = start(spawn, &cancel).await;
+    lines(&mut child, 1).await;
+    hurry.cancel();
+    // It goes on as if nothing had happened.
+    child.write(b"still here\n").await.expect("it reads");
+    assert_eq!(lines(&mut child, 1).await, ["still here"]);
+    cancel.cancel();
+    let finished = child.wait().await;
+    assert_eq!(finished.end, End::Cancelled(Some(Exit::Signal(9))));
+    assert!(finished.duration < MINUTE, "{:?}", finished.duration);
+}
+
+#[tokio::test]
 async fn a_grandchild_that_outlives_its_parent_is_killed_by_a_stop() {
     let cancel = CancellationToken::new();
     let quiet =

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::process::goes;
 use crate::pty::Terminal;
 use crate::sandbox::Sandbox;
 
@@ -43,7 +44,16 @@ export default (pi) => [
     pi.pushPendingAction({ label: "Rename 3 files", apply: async () => says("they are renamed") });
     return says("staged");
   }),
-  tool("looks", async () => says("looked"), { approval: "read" }),
+  tool("holds", () => {
+    void pi.exec("sh", ["-c", "trap '' TERM; echo $$ >pid; exec sleep 1000"]);
+    return new Promise(() => {});
+  }),
+  tool("spins", async (_id, _params, onUpdate) => {
+    onUpdate(says("round and round"));
+    await new Promise((resolve) => setTimeout(resolve));
+    for (;;);
+  }),
+  tool("looks", async (_id, _params, _onUpdate, ctx) => says(`looked ${ctx.autoApprove ? "freely" : "with care"}`), { approval: "read" }),
   tool("starts", async (_id, _params, _onUpdate, _ctx, signal) => {
     void pi.exec("sh", ["-c", "echo $$ >pid; exec sleep 1000"]);
     return says("started");
@@ -177,7 +187,7 @@ fn what_is_wrong_is_said_with_a_hint_and_the_prompt_comes_back() {
     let mut command = fixture.0.haft();
     command.args(["--tool", "tools.ts", "--tool", "broken.ts", "repl"]);
     let mut terminal = Terminal::start(100, command.env("NO_COLOR", "1"));
-    terminal.shows("haft 0.1.0: 9 tools, 1 problem (/problems). Tab completes");
+    terminal.shows("haft 0.1.0: 11 tools, 1 problem (/problems). Tab completes");
     prompt(&mut terminal);
     let mut repl = Repl(terminal);
     let cases = [
@@ -294,6 +304,45 @@ fn ctrl_c_cancels_the_call_and_not_the_repl() {
         &["Ctrl-D leaves; while a call runs, Ctrl-C cancels it"],
     );
     assert!(!repl.leave().contains("Hello {\"name\":\"Bob\"}"));
+}
+
+#[test]
+fn a_second_ctrl_c_ends_the_call_by_force_however_long_its_grace_is() {
+    const STAYS: &str = "trap '' TERM; echo $$ >pid; exec sleep 1000";
+    let fixture = Fixture::new();
+    let config = "home/.config/haft/config.yaml";
+    fixture.0.write(config, "limits: {grace: 1h}\n");
+    let described = r#"{"name":"stays","description":"d"}"#;
+    let script = fixture.0.write(
+        "home/.ikigai/tools/stays",
+        &format!(
+            "#!/bin/sh\nif [ \"$1\" = --schema ]; then echo '{described}'; exit; fi\n{STAYS}\n"
+        ),
+    );
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let yaml = format!("name: shell\ndescription: d\nbash: \"{STAYS}\"\n");
+    fixture.0.write(".cycod/tools/shell.yaml", &yaml);
+    fixture.0.fifo("pid");
+    let mut repl = fixture.at_terminal(&["--plain", "--yolo"]);
+    // What a module started, an executable, a YAML tool: none heeds the first one.
+    for tool in ["holds", "stays", "shell"] {
+        repl.0.types(&format!("{tool}\r"));
+        let pid = fs::read_to_string(fixture.0.path().join("pid")).expect("it has started");
+        repl.0.types(CTRL_C);
+        repl.0
+            .shows(&format!("cancelling `{tool}`; Ctrl-C again kills it"));
+        repl.keys(CTRL_C, &["(cancelled)"]);
+        assert!(goes(&pid), "{tool}");
+        repl.line("greet name=Ada", &["Hello"]);
+    }
+    // A loop answers nobody.
+    repl.0.types("spins\r");
+    repl.0.shows("round and round");
+    repl.0.types(CTRL_C);
+    repl.0.shows("cancelling `spins`");
+    repl.keys(CTRL_C, &["`spins` was killed", "(cancelled)"]);
+    repl.line("greet name=Ada", &["Hello"]);
+    repl.leave();
 }
 
 #[test]
@@ -432,7 +481,7 @@ fn the_approval_mode_is_the_repls_own() {
         "approval: {mode: always-ask, tools: {fails: deny, boxed: prompt}}\n",
     );
     let mut repl = fixture.at_terminal(&["--plain"]);
-    repl.line("looks", &["looked"]);
+    repl.line("looks", &["looked with care"]);
     let asks = |repl: &mut Repl, tool: &str| {
         repl.0.types(&format!("{tool}\r"));
         repl.0.shows(&format!("Allow tool: {tool}"));
@@ -451,8 +500,11 @@ fn the_approval_mode_is_the_repls_own() {
     repl.line("/approve fails", &["your configuration denies `fails`"]);
     repl.line("/approve yolo", &["yolo: everything runs"]);
     repl.line("starts", &["started"]);
+    // Tools are told what holds for their call.
+    repl.line("looks", &["looked freely"]);
     repl.line("fails", &["blocked by user policy", "was refused"]);
     repl.line("/approve reset", &["always-ask"]);
+    repl.line("looks", &["looked with care"]);
     asks(&mut repl, "boxed");
     repl.leave();
 }

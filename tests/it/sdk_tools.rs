@@ -442,6 +442,29 @@ async fn a_call_is_aborted_by_its_id() {
 }
 
 #[tokio::test]
+async fn a_closure_is_dropped_at_once_where_somebody_is_in_a_hurry() {
+    let deaf = CustomTool::new("deaf", "", async |(): (), invocation: Invocation| {
+        invocation.update("waiting");
+        pending::<Result<(), String>>().await
+    });
+    let sandbox = Sandbox::with_home();
+    let limits = Limits {
+        grace: Duration::from_secs(3600),
+        ..Limits::default()
+    };
+    let host = builder(&sandbox.path()).tool(deaf).limits(limits).build();
+    let host = host.expect("a host");
+    let mut running = host.call(Call::new("deaf", json!({})), None);
+    while !matches!(running.next().await, Some(Event::Update(_))) {}
+    let stopper = running.stopper();
+    stopper.cancel();
+    stopper.kill();
+    let outcome = running.outcome().await.expect("an outcome");
+    assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
+    assert!(outcome.text().contains("it did not end by itself"));
+}
+
+#[tokio::test]
 async fn blocking_work_leaves_the_caller_alone() {
     // On this runtime of one thread a closure that blocks would let nobody else run.
     let (started, waits) = std::sync::mpsc::channel::<()>();
@@ -772,6 +795,73 @@ async fn an_untrusted_tool_is_an_error_of_the_loader() {
             .is_some_and(|hint| hint.contains("haft trust")),
         "{error:?}"
     );
+}
+
+#[tokio::test]
+async fn paths_are_those_that_the_loader_takes_and_nothing_of_them_runs() {
+    let sandbox = Sandbox::with_home();
+    let root = sandbox.path();
+    let ran = json!(root.join("ran"));
+    let leaves = format!("import fs from 'node:fs'; fs.appendFileSync({ran}, 'it ran');");
+    for (path, name) in [
+        (".omp/tools/both.ts", "both"),
+        (".omp/tools/last.ts", "last"),
+        (".omp/tools/deep/index.ts", "deep"),
+        ("home/.omp/agent/tools/both.ts", "hidden"),
+        ("home/.omp/agent/tools/own.ts", "own"),
+        (".claude/tools/more.ts", "more"),
+        ("named.ts", "named"),
+    ] {
+        sandbox.write(path, &format!("{leaves}\n{}", module(name)));
+    }
+    sandbox.write(".omp/tools/broken.ts", "throw new Error('no')");
+    let looks = |policy| {
+        let named = ["./named.ts", "~/../.omp/tools/last.ts", "gone.ts"];
+        builder(&root).trust(policy).paths(named)
+    };
+    for policy in [TrustPolicy::Never, TrustPolicy::Always] {
+        let is_trusted = policy == TrustPolicy::Always;
+        let listed = looks(policy).discover_custom_tool_paths().await;
+        let listed = listed.expect("it looks");
+        assert!(!root.join("ran").exists(), "something ran");
+        let names = listed.iter().map(|found| {
+            let path = Path::new(&found.path)
+                .strip_prefix(&root)
+                .expect("below it");
+            let source = found.source.as_ref().expect("somebody found it");
+            (path.display().to_string(), source.provider.as_str())
+        });
+        let names: Vec<_> = names.collect();
+        let loaded = looks(policy).load_custom_tools().await.expect("it loads");
+        let mut taken: Vec<_> = loaded.tools.iter().map(|tool| tool.path.clone()).collect();
+        // Those that run keep their order.
+        let order = |path: &Path| {
+            listed
+                .iter()
+                .position(|found| Path::new(&found.path) == path)
+        };
+        assert!(taken.iter().map(|path| order(path)).is_sorted());
+        for tool in &loaded.tools {
+            let found = &listed[order(&tool.path).expect("it is listed")];
+            assert_eq!(found.source, tool.source);
+        }
+        taken.extend(loaded.errors.iter().map(|error| error.path.clone()));
+        taken.sort();
+        let mut paths: Vec<_> = listed
+            .iter()
+            .map(|found| Path::new(&found.path).to_owned())
+            .collect();
+        paths.sort();
+        assert_eq!(taken, paths);
+        let ran = std::fs::remove_file(root.join("ran"));
+        assert!(ran.is_ok(), "the loader runs what may run");
+        let hidden = ("home/.omp/agent/tools/both.ts".to_owned(), "native");
+        // It stands in where the project's may not run.
+        assert_eq!(names.contains(&hidden), !is_trusted, "{names:?}");
+        loaded.host().shutdown().await;
+    }
+    let nowhere = haft::discover_custom_tool_paths(["named.ts"], root.join("gone")).await;
+    assert_eq!(nowhere.expect_err("no directory").kind(), ErrorKind::Usage);
 }
 
 fn module(name: &str) -> String {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft::{
-    ApprovalMode, Call, Config, Env, Flags, Host, SessionEvent, SessionFile, SessionProvider,
-    SessionView,
+    ApprovalMode, ApprovalPolicy, Call, Config, Env, Flags, Host, SessionEvent, SessionFile,
+    SessionProvider, SessionView,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -16,6 +16,9 @@ use crate::sandbox::Sandbox;
 const TOOLS: &str = r#"
 const events = [];
 const says = (value) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
+
+const begun = [];
+let approvedAtStart;
 
 export default () => [
   {
@@ -43,6 +46,15 @@ export default () => [
   {
     name: "aborts", description: "", parameters: { type: "object" },
     execute: (_id, _params, _onUpdate, ctx, signal) => { ctx.abort(); return says([signal.aborted, signal.reason]); },
+  },
+  {
+    name: "approves", description: "", parameters: { type: "object" }, approval: "read",
+    execute: async (_id, _params, _onUpdate, ctx) => {
+      const seen = [ctx.autoApprove];
+      await new Promise((done) => { begun.push(done); if (begun.length === 2) begun.splice(0).forEach((go) => go()); });
+      return says([...seen, ctx.autoApprove, approvedAtStart]);
+    },
+    onSession(_event, ctx) { approvedAtStart = ctx.autoApprove; },
   },
   {
     name: "events", description: "", parameters: { type: "object" },
@@ -146,6 +158,23 @@ fn agent() -> Arc<Agent> {
         view: Mutex::new(Arc::new(view)),
         aborts: AtomicUsize::new(0),
     })
+}
+
+#[tokio::test]
+async fn what_is_approved_is_what_holds_for_the_call() {
+    let sandbox = sandbox();
+    let host = host(&sandbox, "tools.ts", Some(ApprovalMode::Write));
+    let freely = host.with_approval(ApprovalPolicy {
+        mode: ApprovalMode::Yolo,
+        ..host.config().approval.clone()
+    });
+    freely.emit(&SessionEvent::Start).await;
+    // Both are in the same isolate at the same time: neither ends before the other has begun.
+    let asked = |host: &Host| host.call(call("approves", json!({})), None);
+    let (one, other) = (asked(&host), asked(&freely));
+    let (one, other) = tokio::join!(one.outcome(), other.outcome());
+    assert_eq!(one.expect("it runs").text(), "[false,false,false]");
+    assert_eq!(other.expect("it runs").text(), "[true,true,false]");
 }
 
 #[tokio::test]

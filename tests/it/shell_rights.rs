@@ -82,6 +82,19 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
 }
 
 #[tokio::test]
+async fn whoever_is_in_a_hurry_gets_no_cleanup() {
+    let slow = "steps: [{name: a, bash: \"trap '' TERM; echo up; sleep 1000\", output: {mode: stream}}]\n\
+                resources: {cleanup: [{final-command: touch cleaned}]}";
+    let project = Project::configured(&[("slow", slow)], "limits: {grace: 1h}\n");
+    let mut call = project.call("slow", &json!({}));
+    while !matches!(call.next_event().await, Some(Event::Update(_))) {}
+    call.stopper().kill();
+    let outcome = call.outcome().await.expect("a stopped call is an outcome");
+    assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
+    assert!(!project.path("cleaned").exists());
+}
+
+#[tokio::test]
 async fn a_background_child_does_not_hold_a_step() {
     // c9
     let started = Instant::now();

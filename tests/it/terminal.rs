@@ -5,6 +5,7 @@
 use std::io::{Read, pipe};
 use std::process::{Command, Stdio};
 
+use crate::process::goes;
 use crate::pty::Terminal;
 use crate::sandbox::Sandbox;
 
@@ -78,6 +79,31 @@ fn ctrl_c_asks_and_a_second_one_kills_at_once() {
     let (written, code) = terminal.end();
     assert!(plain(&written).contains("`deaf` was killed"), "{written:?}");
     assert_eq!(code, Some(130));
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_no_program_behind() {
+    let sandbox = sandbox();
+    let pid = sandbox.fifo("pid");
+    sandbox.write(
+        "stays.ts",
+        "export default (pi) => ({ name: 'stays', description: '', parameters: { type: 'object' }, execute() {
+           void pi.exec('sh', ['-c', `trap '' TERM; echo $$ >pid; exec sleep 1000`]);
+           return new Promise(() => {}); } })",
+    );
+    let mut command = haft(&sandbox, &["--tool", "stays.ts", "call", "stays"]);
+    let mut terminal = Terminal::start(80, command.env("HAFT_GRACE", "1h"));
+    let pid = std::fs::read_to_string(pid).expect("it has started");
+    terminal.types(CTRL_C);
+    terminal.shows("cancelling `stays`; Ctrl-C again kills it");
+    terminal.types(CTRL_C);
+    let (written, code) = terminal.end();
+    assert!(
+        plain(&written).contains("`stays` was killed"),
+        "{written:?}"
+    );
+    assert_eq!(code, Some(130));
+    assert!(goes(&pid));
 }
 
 #[test]

@@ -59,6 +59,41 @@ export default (pi) => [
     render: () => ["press a key"],
     handleInput() { throw new Error("that key is broken"); },
   })))),
+  tool("covers", async () => says(await pi.ui.custom((tui, theme, keys, done) => {
+    const heard = [];
+    let handle;
+    const dialog = {
+      render: () => ["[really?]"],
+      handleInput(data) {
+        heard.push(`dialog ${data}`);
+        handle.hide();
+      },
+    };
+    return {
+      render: () => ["日本語日本語", "second"],
+      handleInput(data) {
+        heard.push(`page ${data}`);
+        if (data === "q") done(heard);
+        else handle = tui.showOverlay(dialog, { width: 9, row: 0, col: 1 });
+      },
+    };
+  }))),
+  tool("floats", async () => says(await pi.ui.custom(
+    (tui, theme, keys, done) => ({ render: (width) => ["~".repeat(width)], handleInput: done }),
+    { overlay: true, overlayOptions: { anchor: "top-right", width: 8, margin: { right: 2 } } },
+  ))),
+  tool("blinks", async () => {
+    let handle;
+    return says(await pi.ui.custom((tui, theme, keys, done) => ({
+      render: () => ["to be seen"],
+      handleInput() {
+        handle.setHidden(true);
+        const before = tui.hasOverlay();
+        handle.setHidden(false);
+        done([before, tui.hasOverlay(), handle.isHidden(), handle.isFocused()]);
+      },
+    }), { overlay: true, overlayOptions: () => ({ width: 10, row: 0 }), onHandle: (given) => { handle = given; } }));
+  }),
   tool("no_component", async () => says(await pi.ui.custom(() => "text"))),
   tool("at_once", async () => says(await pi.ui.custom(async (tui, theme, keys, done) => { done(7); return { render: () => ["never"] }; }))),
   tool("waits", async (_id, _params, _onUpdate, _ctx, signal) => {
@@ -139,6 +174,30 @@ fn what_is_too_wide_is_cut_and_another_size_is_told() {
     terminal.shows(&format!("{}\r\ntail\r\n", "x".repeat(39)));
     terminal.types(" ");
     terminal.answers(r#""seen""#);
+}
+
+#[test]
+fn an_overlay_lies_on_top_and_has_the_keyboard_until_it_is_hidden() {
+    let fixture = Tools::new(TOOLS);
+    let mut terminal = fixture.call(&["covers"]);
+    terminal.shows("[covers]\r\n日本語日本語\r\nsecond\r\n");
+    terminal.types("o");
+    // Of the characters that its edges go through half a one is left: nothing.
+    terminal.shows(" [really?]語\r\nsecond\r\n");
+    terminal.types("y");
+    terminal.shows("日本語日本語\r\nsecond\r\n");
+    terminal.types("q");
+    terminal.answers(r#"["page o","dialog y","page q"]"#);
+
+    let mut terminal = fixture.call(&["floats"]);
+    terminal.shows(&format!("[floats]\r\n{}~~~~~~~~\r\n", " ".repeat(49)));
+    terminal.types("x");
+    terminal.answers(r#""x""#);
+
+    let mut terminal = fixture.call(&["blinks"]);
+    terminal.shows(&format!("{}to be seen", " ".repeat(24)));
+    terminal.types("x");
+    terminal.answers("[false,true,false,true]");
 }
 
 #[test]

@@ -53,6 +53,13 @@ export {
   type MarkdownTheme,
   renderInlineMarkdown,
 } from "./markdown.ts";
+export type {
+  OverlayAnchor,
+  OverlayHandle,
+  OverlayMargin,
+  OverlayOptions,
+  SizeValue,
+} from "./overlay.ts";
 export type { CellDimensions } from "./screen.ts";
 export { type SelectItem, SelectList, type SelectListTheme } from "./select-list.ts";
 export {

@@ -69,6 +69,9 @@ pub trait IsolateHost {
     /// Whether messages of the user wait.
     fn has_queued_messages(&self) -> Result<bool, String>;
 
+    /// Whether calls like `request` run without a question; `otherwise` where there is no such call.
+    fn auto_approve(&self, request: u32, otherwise: bool) -> bool;
+
     /// A tool wants the agent to stop what it does.
     fn abort_agent(&self) -> Result<(), String>;
 

@@ -41,6 +41,7 @@ deno_core::extension!(
         ops_session::op_haft_session,
         ops_session::op_haft_session_idle,
         ops_session::op_haft_session_queued,
+        ops_session::op_haft_session_auto_approve,
         ops_session::op_haft_session_abort,
         ops_ui::op_haft_ui_has_user,
         ops_ui::op_haft_ui_ask,

@@ -1,4 +1,5 @@
-//! `ctx.sessionManager` and its kin: twin of `15_context.ts`. The session itself is the host's.
+//! `ctx.sessionManager` and its kin: twin of `15_context.ts`. The session itself is the host's, what
+//! is approved the call's.
 
 use std::rc::Rc;
 
@@ -28,6 +29,13 @@ pub fn op_haft_session_idle(state: &mut OpState) -> Result<bool, JsErrorBox> {
 pub fn op_haft_session_queued(state: &mut OpState) -> Result<bool, JsErrorBox> {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.has_queued_messages().map_err(JsErrorBox::generic)
+}
+
+/// Whether calls like `request` run without a question.
+#[op2(fast)]
+pub fn op_haft_session_auto_approve(state: &mut OpState, request: u32, otherwise: bool) -> bool {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.auto_approve(request, otherwise)
 }
 
 /// A tool wants the agent to stop what it does.

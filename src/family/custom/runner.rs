@@ -137,7 +137,11 @@ impl Runner for CustomRunner {
         };
         let ended = match ended {
             Some(ended) => Some(ended),
-            None => tokio::time::timeout(self.grace, &mut running).await.ok(),
+            None => tokio::select! {
+                biased;
+                ended = &mut running => Some(ended),
+                () = ctx.patience(self.grace) => None,
+            },
         };
         // One that heeded the wish to stop may have ended in the same moment.
         let stopped = ctx.cancel.is_cancelled().then(|| ctx.stop_reason());

@@ -57,6 +57,7 @@ impl IkigaiRunner {
     async fn execute(&self, parameters: String, ctx: &CallCtx) -> Result<Ran, SpawnError> {
         let spawn = Spawn {
             stdin: Stdin::Bytes(parameters.into_bytes()),
+            hurry: Some(ctx.hurry()),
             ..self.spawn.clone()
         };
         let mut child = spawn.start(&ctx.cancel).await?;

@@ -79,6 +79,7 @@ impl Runner for KodeletRunner {
         }
         let spawn = Spawn {
             stdin: Stdin::Bytes(arguments.into_bytes()),
+            hurry: Some(ctx.hurry()),
             ..self.spawn.clone()
         };
         let finished = match spawn.run(&ctx.cancel).await {

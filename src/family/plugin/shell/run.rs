@@ -47,7 +47,10 @@ impl ShellPlan {
             }
             let left = until.saturating_duration_since(Instant::now());
             let room = STDOUT.saturating_sub(so_far.stdout.len());
-            let programs = pipeline.iter().map(|argv| self.spawn(argv, left, room));
+            let programs = pipeline.iter().map(|argv| Spawn {
+                hurry: Some(ctx.hurry()),
+                ..self.spawn(argv, left, room)
+            });
             let finished = match run_pipeline(programs.collect(), &ctx.cancel).await {
                 Ok(finished) => finished,
                 Err(error) => {

@@ -4,8 +4,6 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
 use super::super::definition::{Cleanup, Command, Commands, ErrorHandling, Work};
 use super::report::{Report, StepReport};
 use super::session::Session;
@@ -69,7 +67,8 @@ impl Session<'_> {
         });
         // The tool's own input is not for it.
         unit.input = Some("");
-        let ended = self.attempt(&unit, &CancellationToken::new()).await;
+        // Only a hurry cuts it short: whoever is in one gets no cleanup.
+        let ended = self.attempt(&unit, &self.hurry).await;
         match ended.failure(None) {
             None => Ok(()),
             Some(why) => Err(why),

@@ -140,6 +140,7 @@ impl Runner for ShellRunner {
         ctx.updates.send(Progress::Started);
         let around = Around {
             stop: ctx.cancel.clone(),
+            hurry: ctx.hurry(),
             updates: Some(ctx.updates.clone()),
             user: ctx.user.clone(),
             mask: Mask::default(),

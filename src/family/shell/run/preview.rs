@@ -30,6 +30,7 @@ pub(crate) async fn preview(
 ) -> Result<String, Refusal> {
     let around = Around {
         stop: CancellationToken::new(),
+        hurry: CancellationToken::new(),
         updates: None,
         user: None,
         mask: Mask::default(),

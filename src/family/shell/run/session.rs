@@ -30,6 +30,8 @@ use crate::tool::{Updates, User};
 pub(crate) struct Around {
     /// Fires when everything must end.
     pub(crate) stop: CancellationToken,
+    /// Fires when nobody waits for what was asked to end.
+    pub(crate) hurry: CancellationToken,
     /// Where streamed output goes.
     pub(crate) updates: Option<Updates>,
     /// Who answers what interactive programs ask.
@@ -58,6 +60,7 @@ pub(crate) struct Session<'a> {
     /// What the tool asks the host for.
     pub(crate) permissions: Vec<String>,
     pub(crate) stop: CancellationToken,
+    pub(crate) hurry: CancellationToken,
     pub(crate) updates: Option<Updates>,
     pub(crate) user: Option<User>,
     /// The time of the person, which is none of the tool's.
@@ -171,6 +174,7 @@ impl<'a> Session<'a> {
             temp: None,
             permissions,
             stop: around.stop.child_token(),
+            hurry: around.hurry,
             updates: around.updates,
             user: around.user,
             thinking: Thinking::default(),
@@ -291,6 +295,7 @@ impl Session<'_> {
     pub(crate) fn around(&self, stop: &CancellationToken) -> Around {
         Around {
             stop: stop.clone(),
+            hurry: self.hurry.clone(),
             updates: self.updates.clone(),
             user: self.user.clone(),
             mask: self.mask.clone(),

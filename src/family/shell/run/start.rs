@@ -93,6 +93,7 @@ impl Session<'_> {
             deadline: unit.timeout,
             grace: self.ground.grace / 2,
             timeout_grace: TIMEOUT_GRACE,
+            hurry: Some(self.hurry.clone()),
             limits: Limits {
                 memory: resources.max_memory,
                 ..Limits::default()

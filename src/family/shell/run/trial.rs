@@ -73,6 +73,7 @@ async fn attempt(
     };
     let around = Around {
         stop: stop.clone(),
+        hurry: CancellationToken::new(),
         updates: None,
         user: None,
         mask: Mask::default(),

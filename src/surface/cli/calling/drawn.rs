@@ -83,7 +83,11 @@ impl Frame {
                 Seen::Event(Event::Update(partial)) => canvas.update = Some(partial),
                 Seen::Event(_) => has_started = session.out.is_terminal(),
                 Seen::Cancelling(line) => canvas.note(&line),
-                Seen::Ended(ended) => return Ok(ended?),
+                Seen::Ended(ended) => {
+                    // Whoever asked twice does not wait for anything else either.
+                    session.killed |= following.was_hurried();
+                    return Ok(ended?);
+                }
                 Seen::Killed(error) => return Err(Failure::Killed(error)),
             }
         }

@@ -1,19 +1,26 @@
-//! A call on its way and the person who waits for it: Ctrl-C once asks it to stop, twice does not
-//! wait for it any more.
+//! A call on its way and the person who waits for it: Ctrl-C once asks it to stop, twice ends it at
+//! once.
 
 use std::pin::Pin;
+use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, sleep_until};
 
 use crate::error::{Error, ErrorKind};
-use crate::host::RunningCall;
+use crate::host::{RunningCall, Stopper};
 use crate::surface::signals::Signals;
 use crate::tool::{Event, Outcome, Stopped};
+
+/// How long the end of a call is waited for that is ended by force: what hangs in the system, or in a
+/// container that goes slowly, does not keep the prompt.
+const FORCE_TAKES: Duration = Duration::from_millis(500);
 
 /// A call that is followed to its end. Dropped before, it is cancelled.
 pub(in crate::surface::cli) struct Following {
     stage: Stage,
-    cancel: CancellationToken,
+    stopper: Stopper,
+    /// How long it is waited for, once it is ended by force.
+    until: Option<Instant>,
     tool: String,
 }
 
@@ -22,6 +29,16 @@ enum Stage {
     Ending(Pin<Box<dyn Future<Output = Result<Outcome, Error>>>>),
     /// It was told how it ended.
     Over,
+}
+
+/// What comes next.
+enum Step {
+    Event(Option<Event>),
+    Ended(Result<Outcome, Error>),
+    /// Ctrl-C, or something else that asks haft to end.
+    Signal,
+    /// Force did not end it in time.
+    TooLate,
 }
 
 /// What there is to be seen of it.
@@ -40,7 +57,8 @@ impl Following {
     /// Follows a call to `tool`.
     pub(in crate::surface::cli) fn new(running: RunningCall, tool: &str) -> Self {
         Following {
-            cancel: running.cancel_token(),
+            stopper: running.stopper(),
+            until: None,
             stage: Stage::Running(running),
             tool: tool.to_owned(),
         }
@@ -48,29 +66,29 @@ impl Following {
 
     /// The next thing to be seen. Dropping it loses nothing.
     pub(in crate::surface::cli) async fn next(&mut self, signals: &mut Signals) -> Seen {
-        if let Stage::Running(running) = &mut self.stage {
-            // However many updates there are, Ctrl-C is heard.
-            let event = tokio::select! {
-                biased;
-                () = signals.next() => return self.interrupted(),
-                event = running.next_event() => event,
-            };
-            match event {
-                Some(event @ (Event::Started | Event::Update(_))) => return Seen::Event(event),
-                Some(Event::Finished | Event::Rejected { .. }) | None => self.end(),
+        loop {
+            match self.stage.next(signals, self.until).await {
+                Step::Event(Some(event @ (Event::Started | Event::Update(_)))) => {
+                    return Seen::Event(event);
+                }
+                Step::Event(Some(Event::Finished | Event::Rejected { .. }) | None) => self.end(),
+                Step::Ended(ended) => {
+                    self.stage = Stage::Over;
+                    return Seen::Ended(ended);
+                }
+                Step::Signal => {
+                    if let Some(seen) = self.interrupted() {
+                        return seen;
+                    }
+                }
+                Step::TooLate => return self.given_up(),
             }
         }
-        let Stage::Ending(outcome) = &mut self.stage else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            biased;
-            ended = outcome => {
-                self.stage = Stage::Over;
-                Seen::Ended(ended)
-            }
-            () = signals.next() => self.interrupted(),
-        }
+    }
+
+    /// Whether the person has asked twice.
+    pub(in crate::surface::cli) fn was_hurried(&self) -> bool {
+        self.until.is_some()
     }
 
     fn end(&mut self) {
@@ -79,13 +97,56 @@ impl Following {
         }
     }
 
-    fn interrupted(&self) -> Seen {
-        let tool = &self.tool;
-        if self.cancel.is_cancelled() {
-            let kind = ErrorKind::Stopped(Stopped::Cancelled);
-            return Seen::Killed(Error::new(kind, format!("`{tool}` was killed")));
+    fn interrupted(&mut self) -> Option<Seen> {
+        if self.was_hurried() {
+            return Some(self.given_up());
         }
-        self.cancel.cancel();
-        Seen::Cancelling(format!("cancelling `{tool}`; Ctrl-C again kills it\n"))
+        if self.stopper.was_used() {
+            self.stopper.kill();
+            self.until = Some(Instant::now() + FORCE_TAKES);
+            return None;
+        }
+        self.stopper.cancel();
+        let tool = &self.tool;
+        let line = format!("cancelling `{tool}`; Ctrl-C again kills it\n");
+        Some(Seen::Cancelling(line))
+    }
+
+    fn given_up(&self) -> Seen {
+        let kind = ErrorKind::Stopped(Stopped::Cancelled);
+        Seen::Killed(Error::new(
+            kind,
+            format!("`{}` was killed, but has not ended yet", self.tool),
+        ))
+    }
+}
+
+impl Stage {
+    /// What comes first. Dropping it loses nothing.
+    async fn next(&mut self, signals: &mut Signals, until: Option<Instant>) -> Step {
+        match self {
+            Stage::Running(running) => tokio::select! {
+                biased;
+                // However many updates there are, Ctrl-C is heard.
+                () = signals.next() => Step::Signal,
+                () = passed(until) => Step::TooLate,
+                event = running.next_event() => Step::Event(event),
+            },
+            Stage::Ending(outcome) => tokio::select! {
+                biased;
+                // What has ended was not killed.
+                ended = outcome => Step::Ended(ended),
+                () = signals.next() => Step::Signal,
+                () = passed(until) => Step::TooLate,
+            },
+            Stage::Over => std::future::pending().await,
+        }
+    }
+}
+
+async fn passed(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }

@@ -148,7 +148,11 @@ impl Manner {
                     terminal.settle().await;
                     progress.note(&line);
                 }
-                Seen::Ended(ended) => return Ok(ended?),
+                Seen::Ended(ended) => {
+                    // Whoever asked twice does not wait for anything else either.
+                    session.killed |= following.was_hurried();
+                    return Ok(ended?);
+                }
                 Seen::Killed(error) => return Err(Failure::Killed(error)),
             }
         }

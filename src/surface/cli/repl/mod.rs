@@ -47,7 +47,7 @@ At the prompt:
   /help                      the other commands: /tools /tool /refresh /problems /session
                              /approve /history /quit
 
-Ctrl-C cancels a call, a second one does not wait for it; Ctrl-D leaves.
+Ctrl-C cancels a call, a second one ends it by force; Ctrl-D leaves.
 Without a terminal the lines are read from standard input, results are printed as text, and the
 exit code is 1 if one of them failed. Lines that begin with # are remarks.
 
