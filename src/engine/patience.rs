@@ -2,7 +2,8 @@
 //!
 //! Being woken on another core costs ten times what a small call does. A caller that calls again and
 //! again asks the next thing a few microseconds after the last answer, so a thread that has seen that
-//! looks out for it awake. One that was looked out for in vain is not looked out for again soon.
+//! looks out for it awake. One that was looked out for in vain is not looked out for again soon. Who has
+//! many requests on the way has better use for the core.
 
 use std::hint::spin_loop;
 use std::sync::OnceLock;
@@ -33,12 +34,15 @@ pub(crate) fn has_several_cores() -> bool {
 pub(super) struct Patience {
     soon: u32,
     asleep_since: Option<Instant>,
+    /// Messages since it last had nothing to do.
+    at_once: u32,
 }
 
 impl Patience {
     /// The next message, if one comes while it pays to wait for it awake.
     pub(super) fn next<T>(&mut self, inbox: &mut mpsc::UnboundedReceiver<T>) -> Option<T> {
-        if self.soon < ENOUGH || !has_several_cores() {
+        let came_alone = std::mem::take(&mut self.at_once) <= 1;
+        if self.soon < ENOUGH || !came_alone || !has_several_cores() {
             return None;
         }
         let since = Instant::now();
@@ -61,6 +65,7 @@ impl Patience {
 
     /// There is a message.
     pub(super) fn woke(&mut self) {
+        self.at_once += 1;
         let Some(since) = self.asleep_since.take() else {
             return;
         };

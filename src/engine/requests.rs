@@ -4,9 +4,9 @@
 //! stuck in native code keeps nobody waiting. The hard thing is to tell apart what the tool has
 //! seen from what it has not: only the latter may be sent to another isolate.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
@@ -54,11 +54,11 @@ pub(super) struct Requests(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    slots: HashMap<u32, Slot>,
+    slots: FxHashMap<u32, Slot>,
     /// The modules that something was called in.
-    used: HashSet<u32>,
+    used: FxHashSet<u32>,
     /// The modules that live elsewhere now.
-    evicted: HashSet<u32>,
+    evicted: FxHashSet<u32>,
     is_closed: bool,
 }
 

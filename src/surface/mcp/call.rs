@@ -22,11 +22,12 @@ use tokio_util::sync::CancellationToken;
 use super::asking::Open;
 use super::entry::Entry;
 use super::execution::{self, Execution, Step};
-use super::log::{self, Audience, Lines};
+use super::log::{self, Lines};
 use super::progress::Reporter;
 use super::server::Server;
 use super::{parked, request};
 use crate::error::Error;
+use crate::host::Host;
 use crate::tool::{Call, LogListener, Outcome};
 
 /// Questions that come within this time go to the client together.
@@ -81,13 +82,13 @@ pub(super) async fn run(
     }
 }
 
-/// A call by `name` of a client of the older era that wants to know nothing but what it comes to.
+/// A call by `name` of a client of the older era that wants to know nothing but what it comes to; what
+/// its tool logs is for the listener of `host`. Dropping it takes it back.
 pub(super) async fn plain(
     server: &Server,
     name: &str,
     arguments: Box<RawValue>,
-    audience: &impl Audience,
-    cancel: &CancellationToken,
+    host: &Host,
 ) -> Result<CallToolResult, ErrorData> {
     let offer = server.offer_for_call(name).await;
     let Some(tool) = offer.find(name) else {
@@ -98,8 +99,9 @@ pub(super) async fn plain(
         tool: tool.name.clone(),
         arguments,
     };
-    let log = server.log().listen_for_connection();
-    let ended = outcome_only(server, call, log, audience, cancel).await?;
+    let (running, mut entry) = Entry::start(host, call, server.book());
+    let ended = running.outcome().await;
+    entry.end(&ended);
     execution::answer(ended, Some(tool), false)
 }
 
@@ -108,7 +110,7 @@ async fn outcome_only(
     server: &Server,
     call: Call,
     (listener, mut lines): (Option<Arc<dyn LogListener>>, Lines),
-    audience: &impl Audience,
+    peer: &Peer<RoleServer>,
     cancel: &CancellationToken,
 ) -> Result<Result<Outcome, Error>, ErrorData> {
     let host = log::heard(server.host(), listener);
@@ -119,13 +121,13 @@ async fn outcome_only(
         tokio::select! {
             biased;
             ended = &mut outcome => break ended,
-            line = lines.next() => log::tell(server, audience, line).await,
+            line = lines.next() => log::tell(server, peer, line).await,
             () = cancel.cancelled() => return Err(taken_back()),
         }
     };
     entry.end(&ended);
     while let Some(line) = lines.waiting() {
-        log::tell(server, audience, line).await;
+        log::tell(server, peer, line).await;
     }
     Ok(ended)
 }

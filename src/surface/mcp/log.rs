@@ -5,6 +5,7 @@
     reason = "the newer era is giving logging up; clients of the older one want it"
 )]
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -57,7 +58,12 @@ impl Log {
         }
         for text in &offer.left_out {
             let data = text.as_str().into();
-            send(&context.peer, LoggingLevel::Warning, "haft", data).await;
+            let line = LoggingMessageNotificationParam::new(LoggingLevel::Warning, data);
+            let said = context
+                .peer
+                .notify_logging_message(line.with_logger("haft"));
+            // Whoever is gone needs to know nothing.
+            let _ = said.await;
         }
     }
 
@@ -70,11 +76,6 @@ impl Log {
             Some(least) => listen(least),
             None => (None, Lines(None)),
         }
-    }
-
-    /// The same for a client of the older era.
-    pub(super) fn listen_for_connection(&self) -> (Option<Arc<dyn LogListener>>, Lines) {
-        listen(self.least_of_connection())
     }
 
     /// The quietest that whoever sent this request wants to hear; `None`: nothing.
@@ -97,15 +98,31 @@ fn listen(least: LoggingLevel) -> (Option<Arc<dyn LogListener>>, Lines) {
     (Some(Arc::new(Ear { least, lines })), Lines(Some(receiver)))
 }
 
-/// Who is told.
-pub(super) trait Audience: Sync {
-    /// Hands it over. Whoever is gone needs to know nothing.
-    fn tell(&self, line: LoggingMessageNotificationParam) -> impl Future<Output = ()> + Send;
+/// Who hears what all calls of one connection log, where what is heard is said at once. For clients of
+/// the older era.
+pub(super) struct Herald<S> {
+    server: Server,
+    say: S,
 }
 
-impl Audience for Peer<RoleServer> {
-    async fn tell(&self, line: LoggingMessageNotificationParam) {
-        let _ = self.notify_logging_message(line).await;
+impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> Herald<S> {
+    /// `say` must not block.
+    pub(super) fn new(server: Server, say: S) -> Herald<S> {
+        Herald { server, say }
+    }
+}
+
+impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> LogListener for Herald<S> {
+    fn hear(&self, line: LogLine) {
+        if is_wanted(&line, self.server.log().least_of_connection()) && !self.server.is_behind() {
+            (self.say)(notification(shortened(line)));
+        }
+    }
+}
+
+impl<S> fmt::Debug for Herald<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Herald").finish_non_exhaustive()
     }
 }
 
@@ -127,20 +144,27 @@ impl Lines {
 }
 
 impl LogListener for Ear {
-    fn hear(&self, mut line: LogLine) {
-        if (level(line.level) as u8) < self.least as u8 {
-            return;
+    fn hear(&self, line: LogLine) {
+        if is_wanted(&line, self.least) {
+            // A tool is never held up by its log.
+            self.lines.send_within(WAITING, shortened(line));
         }
-        if line.message.len() > LONGEST {
-            line.message
-                .truncate(line.message.floor_char_boundary(LONGEST));
-            line.message.push('…');
-        }
-        line.context
-            .take_if(|context| context.get().len() > LONGEST);
-        // A tool is never held up by its log.
-        self.lines.send_within(WAITING, line);
     }
+}
+
+fn is_wanted(line: &LogLine, least: LoggingLevel) -> bool {
+    level(line.level) as u8 >= least as u8
+}
+
+fn shortened(mut line: LogLine) -> LogLine {
+    if line.message.len() > LONGEST {
+        line.message
+            .truncate(line.message.floor_char_boundary(LONGEST));
+        line.message.push('…');
+    }
+    line.context
+        .take_if(|context| context.get().len() > LONGEST);
+    line
 }
 
 /// The host with that listener, if there is one.
@@ -152,26 +176,24 @@ pub(super) fn heard(host: &Host, listener: Option<Arc<dyn LogListener>>) -> Host
 }
 
 /// Sends a line to the caller, unless it reads too slowly.
-pub(super) async fn tell(server: &Server, audience: &impl Audience, line: LogLine) {
-    if server.is_behind() {
-        return;
+pub(super) async fn tell(server: &Server, peer: &Peer<RoleServer>, line: LogLine) {
+    if !server.is_behind() {
+        let _ = peer.notify_logging_message(notification(line)).await;
     }
+}
+
+fn notification(line: LogLine) -> LoggingMessageNotificationParam {
     let message = clean(&line.message);
     let data = match line.context {
         Some(context) => json!({"message": message, "context": context}),
         None => Value::from(message),
     };
-    send(audience, level(line.level), &line.tool, data).await;
+    LoggingMessageNotificationParam::new(level(line.level), data).with_logger(line.tool)
 }
 
 /// Says that there are log messages.
 pub(super) fn declare(capabilities: &mut ServerCapabilities) {
     capabilities.logging = Some(JsonObject::new());
-}
-
-async fn send(audience: &impl Audience, level: LoggingLevel, logger: &str, data: Value) {
-    let line = LoggingMessageNotificationParam::new(level, data).with_logger(logger);
-    audience.tell(line).await;
 }
 
 fn level(level: LogLevel) -> LoggingLevel {

@@ -11,7 +11,6 @@ use rmcp::service::TxJsonRpcMessage;
 use tokio::sync::Notify;
 
 use crate::surface::lines::writer::Writer;
-use crate::surface::mcp::log::Audience;
 
 /// All that is said in one turn of the program's loop goes out together at its end: writing costs more
 /// than most answers.
@@ -45,10 +44,9 @@ impl Answers {
         self.writer.put(message);
         self.said.notify_one();
     }
-}
 
-impl Audience for Answers {
-    async fn tell(&self, line: LoggingMessageNotificationParam) {
+    /// Says what a tool logs.
+    pub(super) fn tell(&self, line: LoggingMessageNotificationParam) {
         let line = LoggingMessageNotification::new(line);
         let line = ServerNotification::LoggingMessageNotification(line);
         self.send(&JsonRpcMessage::notification(line));

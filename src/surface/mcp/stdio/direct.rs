@@ -4,20 +4,22 @@
 //! message that there is) takes longer than a small tool. A call that wants to know nothing but what it
 //! comes to needs none of it; all others, and everything that is no call, are rmcp's.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures::StreamExt;
+use futures::future::{AbortRegistration, Abortable};
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, InitializeRequestParams,
     JsonRpcMessage, RequestId, ServerResult,
 };
-use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
+use crate::host::Host;
 use crate::surface::mcp::call;
+use crate::surface::mcp::log::Herald;
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 use crate::tool::Call;
@@ -27,12 +29,13 @@ pub(super) struct Direct {
     server: Server,
     answers: Answers,
     client: Client,
-    running: FuturesUnordered<Running>,
-    cancels: HashMap<RequestId, CancellationToken>,
+    /// Who calls: what tools log is said to the client.
+    host: Host,
+    running: FuturesUnordered<Abortable<Running>>,
 }
 
-/// Answers, and gives the id; nothing of both if the call was taken back.
-type Running = Pin<Box<dyn Future<Output = Option<RequestId>> + Send>>;
+/// Answers, and gives the id.
+type Running = Pin<Box<dyn Future<Output = RequestId> + Send>>;
 
 /// What is known of whoever calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,12 +50,14 @@ enum Client {
 
 impl Direct {
     pub(super) fn new(server: Server, answers: Answers) -> Direct {
+        let told = answers.clone();
+        let herald = Herald::new(server.clone(), move |line| told.tell(line));
         Direct {
+            host: server.host().with_log(Arc::new(herald)),
             server,
             answers,
             client: Client::Other,
             running: FuturesUnordered::new(),
-            cancels: HashMap::new(),
         }
     }
 
@@ -81,20 +86,16 @@ impl Direct {
         }
     }
 
-    /// Starts a call.
-    pub(super) fn start(&mut self, id: RequestId, call: WrittenCall) {
+    /// Starts a call, which `abort` may take back.
+    pub(super) fn start(&mut self, id: RequestId, call: WrittenCall, abort: AbortRegistration) {
         let WrittenCall {
             name, arguments, ..
         } = call;
         let arguments = arguments.unwrap_or_else(Call::no_arguments);
-        let cancel = CancellationToken::new();
-        self.cancels.insert(id.clone(), cancel.clone());
-        let (server, answers) = (self.server.clone(), self.answers.clone());
-        self.running.push(Box::pin(async move {
-            let ended = call::plain(&server, &name, arguments, &answers, &cancel).await;
-            if cancel.is_cancelled() {
-                return None;
-            }
+        let (server, answers, host) =
+            (self.server.clone(), self.answers.clone(), self.host.clone());
+        let running: Running = Box::pin(async move {
+            let ended = call::plain(&server, &name, arguments, &host).await;
             answers.send(&match ended {
                 Ok(result) => {
                     let mut result = ServerResult::CallToolResult(result);
@@ -103,24 +104,17 @@ impl Direct {
                 }
                 Err(error) => JsonRpcMessage::error(error, Some(id.clone())),
             });
-            Some(id)
-        }));
-    }
-
-    /// Takes a call back, if it is one of these.
-    pub(super) fn cancel(&mut self, id: &RequestId) {
-        // Its id may be used again at once.
-        if let Some(cancel) = self.cancels.remove(id) {
-            cancel.cancel();
-        }
+            id
+        });
+        self.running.push(Abortable::new(running, abort));
     }
 
     /// Waits for the next call to be answered, and gives its id; for ever if there is none.
     pub(super) async fn next(&mut self) -> RequestId {
-        while let Some(answered) = self.running.next().await {
-            if let Some(id) = answered {
-                self.cancels.remove(&id);
-                return id;
+        while let Some(ended) = self.running.next().await {
+            // The others were taken back, and are known no more.
+            if let Ok(answered) = ended {
+                return answered;
             }
         }
         std::future::pending().await

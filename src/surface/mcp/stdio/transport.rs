@@ -3,12 +3,14 @@
 //! Garbage is answered and skipped, nothing that comes too early ends the conversation, and the end
 //! of the input leaves what was asked before it some time to be answered.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::future::AbortHandle;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
@@ -50,7 +52,8 @@ pub(super) struct Lines {
 /// The requests that wait for their answer.
 #[derive(Default)]
 struct Open {
-    ids: Mutex<HashSet<RequestId>>,
+    /// Each with what takes it back, where that is not rmcp's to do.
+    ids: Mutex<HashMap<RequestId, Option<AbortHandle>>>,
     changed: Notify,
 }
 
@@ -103,8 +106,9 @@ impl Lines {
 
     /// Answers a call without rmcp.
     fn answer(&mut self, id: RequestId, call: WrittenCall) {
-        match self.open.insert(&id) {
-            true => self.direct.start(id, call),
+        let (abort, registration) = AbortHandle::new_pair();
+        match self.open.insert(&id, Some(abort)) {
+            true => self.direct.start(id, call, registration),
             false => self.refuse_twin(&id),
         }
     }
@@ -114,7 +118,7 @@ impl Lines {
         self.direct.hear(&message);
         match &message {
             JsonRpcMessage::Request(request) => {
-                if !is_endless(&request.request) && !self.open.insert(&request.id) {
+                if !is_endless(&request.request) && !self.open.insert(&request.id, None) {
                     return self.refuse_twin(&request.id);
                 }
                 self.has_begun |= begins(&request.request);
@@ -129,9 +133,8 @@ impl Lines {
                 if let ClientNotification::CancelledNotification(cancelled) = notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // It is not answered any more.
-                    self.open.remove(id);
-                    self.direct.cancel(id);
+                    // It is not answered any more, and its id may be used again at once.
+                    self.open.take_back(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -214,12 +217,26 @@ impl Transport<RoleServer> for Lines {
 
 impl Open {
     /// False if the id is there.
-    fn insert(&self, id: &RequestId) -> bool {
-        self.ids().insert(id.clone())
+    fn insert(&self, id: &RequestId, abort: Option<AbortHandle>) -> bool {
+        match self.ids().entry(id.clone()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(free) => {
+                free.insert(abort);
+                true
+            }
+        }
     }
 
     fn remove(&self, id: &RequestId) {
         self.ids().remove(id);
+        self.changed.notify_waiters();
+    }
+
+    fn take_back(&self, id: &RequestId) {
+        let taken = self.ids().remove(id).flatten();
+        if let Some(abort) = taken {
+            abort.abort();
+        }
         self.changed.notify_waiters();
     }
 
@@ -233,7 +250,7 @@ impl Open {
         }
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+    fn ids(&self) -> MutexGuard<'_, HashMap<RequestId, Option<AbortHandle>>> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
