@@ -56,7 +56,7 @@ impl Host {
         let (host, token) = (self.clone(), cancel.clone());
         let stopper = Stopper::new(cancel, reason.clone());
         let running = async move {
-            let (_known, _runs, _ending) = (known, runs, events.ending());
+            let (_known, _runs, _ending) = (known, runs, events.end_on_drop());
             // Pinned first: what wraps it then moves a pointer, and not all that a call holds.
             let running = pin!(host.run(call, entry, timeout, token, &reason, events));
             // Nothing that a call does unwinds into the program around us.

@@ -18,7 +18,7 @@ pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
 /// Ends the queue when it is dropped, whatever the way there.
 #[derive(Debug)]
-pub(crate) struct Ending<T>(Sender<T>);
+pub(crate) struct EndOnDrop<T>(Sender<T>);
 
 #[derive(Debug)]
 struct Shared<T>(Mutex<State<T>>);
@@ -60,8 +60,8 @@ impl<T> Sender<T> {
     }
 
     /// What ends the queue at the latest.
-    pub(crate) fn ending(&self) -> Ending<T> {
-        Ending(self.clone())
+    pub(crate) fn end_on_drop(&self) -> EndOnDrop<T> {
+        EndOnDrop(self.clone())
     }
 
     fn put(&self, most: usize, item: T, is_last: bool) {
@@ -81,7 +81,7 @@ impl<T> Clone for Sender<T> {
     }
 }
 
-impl<T> Drop for Ending<T> {
+impl<T> Drop for EndOnDrop<T> {
     fn drop(&mut self) {
         let mut state = self.0.0.state();
         state.is_over = true;
@@ -102,7 +102,7 @@ impl<T> Receiver<T> {
     /// A queue that has ended, with nothing in it.
     pub(crate) fn ended() -> Receiver<T> {
         let (sender, receiver) = channel();
-        drop(sender.ending());
+        drop(sender.end_on_drop());
         receiver
     }
 
