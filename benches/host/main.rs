@@ -5,6 +5,7 @@
 
 mod calls;
 mod children;
+mod mcp;
 mod native;
 mod reload;
 mod render;
@@ -22,6 +23,7 @@ async fn main() -> ExitCode {
     match words.as_slice() {
         ["calls", rest @ ..] => calls::run(rest).await,
         ["children", rest @ ..] => children::run(rest).await,
+        ["mcp", rest @ ..] => mcp::run(rest),
         ["native", rest @ ..] => native::run(rest).await,
         ["reload", rest @ ..] => reload::run(rest).await,
         ["render", rest @ ..] => render::run(rest).await,
@@ -31,7 +33,7 @@ async fn main() -> ExitCode {
         // Cargo itself says `--bench`.
         _ => {
             eprintln!(
-                "usage: host calls|children|native|reload|render|shell|tools|web … (see `cargo xtask bench`)"
+                "usage: host calls|children|mcp|native|reload|render|shell|tools|web … (see `cargo xtask bench`)"
             );
             ExitCode::from(2)
         }

@@ -7,6 +7,7 @@
 
 use std::hint::spin_loop;
 use std::sync::OnceLock;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -26,7 +27,7 @@ const LOOKS: u32 = 32;
 /// Whoever waits awake takes the core from the one who is waited for, if there is only one.
 pub(crate) fn has_several_cores() -> bool {
     static SEVERAL: OnceLock<bool> = OnceLock::new();
-    *SEVERAL.get_or_init(|| std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1))
+    *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|cores| cores.get() > 1))
 }
 
 /// What a thread knows of how soon its requests come.
@@ -53,6 +54,8 @@ impl Patience {
                 }
                 spin_loop();
             }
+            // Whoever is to ask may wait for this very core.
+            thread::yield_now();
         }
         self.soon = 0;
         None

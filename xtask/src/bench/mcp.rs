@@ -7,13 +7,14 @@ use super::cases::{Case, Job, Programs, Reading};
 use super::fixture::{Fixture, MANY};
 
 /// Calls of one run.
-const CALLS: &str = "5000";
+const CALLS: &str = "20000";
 /// The same of the slowest peer.
 const FEW: &str = "1000";
 
 pub fn cases(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
     let Programs {
         haft,
+        host,
         bun,
         node,
         python,
@@ -56,14 +57,22 @@ pub fn cases(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
         reading: Reading::Said,
         cold,
     };
+    // A driver in JavaScript would take longer than the servers.
+    let called = |count: &str, in_flight: &str, command: Vec<OsString>| Job {
+        program: host.to_path_buf(),
+        arguments: ["mcp", count, in_flight]
+            .into_iter()
+            .map(OsString::from)
+            .chain(command)
+            .collect(),
+        expect: ".".to_owned(),
+    };
     let calls = |title, count: &str, in_flight: &str, peer: Vec<OsString>| {
-        let what = ["calls", count, in_flight];
-        case(
-            title,
-            driven(&what, ours(&echo)),
-            driven(&what, peer),
-            false,
-        )
+        let (haft, peer) = (
+            called(count, in_flight, ours(&echo)),
+            called(count, in_flight, peer),
+        );
+        case(title, haft, peer, false)
     };
     let tools = MANY.to_string();
     let list = ["list", tools.as_str()];

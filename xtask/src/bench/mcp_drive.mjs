@@ -1,5 +1,4 @@
 // Drives an MCP server over its pipes, the same way whatever serves, and prints microseconds:
-//   calls COUNT IN_FLIGHT COMMAND…   one call of `echo`
 //   list TOOLS COMMAND…              from the start of the process to its list of so many tools
 //   cancel COMMAND…                  from the cancellation of `wait` to what its AbortSignal sets off
 //   wall COMMAND…                    the whole life of a process
@@ -48,34 +47,11 @@ function start(command) {
 
 const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-async function calls(server, count, inFlight) {
-  let left = count;
-  const worker = async () => {
-    while (left-- > 0) {
-      const { result } = await server.ask("tools/call", {
-        name: "echo",
-        arguments: { text: "hello" },
-      });
-      if (result.content[0].text !== "hello") throw new Error(JSON.stringify(result));
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, worker));
-}
-
 if (what === "wall") {
   const [program, ...args] = rest;
   const began = now();
   await new Promise((resolve) => spawn(program, args, { stdio: "ignore" }).on("exit", resolve));
   console.log((now() - began).toFixed(1));
-} else if (what === "calls") {
-  const [count, inFlight, ...command] = rest;
-  const server = start(command);
-  await server.begin();
-  await calls(server, Number(count) / 5, Number(inFlight));
-  const began = now();
-  await calls(server, Number(count), Number(inFlight));
-  console.log(((now() - began) / Number(count)).toFixed(2));
-  server.child.kill();
 } else if (what === "list") {
   const [tools, ...command] = rest;
   const server = start(command);

@@ -1,0 +1,104 @@
+//! What one call of an MCP server on pipes costs, whoever serves: the driver must cost less than what
+//! it measures, so it reads and writes by itself.
+//!
+//! `mcp COUNT IN_FLIGHT COMMAND…`: calls the server's tool `echo`. A call that answered something else
+//! is never a number.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+struct Client {
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    next: usize,
+}
+
+pub fn run(words: &[&str]) -> ExitCode {
+    let &[count, in_flight, program, ref arguments @ ..] = words else {
+        eprintln!("usage: host mcp COUNT IN_FLIGHT COMMAND… (see `cargo xtask bench`)");
+        return ExitCode::from(2);
+    };
+    let count: u32 = count.parse().expect("a number of calls");
+    let in_flight: u32 = in_flight.parse().expect("a number of calls");
+    match measure(count, in_flight, program, arguments) {
+        Ok(took) => {
+            println!("{:.2}", took.as_secs_f64() * 1e6);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("`{program}` does not serve: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is measured is a process of its own, whoever wrote it"
+)]
+fn measure(count: u32, in_flight: u32, program: &str, arguments: &[&str]) -> io::Result<Duration> {
+    let mut server = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut client = Client {
+        to: server.stdin.take().expect("it is a pipe"),
+        from: BufReader::with_capacity(1 << 16, server.stdout.take().expect("it is a pipe")),
+        next: 1,
+    };
+    writeln!(client.to, "{HELLO}")?;
+    client.answer(r#""protocolVersion""#)?;
+    writeln!(client.to, "{READY}")?;
+    client.calls(count / 5, in_flight)?;
+    let began = Instant::now();
+    client.calls(count, in_flight)?;
+    let took = began.elapsed() / count;
+    drop(client);
+    server.wait()?;
+    Ok(took)
+}
+
+impl Client {
+    fn calls(&mut self, count: u32, in_flight: u32) -> io::Result<()> {
+        let (mut sent, mut answered) = (0, 0);
+        let mut asked = String::new();
+        while answered < count {
+            while sent < count && sent - answered < in_flight {
+                let id = self.next;
+                let _ = writeln!(
+                    asked,
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"hello"}}}}}}"#
+                );
+                self.next += 1;
+                sent += 1;
+            }
+            self.to.write_all(asked.as_bytes())?;
+            asked.clear();
+            // What came together is read together, as every client does it.
+            loop {
+                self.answer(r#""text":"hello""#)?;
+                answered += 1;
+                if !self.from.buffer().contains(&b'\n') {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, expect: &str) -> io::Result<()> {
+        let mut line = String::new();
+        self.from.read_line(&mut line)?;
+        match line.contains(expect) {
+            true => Ok(()),
+            false => Err(io::Error::other(format!("it answered {line:?}"))),
+        }
+    }
+}
