@@ -456,11 +456,6 @@ impl Drop for Isolate {
 }
 
 impl Ping {
-    /// True once the isolate has answered.
-    pub(super) fn was_answered(mut self) -> bool {
-        self.0.try_recv().is_ok()
-    }
-
     /// True as soon as the isolate has answered, false if it does not in that time.
     pub(super) async fn answered_within(self, time: Duration) -> bool {
         matches!(tokio::time::timeout(time, self.0).await, Ok(Ok(())))

@@ -1,8 +1,8 @@
 //! Tells that some time has passed, to all who wait at once.
 //!
 //! Whoever waits for a call wants to look around when it takes long, and nearly none does. A timer for
-//! each would cost a small call more than the call itself, most of it for the system call that tells
-//! the runtime of a timer earlier than those it knew. One that ticks for all costs nothing as long as
+//! each would cost a small call a good part of its time, most of it for the system call that tells the
+//! runtime of a timer earlier than those it knew. One that ticks for all costs nothing as long as
 //! calls come, and stops after them.
 
 use std::sync::Arc;

@@ -152,8 +152,7 @@ impl Module {
     /// A factory that waits for ever leaves the isolate usable; one that loops does not.
     async fn load_timed_out(&self, isolate: &Isolate) -> LoadFailure {
         let alive = isolate.ping();
-        tokio::time::sleep(PING_PATIENCE).await;
-        if !alive.was_answered() {
+        if !alive.answered_within(PING_PATIENCE).await {
             isolate.terminate("a module in the same isolate did not end loading");
         }
         LoadFailure::Engine(format!(

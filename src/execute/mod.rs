@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Error, ErrorKind};
 use crate::tool::clock::Clock;
 use crate::tool::{
-    ApprovalMode, ApprovalPolicy, Approver, Call, CallCtx, Ending, Event, LogListener, Outcome,
-    Runner, Stopped, Tool, Updates, User, UserInterface, queue,
+    ApprovalPolicy, Approver, Call, CallCtx, Ending, Event, LogListener, Outcome, Runner, Stopped,
+    Tool, Updates, User, UserInterface, queue,
 };
 use approval::Gatekeeper;
 use ask_user::Judges;
@@ -63,7 +63,7 @@ pub(crate) async fn execute(
         ctx = ctx.behind(gate);
     }
     ctx.log = terms.log;
-    ctx.auto_approve = terms.policy.mode == ApprovalMode::Yolo;
+    ctx.auto_approve = terms.policy.auto_approves();
     // Whatever ends the call, its questions end with it.
     let _withdraw = terms.ui.map(|ui| {
         let ended = ctx.cancel.child_token();

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use slab::Slab;
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
+use super::stopper::Stopper;
 use super::{Host, Inner};
-use crate::tool::{Ending, Stopped};
 
 /// The calls that run, each with what ends it.
 #[derive(Default)]
@@ -18,12 +17,10 @@ pub(super) struct Abortable {
     none_left: Notify,
 }
 
-/// What ends one call. The token is fired by its caller, too, who gives no reason.
-#[derive(Clone)]
+/// A call by its id, and what ends it.
 struct Abort {
     id: String,
-    cancel: CancellationToken,
-    reason: Arc<Ending>,
+    stopper: Stopper,
 }
 
 /// A call that is known until this is dropped.
@@ -37,23 +34,19 @@ impl Abortable {
     fn cancel(&self, is_meant: impl Fn(&str) -> bool) -> usize {
         let calls = self.calls();
         let meant = calls.iter().filter(|(_, call)| is_meant(&call.id));
-        let meant: Vec<_> = meant.map(|(_, call)| call.cancel.clone()).collect();
+        let meant: Vec<_> = meant.map(|(_, call)| call.stopper.clone()).collect();
         drop(calls);
         // Cancelling wakes whoever waits, who may end the call at once.
-        meant.iter().for_each(CancellationToken::cancel);
+        meant.iter().for_each(Stopper::cancel);
         meant.len()
     }
 
-    /// Tells all that the host ends. Those that were cancelled before know already why they end.
+    /// Tells all that the host ends.
     pub(super) fn end_with_host(&self) {
-        let running: Vec<Abort> = self.calls().iter().map(|(_, call)| call.clone()).collect();
-        for call in running {
-            if !call.cancel.is_cancelled() {
-                // A deadline that passes at this moment is as good a reason.
-                let _ = call.reason.set(Stopped::HostShutdown);
-                call.cancel.cancel();
-            }
-        }
+        let calls = self.calls();
+        let running: Vec<_> = calls.iter().map(|(_, call)| call.stopper.clone()).collect();
+        drop(calls);
+        running.iter().for_each(Stopper::end_with_host);
     }
 
     /// Waits until no call runs.
@@ -77,16 +70,10 @@ impl Abortable {
 
 impl Known {
     /// Makes a call of `host` known.
-    pub(super) fn new(
-        host: &Host,
-        id: &str,
-        cancel: &CancellationToken,
-        reason: &Arc<Ending>,
-    ) -> Known {
+    pub(super) fn new(host: &Host, id: &str, stopper: &Stopper) -> Known {
         let call = Abort {
             id: id.to_owned(),
-            cancel: cancel.clone(),
-            reason: reason.clone(),
+            stopper: stopper.clone(),
         };
         let place = host.0.abortable.calls().insert(call);
         Known {

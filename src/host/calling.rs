@@ -15,7 +15,7 @@ use crate::execute::{Terms, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, Ending, Event, Outcome, Stopped, Test, queue};
+use crate::tool::{Call, Event, Outcome, Stopped, Test, queue};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.
@@ -46,24 +46,23 @@ impl Host {
         entry: Option<Arc<Entry>>,
     ) -> RunningCall {
         let (events, heard) = queue::channel();
-        let (cancel, reason): (_, Arc<Ending>) = (CancellationToken::new(), Arc::default());
+        let stopper = Stopper::new();
         let timeout = timeout.or(self.0.config.limits.call_timeout);
-        let known = abort::Known::new(self, &call.id, &cancel, &reason);
+        let known = abort::Known::new(self, &call.id, &stopper);
         let (pace, runs) = (self.0.pace.clone(), pace::Running::begin(&self.0.pace));
         let entry = entry.or_else(|| self.known_entry(&call.tool));
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
         let wants_task = timeout.is_some() || entry.is_none();
-        let (host, token) = (self.clone(), cancel.clone());
-        let stopper = Stopper::new(cancel, reason.clone());
+        let (host, stops) = (self.clone(), stopper.clone());
         let running = async move {
             let (_known, _runs, _ending) = (known, runs, events.end_on_drop());
             // Pinned first: what wraps it then moves a pointer, and not all that a call holds.
-            let running = pin!(host.run(call, entry, timeout, token, &reason, events));
+            let running = pin!(host.run(call, entry, timeout, &stops, events));
             // Nothing that a call does unwinds into the program around us.
             let ended = AssertUnwindSafe(running).catch_unwind().await;
             let ended = ended.unwrap_or_else(|_| Err(defect()));
             // Where the caller fired the token there is no reason.
-            match reason.get() {
+            match stops.reason().get() {
                 Some(_) if host.0.closing.is_cancelled() => by_shutdown(ended),
                 _ => ended,
             }
@@ -71,16 +70,16 @@ impl Host {
         RunningCall::start(Box::pin(running), heard, stopper, pace, wants_task)
     }
 
-    /// Finds the tool if need be, and runs it; `cancel` ends it, for the `reason` if there is one.
+    /// Finds the tool if need be, and runs it; `stopper` ends it.
     async fn run(
         &self,
         call: Call,
         entry: Option<Arc<Entry>>,
         timeout: Option<Duration>,
-        cancel: CancellationToken,
-        reason: &Arc<Ending>,
+        stopper: &Stopper,
         events: queue::Sender<Event>,
     ) -> Result<Outcome, Error> {
+        let cancel = stopper.token();
         // In a box of its own: most calls have no use for so much room.
         let entry = match entry {
             Some(entry) => Ok(entry),
@@ -97,7 +96,7 @@ impl Host {
                 let terms = Terms {
                     timeout,
                     cancel,
-                    reason: reason.clone(),
+                    reason: stopper.reason().clone(),
                     policy: self
                         .1
                         .approval

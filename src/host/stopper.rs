@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::Ending;
+use crate::tool::{Ending, Stopped};
 
 /// Ends one call, for whoever does not hold it. Dropping it ends nothing.
 #[derive(Clone, Debug)]
@@ -14,8 +14,12 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    pub(super) fn new(cancel: CancellationToken, ending: Arc<Ending>) -> Stopper {
-        Stopper { cancel, ending }
+    /// For a call that begins.
+    pub(super) fn new() -> Stopper {
+        Stopper {
+            cancel: CancellationToken::new(),
+            ending: Arc::default(),
+        }
     }
 
     /// Asks the call to end. It has its grace period for that; then it is ended.
@@ -29,6 +33,20 @@ impl Stopper {
         // First, so that nobody begins to wait.
         self.ending.hurry().cancel();
         self.cancel.cancel();
+    }
+
+    /// Asks it to end because the host does. One that was asked before knows already why it ends.
+    pub(super) fn end_with_host(&self) {
+        if !self.was_used() {
+            // A deadline that passes at this moment is as good a reason.
+            let _ = self.ending.set(Stopped::HostShutdown);
+            self.cancel();
+        }
+    }
+
+    /// What is known of its end.
+    pub(super) fn reason(&self) -> &Arc<Ending> {
+        &self.ending
     }
 
     pub(super) fn token(&self) -> CancellationToken {

@@ -4,7 +4,7 @@
 //! the names and tags that people gave. Refusals reach into a tool, to those that it uses;
 //! approvals do not need to: a tool is as harmful as whatever it uses.
 
-use super::{ApprovalPolicy, Rule, Stance, Tier, Tool, Used};
+use super::{ApprovalMode, ApprovalPolicy, Rule, Stance, Tier, Tool, Used};
 
 /// Which tools a standing answer is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +110,11 @@ impl ApprovalPolicy {
     pub(crate) fn asks_inside(&self, tool: &Tool) -> bool {
         let asks = |used: &Used| self.tools.get(&used.name) == Some(&Rule::Prompt);
         tool.uses.iter().any(asks)
+    }
+
+    /// What `ctx.autoApprove` says: calls run without a question, as far as the mode goes.
+    pub(crate) fn auto_approves(&self) -> bool {
+        self.mode == ApprovalMode::Yolo
     }
 
     /// Whether a call of this kind runs where nothing else is said about it.

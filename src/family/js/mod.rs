@@ -21,9 +21,7 @@ use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
-use crate::tool::{
-    ApprovalMode, CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool,
-};
+use crate::tool::{CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool};
 use drawing::Renderers;
 use runner::JsRunner;
 
@@ -61,7 +59,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         env: world.env,
         default_user: world.default_user,
         session: world.session,
-        auto_approve: config.approval.mode == ApprovalMode::Yolo,
+        auto_approve: config.approval.auto_approves(),
         cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
 }

@@ -82,10 +82,12 @@ impl PartialEq for Pattern {
 
 /// The matcher of this text that some tool has, or a new one.
 fn matcher(text: &str) -> Result<Arc<Validator>, String> {
-    let mut matchers = MATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(matcher) = matchers.get(text).and_then(Weak::upgrade) {
+    let matchers = || MATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = matchers().get(text).and_then(Weak::upgrade);
+    if let Some(matcher) = known {
         return Ok(matcher);
     }
+    // Not under the lock: others may translate theirs meanwhile.
     let options = PatternOptions::fancy_regex()
         .backtrack_limit(STEPS)
         .size_limit(SIZE)
@@ -95,6 +97,7 @@ fn matcher(text: &str) -> Result<Arc<Validator>, String> {
         .build(&json!({ "pattern": text }))
         .map_err(|_| "it is too big, or uses what haft cannot match safely".to_owned())?;
     let matcher = Arc::new(matcher);
+    let mut matchers = matchers();
     if matchers.len() == matchers.capacity() {
         matchers.retain(|_, matcher| matcher.strong_count() > 0);
     }

@@ -134,7 +134,9 @@ impl Lines {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // It is not answered any more, and its id may be used again at once.
-                    self.open.take_back(id);
+                    if let Some(abort) = self.open.remove(id) {
+                        abort.abort();
+                    }
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -164,7 +166,7 @@ impl Transport<RoleServer> for Lines {
         // At once, so that the order of the calls is the order of the lines.
         self.answers.send(&item);
         match &item {
-            JsonRpcMessage::Response(response) => self.open.remove(&response.id),
+            JsonRpcMessage::Response(response) => drop(self.open.remove(&response.id)),
             JsonRpcMessage::Error(error) => {
                 if let Some(id) = &error.id {
                     self.open.remove(id);
@@ -227,17 +229,11 @@ impl Open {
         }
     }
 
-    fn remove(&self, id: &RequestId) {
-        self.ids().remove(id);
+    /// It is answered, or not any more; gives what takes it back.
+    fn remove(&self, id: &RequestId) -> Option<AbortHandle> {
+        let abort = self.ids().remove(id).flatten();
         self.changed.notify_waiters();
-    }
-
-    fn take_back(&self, id: &RequestId) {
-        let taken = self.ids().remove(id).flatten();
-        if let Some(abort) = taken {
-            abort.abort();
-        }
-        self.changed.notify_waiters();
+        abort
     }
 
     async fn until_empty(&self) {
