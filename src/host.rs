@@ -41,6 +41,7 @@ pub use builder::{HostBuilder, TrustPolicy};
 use known::Known;
 use pace::Pace;
 pub use paths::Loaded;
+pub(crate) use running::OutcomeOnly;
 pub use running::{Events, RunningCall};
 use search::Found;
 pub use stopper::Stopper;

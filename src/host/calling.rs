@@ -9,6 +9,7 @@ use futures::FutureExt;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
+use super::running::{OutcomeOnly, Running};
 use super::{Host, RunningCall, SHUT_DOWN, Stopper, abort, pace};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Terms, execute};
@@ -21,6 +22,18 @@ impl Host {
     /// Starts a call. `timeout` overrides the configured one.
     pub fn call(&self, call: Call, timeout: Option<Duration>) -> RunningCall {
         self.start(call, timeout, None)
+    }
+
+    /// Makes a call of which nothing is wanted but its outcome: it starts when it is first polled, and
+    /// `stopper` ends it. `entry`: the tool, where the caller has found it.
+    pub(crate) fn outcome_of(
+        &self,
+        call: Call,
+        entry: Option<Arc<Entry>>,
+        stopper: Stopper,
+    ) -> OutcomeOnly {
+        let running = self.begin(call, None, entry, &stopper, queue::unheard());
+        OutcomeOnly::new(running, stopper, self.0.pace.clone())
     }
 
     /// Starts one of the tests that `entry` brings, under the same rules as a call of it.
@@ -46,13 +59,26 @@ impl Host {
         entry: Option<Arc<Entry>>,
     ) -> RunningCall {
         let (events, heard) = queue::channel();
-        let stopper = Stopper::new();
-        let timeout = timeout.or(self.0.config.limits.call_timeout);
-        let known = abort::Known::new(self, &call.id, &stopper);
-        let (pace, runs) = (self.0.pace.clone(), pace::Running::begin(&self.0.pace));
         let entry = entry.or_else(|| self.known_entry(&call.tool));
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
-        let wants_task = timeout.is_some() || entry.is_none();
+        let wants_task = timeout.or(self.0.config.limits.call_timeout).is_some() || entry.is_none();
+        let stopper = Stopper::new();
+        let running = self.begin(call, timeout, entry, &stopper, events);
+        RunningCall::start(running, heard, stopper, self.0.pace.clone(), wants_task)
+    }
+
+    /// A call before anybody drives it.
+    fn begin(
+        &self,
+        call: Call,
+        timeout: Option<Duration>,
+        entry: Option<Arc<Entry>>,
+        stopper: &Stopper,
+        events: queue::Sender<Event>,
+    ) -> Running {
+        let timeout = timeout.or(self.0.config.limits.call_timeout);
+        let known = abort::Known::new(self, &call.id, stopper);
+        let runs = pace::Running::begin(&self.0.pace);
         let (host, stops) = (self.clone(), stopper.clone());
         let running = async move {
             let (_known, _runs, _ending) = (known, runs, events.end_on_drop());
@@ -67,7 +93,7 @@ impl Host {
                 _ => ended,
             }
         };
-        RunningCall::start(Box::pin(running), heard, stopper, pace, wants_task)
+        Box::pin(running)
     }
 
     /// Finds the tool if need be, and runs it; `stopper` ends it.
@@ -133,9 +159,7 @@ impl Host {
 
     /// The tool of that name, if that is known without waiting.
     fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
-        let loaded = self.0.loaded.try_lock().ok()?;
-        let catalog = loaded.is_scanned.then_some(&loaded.catalog)?;
-        catalog.find(name).cloned()
+        self.known_catalog()?.find(name).cloned()
     }
 
     async fn entry_unless(

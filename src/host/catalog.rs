@@ -37,6 +37,12 @@ impl Host {
         }
     }
 
+    /// The catalog for calls, if it is known without waiting.
+    pub(crate) fn known_catalog(&self) -> Option<Arc<Catalog>> {
+        let loaded = self.0.loaded.try_lock().ok()?;
+        loaded.is_scanned.then(|| loaded.catalog.clone())
+    }
+
     /// The same without asking tools for descriptions that they compute: for calls.
     pub(crate) async fn catalog_for_calls(&self) -> Arc<Catalog> {
         let loaded = self.0.loaded.lock().await;

@@ -5,7 +5,6 @@
 //! task, most often on another core, would cost more than a small tool does. In all other cases the
 //! call gets a task of its own, because it must end whether anybody looks or not.
 
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -56,7 +55,17 @@ impl Events {
 }
 
 type Ended = Result<Outcome, Error>;
-type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
+pub(super) type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
+/// A call of which nothing is wanted but its outcome, driven by whoever polls it. Dropping it cancels the
+/// call, which goes on to its end by itself.
+pub(crate) struct OutcomeOnly {
+    /// `None` once it has ended.
+    running: Option<Running>,
+    stopper: Stopper,
+    pace: Arc<Pace>,
+    runtime: Handle,
+}
 
 struct Driver {
     stage: Mutex<Stage>,
@@ -133,11 +142,8 @@ impl RunningCall {
         let ended = match stage {
             Stage::Ended(ended) => ended,
             Stage::Waiting(running) => {
-                let mut held = Held {
-                    running: Some(running),
-                    call: &self,
-                };
-                poll_fn(|cx| held.poll(cx)).await
+                let (stopper, pace) = (self.stopper.clone(), self.pace.clone());
+                OutcomeOnly::new(running, stopper, pace).await
             }
             Stage::OnTask(mut task) => {
                 let ended = (&mut task).await;
@@ -170,33 +176,42 @@ impl Drop for RunningCall {
     }
 }
 
-/// A call in the hands of its caller, who may let it go.
-struct Held<'a> {
-    running: Option<Running>,
-    call: &'a RunningCall,
+impl OutcomeOnly {
+    /// Drives `running`, which `stopper` ends, when it is polled. Needs a runtime.
+    pub(super) fn new(running: Running, stopper: Stopper, pace: Arc<Pace>) -> OutcomeOnly {
+        OutcomeOnly {
+            running: Some(running),
+            stopper,
+            pace,
+            runtime: Handle::current(),
+        }
+    }
 }
 
-impl Held<'_> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
-        let Some(running) = &mut self.running else {
+impl Future for OutcomeOnly {
+    type Output = Ended;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+        let OutcomeOnly { running, pace, .. } = &mut *self;
+        let Some(call) = running else {
             return Poll::Pending;
         };
-        let mut polled = running.as_mut().poll(cx);
+        let mut polled = call.as_mut().poll(cx);
         if polled.is_pending() {
-            polled = self.call.pace.wait(|| running.as_mut().poll(cx));
+            polled = pace.wait(|| call.as_mut().poll(cx));
         }
         if polled.is_ready() {
-            self.running = None;
+            *running = None;
         }
         polled
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for OutcomeOnly {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
-            self.call.stopper.cancel();
-            self.call.driver.runtime.spawn(running);
+            self.stopper.cancel();
+            self.runtime.spawn(running);
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct Stopper {
 
 impl Stopper {
     /// For a call that begins.
-    pub(super) fn new() -> Stopper {
+    pub(crate) fn new() -> Stopper {
         Stopper {
             cancel: CancellationToken::new(),
             ending: Arc::default(),

@@ -8,9 +8,9 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// The end of whoever reports; clones feed the same queue.
+/// The end of whoever reports; clones feed the same queue. Nothing is behind it where nobody listens.
 #[derive(Debug)]
-pub(crate) struct Sender<T>(Arc<Shared<T>>);
+pub(crate) struct Sender<T>(Option<Arc<Shared<T>>>);
 
 /// The end of whoever listens.
 #[derive(Debug)]
@@ -39,7 +39,12 @@ pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
         sleeper: None,
         is_over: false,
     })));
-    (Sender(shared.clone()), Receiver(shared))
+    (Sender(Some(shared.clone())), Receiver(shared))
+}
+
+/// For what nobody listens to.
+pub(crate) fn unheard<T>() -> Sender<T> {
+    Sender(None)
 }
 
 impl<T> Sender<T> {
@@ -65,7 +70,10 @@ impl<T> Sender<T> {
     }
 
     fn put(&self, most: usize, item: T, is_last: bool) {
-        let mut state = self.0.state();
+        let Some(shared) = &self.0 else {
+            return;
+        };
+        let mut state = shared.state();
         if state.is_over || state.waiting.len() >= most {
             return;
         }
@@ -83,9 +91,11 @@ impl<T> Clone for Sender<T> {
 
 impl<T> Drop for EndOnDrop<T> {
     fn drop(&mut self) {
-        let mut state = self.0.0.state();
-        state.is_over = true;
-        wake(state);
+        if let Some(shared) = &self.0.0 {
+            let mut state = shared.state();
+            state.is_over = true;
+            wake(state);
+        }
     }
 }
 

@@ -163,8 +163,46 @@ struct Written {
     useless: bool,
 }
 
+/// The same of nearly all results: serde need not keep what it has read until it knows what it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Texts<'a> {
+    #[serde(borrow)]
+    content: Vec<Text<'a>>,
+    #[serde(default)]
+    details: Value,
+    #[serde(default)]
+    is_error: bool,
+    #[serde(default)]
+    useless: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text<'a> {
+    r#type: &'a str,
+    text: String,
+}
+
+impl Written {
+    fn read(text: &str) -> serde_json::Result<Written> {
+        match serde_json::from_str::<Texts<'_>>(text) {
+            Ok(texts) if texts.content.iter().all(|block| block.r#type == "text") => {
+                let blocks = texts.content.into_iter();
+                Ok(Written {
+                    content: blocks.map(|Text { text, .. }| Block::Text { text }).collect(),
+                    details: texts.details,
+                    is_error: texts.is_error,
+                    useless: texts.useless,
+                })
+            }
+            _ => serde_json::from_str(text),
+        }
+    }
+}
+
 fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outcome {
-    let written: Written = match serde_json::from_str(text) {
+    let written = match Written::read(text) {
         Ok(written) => written,
         // The runtime writes JSON whatever a tool returns; what is left is that it nests too deeply.
         Err(error) => {

@@ -10,12 +10,11 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientResult,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult,
     ElicitRequest, ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
-use serde_json::value::RawValue;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +26,6 @@ use super::progress::Reporter;
 use super::server::Server;
 use super::{parked, request};
 use crate::error::Error;
-use crate::host::Host;
 use crate::tool::{Call, LogListener, Outcome};
 
 /// Questions that come within this time go to the client together.
@@ -80,29 +78,6 @@ pub(super) async fn run(
         (true, false) => in_turns(server, execution, &origin, context).await,
         (false, _) => beside(server, execution, context).await,
     }
-}
-
-/// A call by `name` of a client of the older era that wants to know nothing but what it comes to; what
-/// its tool logs is for the listener of `host`. Dropping it takes it back.
-pub(super) async fn plain(
-    server: &Server,
-    name: &str,
-    arguments: Box<RawValue>,
-    host: &Host,
-) -> Result<CallToolResult, ErrorData> {
-    let offer = server.offer_for_call(name).await;
-    let Some(tool) = offer.find(name) else {
-        return Err(unknown(name, offer.names()));
-    };
-    let call = Call {
-        id: next_id(),
-        tool: tool.name.clone(),
-        arguments,
-    };
-    let (running, mut entry) = Entry::start(host, call, server.book());
-    let ended = running.outcome().await;
-    entry.end(&ended);
-    execution::answer(ended, Some(tool), false)
 }
 
 /// The short way: nothing is waited for but the outcome, and what the tool logs until then.
@@ -253,7 +228,7 @@ pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
 }
 
 /// Unique among running calls, over all clients of this process.
-fn next_id() -> String {
+pub(super) fn next_id() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(1);
     format!("mcp-{}", CALLS.fetch_add(1, Ordering::Relaxed))
 }
@@ -264,7 +239,7 @@ fn taken_back() -> ErrorData {
 }
 
 /// The refusal of a name that is not offered, with the one that may be meant.
-fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ErrorData {
+pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ErrorData {
     let scored = known.map(|known| (strsim::jaro_winkler(name, known), known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
     let text = match best {

@@ -30,7 +30,7 @@ use super::parked::Parking;
 use super::selection::Selection;
 use super::tasks::Tasks;
 use crate::host::Host;
-use crate::registry::Catalog;
+use crate::registry::{Catalog, Entry};
 use crate::surface::http::CallBook;
 
 /// Tools on one page of a list. Many clients never ask for the second one.
@@ -131,6 +131,15 @@ impl Server {
     /// What its client wants to hear.
     pub(super) fn log(&self) -> &Log {
         &self.connection.log
+    }
+
+    /// What is offered, and the tool of it that a client calls by this name, if both are known without
+    /// waiting.
+    pub(super) fn known_offer(&self, name: &str) -> Option<(Arc<Offer>, Arc<Entry>)> {
+        let catalog = self.shared.host.known_catalog()?;
+        let offer = self.offer_of(catalog.clone());
+        let entry = catalog.find(&offer.find(name)?.name)?.clone();
+        Some((offer, entry))
     }
 
     /// What is offered now.

@@ -4,20 +4,22 @@
 //! message that there is) takes longer than a small tool. A call that wants to know nothing but what it
 //! comes to needs none of it; all others, and everything that is no call, are rmcp's.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use futures::StreamExt;
-use futures::future::{AbortRegistration, Abortable};
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, InitializeRequestParams,
     JsonRpcMessage, RequestId, ServerResult,
 };
+use rmcp::service::TxJsonRpcMessage;
 
 use super::answers::Answers;
-use crate::host::Host;
+use super::plain::Plain;
+use crate::host::{Host, Stopper};
 use crate::surface::mcp::call;
 use crate::surface::mcp::log::Herald;
 use crate::surface::mcp::request::WrittenCall;
@@ -27,15 +29,30 @@ use crate::tool::Call;
 /// The plain calls of one connection.
 pub(super) struct Direct {
     server: Server,
-    answers: Answers,
     client: Client,
     /// Who calls: what tools log is said to the client.
     host: Host,
-    running: FuturesUnordered<Abortable<Running>>,
+    running: FuturesUnordered<Running>,
 }
 
-/// Answers, and gives the id.
-type Running = Pin<Box<dyn Future<Output = RequestId> + Send>>;
+/// A call on its way.
+struct Running {
+    request: Request,
+    call: Plain,
+}
+
+/// One request. Its id may be used again once it was taken back; its number is never.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) id: RequestId,
+    pub(super) number: u64,
+}
+
+/// What a call came to.
+pub(super) struct Answered {
+    pub(super) request: Request,
+    pub(super) message: TxJsonRpcMessage<RoleServer>,
+}
 
 /// What is known of whoever calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,12 +67,10 @@ enum Client {
 
 impl Direct {
     pub(super) fn new(server: Server, answers: Answers) -> Direct {
-        let told = answers.clone();
-        let herald = Herald::new(server.clone(), move |line| told.tell(line));
+        let herald = Herald::new(server.clone(), move |line| answers.tell(line));
         Direct {
             host: server.host().with_log(Arc::new(herald)),
             server,
-            answers,
             client: Client::Other,
             running: FuturesUnordered::new(),
         }
@@ -86,38 +101,42 @@ impl Direct {
         }
     }
 
-    /// Starts a call, which `abort` may take back.
-    pub(super) fn start(&mut self, id: RequestId, call: WrittenCall, abort: AbortRegistration) {
+    /// Starts a call; gives what ends it. Nobody waits for its answer then, but it comes.
+    pub(super) fn start(&mut self, request: Request, call: WrittenCall) -> Stopper {
         let WrittenCall {
             name, arguments, ..
         } = call;
         let arguments = arguments.unwrap_or_else(Call::no_arguments);
-        let (server, answers, host) =
-            (self.server.clone(), self.answers.clone(), self.host.clone());
-        let running: Running = Box::pin(async move {
-            let ended = call::plain(&server, &name, arguments, &host).await;
-            answers.send(&match ended {
-                Ok(result) => {
-                    let mut result = ServerResult::CallToolResult(result);
-                    result.strip_result_type_for_legacy_peer();
-                    JsonRpcMessage::response(result, id.clone())
-                }
-                Err(error) => JsonRpcMessage::error(error, Some(id.clone())),
-            });
-            id
-        });
-        self.running.push(Abortable::new(running, abort));
+        let call = Plain::new(&self.server, self.host.clone(), name, arguments);
+        let stopper = call.stopper().clone();
+        self.running.push(Running { request, call });
+        stopper
     }
 
-    /// Waits for the next call to be answered, and gives its id; for ever if there is none.
-    pub(super) async fn next(&mut self) -> RequestId {
-        while let Some(ended) = self.running.next().await {
-            // The others were taken back, and are known no more.
-            if let Ok(answered) = ended {
-                return answered;
-            }
+    /// Waits for what the next call comes to; for ever if there is none.
+    pub(super) async fn next(&mut self) -> Answered {
+        match self.running.next().await {
+            Some(answered) => answered,
+            None => std::future::pending().await,
         }
-        std::future::pending().await
+    }
+}
+
+impl Future for Running {
+    type Output = Answered;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answered> {
+        let ended = ready!(self.call.poll_unpin(cx));
+        let request = self.request.clone();
+        let message = match ended {
+            Ok(result) => {
+                let mut result = ServerResult::CallToolResult(result);
+                result.strip_result_type_for_legacy_peer();
+                JsonRpcMessage::response(result, request.id.clone())
+            }
+            Err(error) => JsonRpcMessage::error(error, Some(request.id.clone())),
+        };
+        Poll::Ready(Answered { request, message })
     }
 }
 

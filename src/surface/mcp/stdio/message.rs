@@ -28,6 +28,15 @@ const METHODS: [&str; 10] = [
 
 const CALL: &str = "tools/call";
 
+/// A call as nearly all clients write it, read in one pass.
+#[derive(Deserialize)]
+struct Usual<'a> {
+    jsonrpc: &'a str,
+    id: RequestId,
+    method: &'a str,
+    params: WrittenCall,
+}
+
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
@@ -66,6 +75,12 @@ pub(super) fn read(text: &str) -> Vec<Result<Said, JsonRpcError>> {
 }
 
 fn one(text: &str) -> Result<Said, JsonRpcError> {
+    // What is not of this kind, and what is wrong with it, shows below.
+    if let Ok(usual) = serde_json::from_str::<Usual<'_>>(text)
+        && (usual.jsonrpc, usual.method) == ("2.0", CALL)
+    {
+        return Ok(Said::Call(usual.id, usual.params));
+    }
     let envelope: Envelope<'_> = match serde_json::from_str(text) {
         Ok(envelope) => envelope,
         Err(error) if error.is_data() => {

@@ -3,6 +3,7 @@
 mod answers;
 mod direct;
 mod message;
+mod plain;
 mod transport;
 
 use std::fs::File;

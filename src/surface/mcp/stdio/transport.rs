@@ -3,14 +3,13 @@
 //! Garbage is answered and skipped, nothing that comes too early ends the conversation, and the end
 //! of the input leaves what was asked before it some time to be answered.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::future::AbortHandle;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
@@ -18,13 +17,15 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
-use super::direct::Direct;
+use super::direct::{Answered, Direct, Request};
 use super::message::{self, Said};
+use crate::host::Stopper;
 use crate::surface::lines::input::{Input, LONGEST, Line};
 use crate::surface::lines::writer::Writer;
 use crate::surface::mcp::request::WrittenCall;
@@ -41,6 +42,8 @@ pub(super) struct Lines {
     answers: Answers,
     direct: Direct,
     open: Arc<Open>,
+    /// How many plain calls there were.
+    requests: u64,
     /// The client has said which era it speaks.
     has_begun: bool,
     /// There is no more input; what is open is waited for so long.
@@ -52,9 +55,15 @@ pub(super) struct Lines {
 /// The requests that wait for their answer.
 #[derive(Default)]
 struct Open {
-    /// Each with what takes it back, where that is not rmcp's to do.
-    ids: Mutex<HashMap<RequestId, Option<AbortHandle>>>,
+    ids: Mutex<FxHashMap<RequestId, Taken>>,
     changed: Notify,
+}
+
+/// Who answers a request.
+enum Taken {
+    Rmcp,
+    /// A plain call: the number of its request, and what ends it.
+    Direct(u64, Stopper),
 }
 
 impl Lines {
@@ -72,6 +81,7 @@ impl Lines {
             direct: Direct::new(server, answers.clone()),
             answers,
             open: Arc::default(),
+            requests: 0,
             has_begun: false,
             ends: None,
             closing,
@@ -94,7 +104,7 @@ impl Lines {
         };
         for read in message::read(&text) {
             match read {
-                Ok(Said::Call(id, call)) if self.direct.takes(&call) => self.answer(id, call),
+                Ok(Said::Call(id, call)) if self.direct.takes(&call) => self.start(id, call),
                 Ok(Said::Call(id, call)) => {
                     self.admit(JsonRpcMessage::request(call.into_request(), id));
                 }
@@ -104,12 +114,30 @@ impl Lines {
         }
     }
 
-    /// Answers a call without rmcp.
-    fn answer(&mut self, id: RequestId, call: WrittenCall) {
-        let (abort, registration) = AbortHandle::new_pair();
-        match self.open.insert(&id, Some(abort)) {
-            true => self.direct.start(id, call, registration),
-            false => self.refuse_twin(&id),
+    /// Starts a call that is answered without rmcp.
+    fn start(&mut self, id: RequestId, call: WrittenCall) {
+        let mut ids = self.open.ids();
+        let free = match ids.entry(id) {
+            Entry::Vacant(free) => free,
+            Entry::Occupied(taken) => {
+                let id = taken.key().clone();
+                drop(ids);
+                return self.refuse_twin(&id);
+            }
+        };
+        self.requests += 1;
+        let number = self.requests;
+        let request = Request {
+            id: free.key().clone(),
+            number,
+        };
+        free.insert(Taken::Direct(number, self.direct.start(request, call)));
+    }
+
+    /// Answers it, unless it was taken back.
+    fn answer(&self, answered: &Answered) {
+        if self.open.remove_call(&answered.request) {
+            self.answers.send(&answered.message);
         }
     }
 
@@ -118,7 +146,7 @@ impl Lines {
         self.direct.hear(&message);
         match &message {
             JsonRpcMessage::Request(request) => {
-                if !is_endless(&request.request) && !self.open.insert(&request.id, None) {
+                if !is_endless(&request.request) && !self.open.insert(&request.id) {
                     return self.refuse_twin(&request.id);
                 }
                 self.has_begun |= begins(&request.request);
@@ -134,8 +162,8 @@ impl Lines {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // It is not answered any more, and its id may be used again at once.
-                    if let Some(abort) = self.open.remove(id) {
-                        abort.abort();
+                    if let Some(Taken::Direct(_, stopper)) = self.open.remove(id) {
+                        stopper.cancel();
                     }
                 }
             }
@@ -189,7 +217,7 @@ impl Transport<RoleServer> for Lines {
                     () = sleep_until(end) => {}
                     () = self.closing.cancelled() => {}
                     answered = self.direct.next() => {
-                        self.open.remove(&answered);
+                        self.answer(&answered);
                         continue;
                     }
                 }
@@ -200,7 +228,7 @@ impl Transport<RoleServer> for Lines {
                 biased;
                 () = self.closing.cancelled() => return None,
                 answered = self.direct.next() => {
-                    self.open.remove(&answered);
+                    self.answer(&answered);
                     continue;
                 }
                 line = self.lines.next() => line,
@@ -218,22 +246,36 @@ impl Transport<RoleServer> for Lines {
 }
 
 impl Open {
-    /// False if the id is there.
-    fn insert(&self, id: &RequestId, abort: Option<AbortHandle>) -> bool {
+    /// Notes a request of rmcp's; false if the id is there.
+    fn insert(&self, id: &RequestId) -> bool {
         match self.ids().entry(id.clone()) {
             Entry::Occupied(_) => false,
             Entry::Vacant(free) => {
-                free.insert(abort);
+                free.insert(Taken::Rmcp);
                 true
             }
         }
     }
 
-    /// It is answered, or not any more; gives what takes it back.
-    fn remove(&self, id: &RequestId) -> Option<AbortHandle> {
-        let abort = self.ids().remove(id).flatten();
+    /// It is answered, or not any more.
+    fn remove(&self, id: &RequestId) -> Option<Taken> {
+        let taken = self.ids().remove(id);
         self.changed.notify_waiters();
-        abort
+        taken
+    }
+
+    /// A plain call has ended; false if it was taken back, whoever has its id by now.
+    fn remove_call(&self, request: &Request) -> bool {
+        let mut ids = self.ids();
+        let Entry::Occupied(taken) = ids.entry(request.id.clone()) else {
+            return false;
+        };
+        let is_it = matches!(taken.get(), Taken::Direct(number, _) if *number == request.number);
+        if is_it {
+            taken.remove();
+            self.changed.notify_waiters();
+        }
+        is_it
     }
 
     async fn until_empty(&self) {
@@ -246,7 +288,7 @@ impl Open {
         }
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashMap<RequestId, Option<AbortHandle>>> {
+    fn ids(&self) -> MutexGuard<'_, FxHashMap<RequestId, Taken>> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

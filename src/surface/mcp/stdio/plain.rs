@@ -1,0 +1,111 @@
+//! One plain call, from its request to its answer.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rmcp::ErrorData;
+use rmcp::model::CallToolResult;
+use serde_json::value::RawValue;
+
+use crate::host::{Host, OutcomeOnly, Stopper};
+use crate::registry::Entry;
+use crate::surface::mcp::call;
+use crate::surface::mcp::execution;
+use crate::surface::mcp::offer::Offer;
+use crate::surface::mcp::server::Server;
+use crate::tool::Call;
+
+/// A call of a client of the older era that wants to know nothing but what it comes to. Dropping it
+/// takes it back.
+pub(super) struct Plain {
+    /// Who calls.
+    host: Host,
+    name: String,
+    stopper: Stopper,
+    stage: Stage,
+}
+
+enum Stage {
+    /// What is offered is looked for.
+    Looking(BoxFuture<'static, Arc<Offer>>, Box<RawValue>),
+    Calling(Arc<Offer>, OutcomeOnly),
+}
+
+impl Plain {
+    /// A call by `host` of the tool that `server` offers as `name`.
+    pub(super) fn new(server: &Server, host: Host, name: String, arguments: Box<RawValue>) -> Self {
+        let stopper = Stopper::new();
+        let stage = match server.known_offer(&name) {
+            Some((offer, entry)) => {
+                let tool = entry.tool.name.clone();
+                let call = outcome_of(&host, tool, Some(entry), arguments, &stopper);
+                Stage::Calling(offer, call)
+            }
+            // There are tools that come and go.
+            None => {
+                let (server, name) = (server.clone(), name.clone());
+                let looking = async move { server.offer_for_call(&name).await };
+                Stage::Looking(looking.boxed(), arguments)
+            }
+        };
+        Plain {
+            host,
+            name,
+            stopper,
+            stage,
+        }
+    }
+
+    /// What ends it.
+    pub(super) fn stopper(&self) -> &Stopper {
+        &self.stopper
+    }
+}
+
+impl Future for Plain {
+    type Output = Result<CallToolResult, ErrorData>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            let Plain {
+                host,
+                name,
+                stopper,
+                stage,
+            } = &mut *self;
+            match stage {
+                Stage::Looking(looking, arguments) => {
+                    let offer = ready!(looking.poll_unpin(cx));
+                    let Some(tool) = offer.find(name) else {
+                        return Poll::Ready(Err(call::unknown(name, offer.names())));
+                    };
+                    let arguments = std::mem::replace(arguments, Call::no_arguments());
+                    let call = outcome_of(host, tool.name.clone(), None, arguments, stopper);
+                    *stage = Stage::Calling(offer, call);
+                }
+                Stage::Calling(offer, call) => {
+                    let ended = ready!(call.poll_unpin(cx));
+                    return Poll::Ready(execution::answer(ended, offer.find(name), false));
+                }
+            }
+        }
+    }
+}
+
+fn outcome_of(
+    host: &Host,
+    tool: String,
+    entry: Option<Arc<Entry>>,
+    arguments: Box<RawValue>,
+    stopper: &Stopper,
+) -> OutcomeOnly {
+    let call = Call {
+        id: call::next_id(),
+        tool,
+        arguments,
+    };
+    host.outcome_of(call, entry, stopper.clone())
+}
