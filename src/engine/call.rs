@@ -35,7 +35,7 @@ pub enum Ended {
 }
 
 impl Module {
-    /// Calls the tool at `index` of the module. Ends soon after `ctx.cancel` fires, whatever the
+    /// Calls the tool at `index` of the module. Ends soon after `ctx.cancel()` fires, whatever the
     /// tool does: the AbortSignal, then the grace period, then the isolate goes.
     pub async fn invoke(
         &self,
@@ -44,7 +44,7 @@ impl Module {
         arguments: &RawValue,
         ctx: &CallCtx,
     ) -> Ended {
-        if ctx.cancel.is_cancelled() {
+        if ctx.is_cancelled() {
             return Ended::NotStarted(ctx.stop_reason());
         }
         match &ctx.gate {
@@ -110,7 +110,7 @@ impl Module {
         tokio::select! {
             biased;
             answer = self.answer(isolate, asked) => Some(answer),
-            () = ctx.cancel.cancelled() => None,
+            () = ctx.cancelled() => None,
         }
     }
 

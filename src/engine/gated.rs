@@ -29,7 +29,7 @@ impl Module {
         let refused = tokio::select! {
             biased;
             passed = gate.pass(stance) => passed.err().map(Ended::Denied),
-            () = ctx.cancel.cancelled() => Some(Ended::NotStarted(ctx.stop_reason())),
+            () = ctx.cancelled() => Some(Ended::NotStarted(ctx.stop_reason())),
         };
         if let Some(refused) = refused {
             isolate.send(Ask::Forget { prepared });

@@ -11,8 +11,6 @@ mod spill;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
 use crate::error::{Error, ErrorKind};
 use crate::tool::clock::Clock;
 use crate::tool::{
@@ -27,10 +25,8 @@ pub(crate) use spill::Spill;
 pub(crate) struct Terms<'a> {
     /// The longest that it may take; the time that a user thinks does not count.
     pub(crate) timeout: Option<Duration>,
-    /// Ends it; the call's own, so that its deadline may fire it, too.
-    pub(crate) cancel: CancellationToken,
-    /// Why it was fired, if that was not its caller's wish, and whether anybody is in a hurry.
-    pub(crate) reason: Arc<Ending>,
+    /// Ends it; the call's own, so that its deadline may use it, too.
+    pub(crate) ending: Arc<Ending>,
     /// What the user allows.
     pub(crate) policy: &'a ApprovalPolicy,
     /// Who is asked for approval, if anybody can be; without one it is `ui`.
@@ -58,7 +54,7 @@ pub(crate) async fn execute(
         ui: terms.ui.as_ref(),
     };
     let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates);
-    let mut ctx = CallCtx::new(terms.cancel, terms.reason, updates);
+    let mut ctx = CallCtx::new(terms.ending, updates);
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }
@@ -66,7 +62,7 @@ pub(crate) async fn execute(
     ctx.auto_approve = terms.policy.auto_approves();
     // Whatever ends the call, its questions end with it.
     let _withdraw = terms.ui.map(|ui| {
-        let ended = ctx.cancel.child_token();
+        let ended = ctx.cancel().child_token();
         let (id, name, updates) = (&call.id, &tool.name, ctx.updates.clone());
         ctx.user = Some(User::of_call(ui, id, name, ended.clone(), updates));
         ended.drop_guard()

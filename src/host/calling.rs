@@ -88,7 +88,7 @@ impl Host {
             let ended = AssertUnwindSafe(running).catch_unwind().await;
             let ended = ended.unwrap_or_else(|_| Err(defect()));
             // Where the caller fired the token there is no reason.
-            match stops.reason().get() {
+            match stops.ending().get() {
                 Some(_) if host.0.closing.is_cancelled() => by_shutdown(ended),
                 _ => ended,
             }
@@ -105,24 +105,22 @@ impl Host {
         stopper: &Stopper,
         events: queue::Sender<Event>,
     ) -> Result<Outcome, Error> {
-        let cancel = stopper.token();
         // In a box of its own: most calls have no use for so much room.
         let entry = match entry {
             Some(entry) => Ok(entry),
-            None => Box::pin(self.entry_unless(&call.tool, &cancel)).await,
+            None => Box::pin(self.entry_unless(&call.tool, &stopper.token())).await,
         };
         let entry = match entry {
             // Nothing starts in a host that ends: what starts must be among those that are ended.
             Ok(_) if self.0.closing.is_cancelled() => Err(shut_down()),
-            Ok(entry) => ready(entry, &cancel).await,
+            Ok(entry) => ready(entry, stopper).await,
             error => error,
         };
         match entry {
             Ok(entry) => {
                 let terms = Terms {
                     timeout,
-                    cancel,
-                    reason: stopper.reason().clone(),
+                    ending: stopper.ending().clone(),
                     policy: self
                         .1
                         .approval
@@ -193,13 +191,13 @@ impl Host {
 }
 
 /// The tool once it can be called.
-async fn ready(entry: Arc<Entry>, cancel: &CancellationToken) -> Result<Arc<Entry>, Error> {
+async fn ready(entry: Arc<Entry>, stopper: &Stopper) -> Result<Arc<Entry>, Error> {
     let is_ready = match entry.runner.getting_ready() {
         None => true,
         Some(getting_ready) => tokio::select! {
             biased;
             () = getting_ready => true,
-            () = cancel.cancelled() => false,
+            () = stopper.ending().wanted() => false,
         },
     };
     match is_ready {

@@ -8,53 +8,47 @@ use crate::tool::{Ending, Stopped};
 
 /// Ends one call, for whoever does not hold it. Dropping it ends nothing.
 #[derive(Clone, Debug)]
-pub struct Stopper {
-    cancel: CancellationToken,
-    ending: Arc<Ending>,
-}
+pub struct Stopper(Arc<Ending>);
 
 impl Stopper {
     /// For a call that begins.
     pub(crate) fn new() -> Stopper {
-        Stopper {
-            cancel: CancellationToken::new(),
-            ending: Arc::default(),
-        }
+        Stopper(Arc::default())
     }
 
     /// Asks the call to end. It has its grace period for that; then it is ended.
     pub fn cancel(&self) {
-        self.cancel.cancel();
+        self.0.want();
     }
 
     /// Ends the call at once, whether it was asked before or not: what runs is killed or left behind,
     /// as it is when a grace period is over.
     pub fn kill(&self) {
         // First, so that nobody begins to wait.
-        self.ending.hurry().cancel();
-        self.cancel.cancel();
+        self.0.hurry().cancel();
+        self.0.want();
     }
 
     /// Asks it to end because the host does. One that was asked before knows already why it ends.
     pub(super) fn end_with_host(&self) {
         if !self.was_used() {
             // A deadline that passes at this moment is as good a reason.
-            let _ = self.ending.set(Stopped::HostShutdown);
+            let _ = self.0.set(Stopped::HostShutdown);
             self.cancel();
         }
     }
 
-    /// What is known of its end.
-    pub(super) fn reason(&self) -> &Arc<Ending> {
-        &self.ending
+    /// What it ends the call by.
+    pub(super) fn ending(&self) -> &Arc<Ending> {
+        &self.0
     }
 
     pub(super) fn token(&self) -> CancellationToken {
-        self.cancel.clone()
+        self.0.token().clone()
     }
 
     /// True once the call was asked to end.
     pub fn was_used(&self) -> bool {
-        self.cancel.is_cancelled()
+        self.0.is_wanted()
     }
 }

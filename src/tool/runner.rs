@@ -34,7 +34,7 @@ pub trait Runner: Send + Sync {
     /// Runs the tool to its end. Checks the arguments first: nothing starts on bad ones, and where
     /// `ctx.gate` is set nothing starts before it lets the call pass.
     ///
-    /// Returns soon after `ctx.cancel` fires, within the family's grace period,
+    /// Returns soon after [`CallCtx::cancel`] fires, within the family's grace period,
     /// whatever the tool does.
     ///
     /// # Errors
@@ -105,8 +105,6 @@ pub trait Gate: Debug + Send + Sync {
 /// What a running call is given besides its arguments.
 #[derive(Clone, Debug)]
 pub struct CallCtx {
-    /// Fires when the call must end. Fire it with [`CallCtx::stop`], which says why.
-    pub cancel: CancellationToken,
     /// Where its progress goes.
     pub updates: Updates,
     /// What decides whether the call may start; `None`: that is decided, it may.
@@ -117,20 +115,19 @@ pub struct CallCtx {
     pub log: Option<Arc<dyn LogListener>>,
     /// Calls like this one run without a question.
     pub auto_approve: bool,
-    reason: Arc<Ending>,
+    ending: Arc<Ending>,
 }
 
 impl CallCtx {
-    /// A context for one call; whoever ends it by `cancel` leaves in `reason` why.
-    pub(crate) fn new(cancel: CancellationToken, reason: Arc<Ending>, updates: Updates) -> Self {
+    /// A context for one call, which ends by `ending`.
+    pub(crate) fn new(ending: Arc<Ending>, updates: Updates) -> Self {
         CallCtx {
-            cancel,
             updates,
             gate: None,
             user: None,
             log: None,
             auto_approve: false,
-            reason,
+            ending,
         }
     }
 
@@ -156,10 +153,10 @@ impl CallCtx {
             tokio::select! {
                 biased;
                 passed = gate.pass(stance) => passed.map_err(NotAdmitted::Denied)?,
-                () = self.cancel.cancelled() => {}
+                () = self.cancel().cancelled() => {}
             }
         }
-        if self.cancel.is_cancelled() {
+        if self.is_cancelled() {
             return Err(NotAdmitted::Stopped(self.stop_reason()));
         }
         self.updates.send(Progress::Started);
@@ -173,28 +170,43 @@ impl CallCtx {
             .map_or(Duration::ZERO, |gate| gate.waited())
     }
 
+    /// Fires when the call must end. Fire it with [`CallCtx::stop`], which says why.
+    pub fn cancel(&self) -> &CancellationToken {
+        self.ending.token()
+    }
+
+    /// True once the call must end.
+    pub fn is_cancelled(&self) -> bool {
+        self.ending.is_wanted()
+    }
+
+    /// Waits until the call must end, as [`Self::cancel`] does, at less expense: for one waiter at a time.
+    pub(crate) async fn cancelled(&self) {
+        self.ending.wanted().await;
+    }
+
     /// Makes the call end. The first reason counts.
     pub fn stop(&self, why: Stopped) {
-        let _ = self.reason.set(why);
-        self.cancel.cancel();
+        let _ = self.ending.set(why);
+        self.ending.want();
     }
 
     /// Why the call must end; a token that somebody else fired means that the caller cancelled.
     pub fn stop_reason(&self) -> Stopped {
-        *self.reason.get().unwrap_or(&Stopped::Cancelled)
+        *self.ending.get().unwrap_or(&Stopped::Cancelled)
     }
 
-    /// Fires when the call, which `cancel` has asked to end, is not waited for any more: nothing that
+    /// Fires when the call, which [`Self::cancel`] has asked to end, is not waited for any more: nothing that
     /// is still there may have a grace period then.
     pub fn hurry(&self) -> CancellationToken {
-        self.reason.hurry().clone()
+        self.ending.hurry().clone()
     }
 
     /// Waits until a call that was asked to end has had its time: `grace`, or less if somebody is in
     /// a hurry.
     pub async fn patience(&self, grace: Duration) {
         tokio::select! {
-            () = self.reason.hurry().cancelled() => {}
+            () = self.ending.hurry().cancelled() => {}
             () = tokio::time::sleep(grace) => {}
         }
     }

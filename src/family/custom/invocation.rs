@@ -58,12 +58,12 @@ impl Invocation {
 
     /// Waits until the call is asked to stop.
     pub async fn cancelled(&self) {
-        self.0.ctx.cancel.cancelled().await;
+        self.0.ctx.cancel().cancelled().await;
     }
 
     /// True when the call was asked to stop: its time is up, its caller gave up, the host ends.
     pub fn is_cancelled(&self) -> bool {
-        self.0.ctx.cancel.is_cancelled()
+        self.0.ctx.is_cancelled()
     }
 
     /// Why it was asked to stop, once it was.
@@ -73,6 +73,6 @@ impl Invocation {
 
     /// Fires when the call is asked to stop: to hand on to whatever does the work.
     pub fn cancel_token(&self) -> CancellationToken {
-        self.0.ctx.cancel.clone()
+        self.0.ctx.cancel().clone()
     }
 }

@@ -133,7 +133,7 @@ impl Runner for CustomRunner {
         let ended = tokio::select! {
             biased;
             ended = &mut running => Some(ended),
-            () = ctx.cancel.cancelled() => None,
+            () = ctx.cancel().cancelled() => None,
         };
         let ended = match ended {
             Some(ended) => Some(ended),
@@ -144,7 +144,7 @@ impl Runner for CustomRunner {
             },
         };
         // One that heeded the wish to stop may have ended in the same moment.
-        let stopped = ctx.cancel.is_cancelled().then(|| ctx.stop_reason());
+        let stopped = ctx.is_cancelled().then(|| ctx.stop_reason());
         let duration = started.elapsed();
         let outcome = match ended {
             Some(Ok(output)) => output.into_outcome(duration),

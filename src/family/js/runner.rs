@@ -190,7 +190,9 @@ impl Written {
             Ok(texts) if texts.content.iter().all(|block| block.r#type == "text") => {
                 let blocks = texts.content.into_iter();
                 Ok(Written {
-                    content: blocks.map(|Text { text, .. }| Block::Text { text }).collect(),
+                    content: blocks
+                        .map(|Text { text, .. }| Block::Text { text })
+                        .collect(),
                     details: texts.details,
                     is_error: texts.is_error,
                     useless: texts.useless,

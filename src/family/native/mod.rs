@@ -199,7 +199,7 @@ impl Runner for NativeRunner {
         let ask = Ask {
             project: &self.project,
             args: &args,
-            cancel: &ctx.cancel,
+            cancel: ctx.cancel(),
         };
         let said = self.kind.run(ask).await;
         let duration = started.elapsed();

@@ -68,7 +68,7 @@ impl FileReadPlan {
         });
         tokio::select! {
             biased;
-            () = ctx.cancel.cancelled() => Ended::Stopped("Reading was cancelled".to_owned()),
+            () = ctx.cancel().cancelled() => Ended::Stopped("Reading was cancelled".to_owned()),
             read = reading => match read {
                 Ok(Ok(bytes)) => Ended::Succeeded(String::from_utf8_lossy(&bytes).into_owned()),
                 Ok(Err(text)) => Ended::Failed(text),

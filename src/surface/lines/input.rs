@@ -6,16 +6,16 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::thread;
 
-use rustix::event::PollFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
 use super::assembly::Assembly;
 pub(crate) use super::assembly::{LONGEST, Line};
-use super::is_ready;
+use super::now;
 
 /// How many bytes are read at once.
 const CHUNK: usize = 1 << 16;
@@ -66,11 +66,15 @@ pub(crate) struct Told {
     /// What of the chunk is not yet taken.
     left: std::ops::Range<usize>,
     is_over: bool,
+    /// It gives all that there is at once; a terminal gives one line of several.
+    is_pipe: bool,
 }
 
 impl Told {
     fn new(file: AsyncFd<File>) -> Told {
+        let about = file.get_ref().metadata();
         Told {
+            is_pipe: about.is_ok_and(|about| about.file_type().is_fifo()),
             file,
             assembly: Assembly::default(),
             chunk: vec![0; CHUNK].into(),
@@ -101,17 +105,17 @@ impl Told {
     async fn read(&mut self) -> io::Result<usize> {
         loop {
             let mut readable = self.file.readable().await?;
-            let read = readable.try_io(|file| {
-                let mut file = file.get_ref();
-                if !is_ready(file, PollFlags::IN)? {
-                    return Err(io::ErrorKind::WouldBlock.into());
+            match now::read(readable.get_inner(), &mut self.chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
+                Ok(read) => {
+                    // What comes after the last that there was is told anew.
+                    if self.is_pipe && (1..self.chunk.len()).contains(&read) {
+                        readable.clear_ready();
+                    }
+                    return Ok(read);
                 }
-                file.read(&mut self.chunk)
-            });
-            match read {
-                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(read) => return read,
-                Err(_would_block) => {}
+                failed => return failed,
             }
         }
     }

@@ -5,15 +5,5 @@
 
 mod assembly;
 pub(crate) mod input;
+mod now;
 pub(crate) mod writer;
-
-use std::fs::File;
-use std::io;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-/// Whether a read or a write, as `what` says, would not wait.
-fn is_ready(file: &File, what: PollFlags) -> io::Result<bool> {
-    let mut asked = [PollFd::new(file, what)];
-    Ok(poll(&mut asked, Some(&Timespec::default()))? > 0)
-}

@@ -12,19 +12,15 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
-use rustix::event::PollFlags;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::is_ready;
+use super::now;
 
 /// So many bytes may wait for the peer before updates are left out.
 const BEHIND: usize = 8 << 20;
 
-/// A pipe that takes anything takes so much without a wait (`PIPE_BUF`).
-const AT_ONCE: usize = 4096;
-
-/// So much is written at once where a wait does no harm.
+/// So much is written at once.
 const CHUNK: usize = 1 << 16;
 
 /// Room that is given back when there is nothing to say.
@@ -152,6 +148,14 @@ impl Writer {
     }
 }
 
+impl Out {
+    /// What is to be written next.
+    fn next(&self) -> &[u8] {
+        let end = self.taken.len().min(self.written + CHUNK);
+        &self.taken[self.written..end]
+    }
+}
+
 impl Shared {
     /// Writes until there is nothing any more.
     fn write_all(&self) -> io::Result<()> {
@@ -167,7 +171,9 @@ impl Shared {
             drop(waiting);
             let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
             if self.refill(&mut out) {
-                self.write(&mut out, CHUNK)?;
+                let written = out.next().len();
+                (&out.file).write_all(out.next())?;
+                self.wrote(&mut out, written);
             }
         }
     }
@@ -183,10 +189,12 @@ impl Shared {
             if !self.refill(&mut out) {
                 return Ok(true);
             }
-            if !is_ready(&out.file, PollFlags::OUT)? {
-                return Ok(false);
+            match now::write(&out.file, out.next()) {
+                Ok(written) => self.wrote(&mut out, written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
-            self.write(&mut out, AT_ONCE)?;
         }
     }
 
@@ -203,15 +211,11 @@ impl Shared {
         !out.taken.is_empty()
     }
 
-    /// Writes at most so many bytes of what was taken.
-    fn write(&self, out: &mut Out, most: usize) -> io::Result<()> {
-        let end = out.taken.len().min(out.written + most);
-        out.file.write_all(&out.taken[out.written..end])?;
-        let written = end - out.written;
-        out.written = end;
+    /// Notes that so many more bytes of what was taken are written.
+    fn wrote(&self, out: &mut Out, written: usize) {
+        out.written += written;
         let mut waiting = self.waiting();
         waiting.unwritten = waiting.unwritten.saturating_sub(written);
-        Ok(())
     }
 
     /// No code that holds the lock can panic, so a poisoned one is still whole.

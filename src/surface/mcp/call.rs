@@ -10,8 +10,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult,
-    ElicitRequest, ProtocolVersion, ServerRequest,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
+    ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};

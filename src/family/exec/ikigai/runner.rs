@@ -60,7 +60,7 @@ impl IkigaiRunner {
             hurry: Some(ctx.hurry()),
             ..self.spawn.clone()
         };
-        let mut child = spawn.start(&ctx.cancel).await?;
+        let mut child = spawn.start(ctx.cancel()).await?;
         let mut length = 0;
         while let Some(chunk) = child.next().await {
             if chunk.stream == Stream::Stdout {

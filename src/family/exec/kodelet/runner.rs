@@ -82,7 +82,7 @@ impl Runner for KodeletRunner {
             hurry: Some(ctx.hurry()),
             ..self.spawn.clone()
         };
-        let finished = match spawn.run(&ctx.cancel).await {
+        let finished = match spawn.run(ctx.cancel()).await {
             Ok(finished) => finished,
             Err(error) => {
                 let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());

@@ -29,7 +29,7 @@ impl HttpPlan {
         let limit = self.timeout;
         tokio::select! {
             biased;
-            () = ctx.cancel.cancelled() => Ended::Stopped("Request was cancelled".to_owned()),
+            () = ctx.cancel().cancelled() => Ended::Stopped("Request was cancelled".to_owned()),
             answered = timeout(limit, self.exchange()) => match answered {
                 Ok(Ok(ended)) => ended,
                 Ok(Err(why)) => Ended::Failed(format!("Request failed: {why}")),

@@ -51,7 +51,7 @@ impl ShellPlan {
                 hurry: Some(ctx.hurry()),
                 ..self.spawn(argv, left, room)
             });
-            let finished = match run_pipeline(programs.collect(), &ctx.cancel).await {
+            let finished = match run_pipeline(programs.collect(), ctx.cancel()).await {
                 Ok(finished) => finished,
                 Err(error) => {
                     so_far.not_started(&error);

@@ -139,7 +139,7 @@ impl Runner for ShellRunner {
         let started = Instant::now();
         ctx.updates.send(Progress::Started);
         let around = Around {
-            stop: ctx.cancel.clone(),
+            stop: ctx.cancel().clone(),
             hurry: ctx.hurry(),
             updates: Some(ctx.updates.clone()),
             user: ctx.user.clone(),
@@ -178,11 +178,11 @@ async fn never_started(ctx: &CallCtx, stance: &Stance) -> Result<Option<Outcome>
     if let Some(gate) = &ctx.gate {
         tokio::select! {
             passed = gate.pass(stance.clone()) => passed?,
-            () = ctx.cancel.cancelled() => {}
+            () = ctx.cancel().cancelled() => {}
         }
     }
     let text = || "it was not started".to_owned();
-    let is_cancelled = ctx.cancel.is_cancelled();
+    let is_cancelled = ctx.is_cancelled();
     Ok(is_cancelled.then(|| stopped(ctx.stop_reason(), text(), Duration::ZERO)))
 }
 

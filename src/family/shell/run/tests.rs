@@ -76,11 +76,11 @@ impl Runner for TestRunner {
             &self.case,
             &self.shelf,
             &self.ground,
-            &ctx.cancel,
+            ctx.cancel(),
         )
         .await;
         let duration = started.elapsed();
-        if ctx.cancel.is_cancelled() {
+        if ctx.is_cancelled() {
             let why = ctx.stop_reason();
             return Ok(stopped(why, reason(why).to_owned(), duration));
         }

@@ -8,6 +8,7 @@ use rmcp::model::{
     JsonRpcMessage, LoggingMessageNotification, LoggingMessageNotificationParam, ServerNotification,
 };
 use rmcp::service::TxJsonRpcMessage;
+use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::surface::lines::writer::Writer;
@@ -40,7 +41,7 @@ impl Answers {
         answers
     }
 
-    pub(super) fn send(&self, message: &TxJsonRpcMessage<RoleServer>) {
+    pub(super) fn send(&self, message: &impl Serialize) {
         self.writer.put(message);
         self.said.notify_one();
     }
@@ -49,6 +50,7 @@ impl Answers {
     pub(super) fn tell(&self, line: LoggingMessageNotificationParam) {
         let line = LoggingMessageNotification::new(line);
         let line = ServerNotification::LoggingMessageNotification(line);
-        self.send(&JsonRpcMessage::notification(line));
+        let line: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::notification(line);
+        self.send(&line);
     }
 }

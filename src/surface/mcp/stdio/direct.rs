@@ -10,12 +10,11 @@ use std::task::{Context, Poll, ready};
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
-use rmcp::RoleServer;
+use rmcp::ErrorData;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, InitializeRequestParams,
-    JsonRpcMessage, RequestId, ServerResult,
+    CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest,
+    InitializeRequestParams, JsonRpcMessage, RequestId,
 };
-use rmcp::service::TxJsonRpcMessage;
 
 use super::answers::Answers;
 use super::plain::Plain;
@@ -51,7 +50,7 @@ pub(super) struct Request {
 /// What a call came to.
 pub(super) struct Answered {
     pub(super) request: Request,
-    pub(super) message: TxJsonRpcMessage<RoleServer>,
+    pub(super) ended: Result<CallToolResult, ErrorData>,
 }
 
 /// What is known of whoever calls.
@@ -128,15 +127,7 @@ impl Future for Running {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answered> {
         let ended = ready!(self.call.poll_unpin(cx));
         let request = self.request.clone();
-        let message = match ended {
-            Ok(result) => {
-                let mut result = ServerResult::CallToolResult(result);
-                result.strip_result_type_for_legacy_peer();
-                JsonRpcMessage::response(result, request.id.clone())
-            }
-            Err(error) => JsonRpcMessage::error(error, Some(request.id.clone())),
-        };
-        Poll::Ready(Answered { request, message })
+        Poll::Ready(Answered { request, ended })
     }
 }
 

@@ -88,7 +88,12 @@ impl Future for Plain {
                 }
                 Stage::Calling(offer, call) => {
                     let ended = ready!(call.poll_unpin(cx));
-                    return Poll::Ready(execution::answer(ended, offer.find(name), false));
+                    let answer = execution::answer(ended, offer.find(name), false);
+                    return Poll::Ready(answer.map(|mut result| {
+                        // The older era does not know it.
+                        result.result_type = None;
+                        result
+                    }));
                 }
             }
         }

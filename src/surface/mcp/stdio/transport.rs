@@ -7,18 +7,16 @@ use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::convert::Infallible;
 use std::future::{Future, ready};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
-    ProtocolVersion, RequestId,
+    JsonRpcResponse, JsonRpcVersion2_0, ProtocolVersion, RequestId,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rustc_hash::FxHashMap;
-use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +39,8 @@ pub(super) struct Lines {
     waiting: VecDeque<ClientJsonRpcMessage>,
     answers: Answers,
     direct: Direct,
-    open: Arc<Open>,
+    /// The requests that wait for their answer.
+    open: FxHashMap<RequestId, Taken>,
     /// How many plain calls there were.
     requests: u64,
     /// The client has said which era it speaks.
@@ -50,13 +49,6 @@ pub(super) struct Lines {
     ends: Option<Instant>,
     /// Fires when nothing more is read.
     closing: CancellationToken,
-}
-
-/// The requests that wait for their answer.
-#[derive(Default)]
-struct Open {
-    ids: Mutex<FxHashMap<RequestId, Taken>>,
-    changed: Notify,
 }
 
 /// Who answers a request.
@@ -80,7 +72,7 @@ impl Lines {
             waiting: VecDeque::new(),
             direct: Direct::new(server, answers.clone()),
             answers,
-            open: Arc::default(),
+            open: FxHashMap::default(),
             requests: 0,
             has_begun: false,
             ends: None,
@@ -116,12 +108,10 @@ impl Lines {
 
     /// Starts a call that is answered without rmcp.
     fn start(&mut self, id: RequestId, call: WrittenCall) {
-        let mut ids = self.open.ids();
-        let free = match ids.entry(id) {
+        let free = match self.open.entry(id) {
             Entry::Vacant(free) => free,
             Entry::Occupied(taken) => {
                 let id = taken.key().clone();
-                drop(ids);
                 return self.refuse_twin(&id);
             }
         };
@@ -135,9 +125,23 @@ impl Lines {
     }
 
     /// Answers it, unless it was taken back.
-    fn answer(&self, answered: &Answered) {
-        if self.open.remove_call(&answered.request) {
-            self.answers.send(&answered.message);
+    fn answer(&mut self, answered: Answered) {
+        let Answered { request, ended } = answered;
+        // Whoever has the id by now.
+        let is_it =
+            |taken: &Taken| matches!(taken, Taken::Direct(number, _) if *number == request.number);
+        if !self.open.get(&request.id).is_some_and(is_it) {
+            return;
+        }
+        self.open.remove(&request.id);
+        match ended {
+            // As rmcp would write it; its own message has room for any answer, and is moved a lot.
+            Ok(result) => self.answers.send(&JsonRpcResponse {
+                jsonrpc: JsonRpcVersion2_0,
+                id: request.id,
+                result,
+            }),
+            Err(error) => self.refuse(Some(request.id), error),
         }
     }
 
@@ -146,8 +150,13 @@ impl Lines {
         self.direct.hear(&message);
         match &message {
             JsonRpcMessage::Request(request) => {
-                if !is_endless(&request.request) && !self.open.insert(&request.id) {
-                    return self.refuse_twin(&request.id);
+                if !is_endless(&request.request) {
+                    match self.open.entry(request.id.clone()) {
+                        Entry::Occupied(_) => return self.refuse_twin(&request.id),
+                        Entry::Vacant(free) => {
+                            free.insert(Taken::Rmcp);
+                        }
+                    }
                 }
                 self.has_begun |= begins(&request.request);
             }
@@ -194,7 +203,9 @@ impl Transport<RoleServer> for Lines {
         // At once, so that the order of the calls is the order of the lines.
         self.answers.send(&item);
         match &item {
-            JsonRpcMessage::Response(response) => drop(self.open.remove(&response.id)),
+            JsonRpcMessage::Response(response) => {
+                self.open.remove(&response.id);
+            }
             JsonRpcMessage::Error(error) => {
                 if let Some(id) = &error.id {
                     self.open.remove(id);
@@ -212,13 +223,15 @@ impl Transport<RoleServer> for Lines {
                 return Some(message);
             }
             if let Some(end) = self.ends {
-                tokio::select! {
-                    () = self.open.until_empty() => {}
-                    () = sleep_until(end) => {}
-                    () = self.closing.cancelled() => {}
-                    answered = self.direct.next() => {
-                        self.answer(&answered);
-                        continue;
+                // What rmcp answers meanwhile brings us back here.
+                if !self.open.is_empty() {
+                    tokio::select! {
+                        () = sleep_until(end) => {}
+                        () = self.closing.cancelled() => {}
+                        answered = self.direct.next() => {
+                            self.answer(answered);
+                            continue;
+                        }
                     }
                 }
                 self.closing.cancel();
@@ -228,7 +241,7 @@ impl Transport<RoleServer> for Lines {
                 biased;
                 () = self.closing.cancelled() => return None,
                 answered = self.direct.next() => {
-                    self.answer(&answered);
+                    self.answer(answered);
                     continue;
                 }
                 line = self.lines.next() => line,
@@ -242,54 +255,6 @@ impl Transport<RoleServer> for Lines {
 
     fn close(&mut self) -> impl Future<Output = Result<(), Infallible>> + Send {
         ready(Ok(()))
-    }
-}
-
-impl Open {
-    /// Notes a request of rmcp's; false if the id is there.
-    fn insert(&self, id: &RequestId) -> bool {
-        match self.ids().entry(id.clone()) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(free) => {
-                free.insert(Taken::Rmcp);
-                true
-            }
-        }
-    }
-
-    /// It is answered, or not any more.
-    fn remove(&self, id: &RequestId) -> Option<Taken> {
-        let taken = self.ids().remove(id);
-        self.changed.notify_waiters();
-        taken
-    }
-
-    /// A plain call has ended; false if it was taken back, whoever has its id by now.
-    fn remove_call(&self, request: &Request) -> bool {
-        let mut ids = self.ids();
-        let Entry::Occupied(taken) = ids.entry(request.id.clone()) else {
-            return false;
-        };
-        let is_it = matches!(taken.get(), Taken::Direct(number, _) if *number == request.number);
-        if is_it {
-            taken.remove();
-            self.changed.notify_waiters();
-        }
-        is_it
-    }
-
-    async fn until_empty(&self) {
-        loop {
-            let changed = self.changed.notified();
-            if self.ids().is_empty() {
-                return;
-            }
-            changed.await;
-        }
-    }
-
-    fn ids(&self) -> MutexGuard<'_, FxHashMap<RequestId, Taken>> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
