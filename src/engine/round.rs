@@ -12,7 +12,7 @@ use url::Url;
 
 use super::cache::{Cache, Fresh};
 use super::compiled::Compiled;
-use super::graph::{Graph, Grapher, Lesson};
+use super::graph::{Graph, Grapher, Lesson, on_deep_stack};
 use super::loader::Ahead;
 use super::witness::Notes;
 use super::{Engine, LoadFailure, Module};
@@ -102,10 +102,12 @@ impl Round {
         let thread = std::thread::Builder::new().name("haft-ahead".into());
         let compiled = Compiled::open(&self.engine.0.options);
         let started = thread.spawn(move || {
-            ahead.compile(compiled);
-            let grapher = Grapher::default();
-            let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
-            let graphs = paths.iter().filter_map(graph).collect();
+            let graphs = on_deep_stack(|| {
+                ahead.compile(compiled);
+                let grapher = Grapher::default();
+                let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
+                paths.iter().filter_map(graph).collect()
+            });
             // Together: until then the isolate still takes what is ready. Nobody has to want it.
             let _ = done.send((ahead, graphs));
         });

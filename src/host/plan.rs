@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::known::{Key, Known, KnownModule, key_of};
 use crate::discover::Candidate;
-use crate::engine::graph::{Checker, Graph, Grapher};
+use crate::engine::graph::{Checker, Graph, Grapher, on_deep_stack};
 use crate::engine::{Engine, Kin};
 
 /// Why tools are looked for again.
@@ -67,6 +67,11 @@ pub(super) fn plan(known: &mut Known, modules: &[&Candidate], base: &Engine, why
             loads: new.map(|key| (key, None)).collect(),
         };
     }
+    on_deep_stack(|| compare(known, keys, base, why))
+}
+
+/// Sees what of the modules that were loaded, and of those that are there, has to be loaded now.
+fn compare(known: &mut Known, keys: BTreeSet<Key>, base: &Engine, why: Why) -> Plan {
     let count = known.modules.len();
     known.modules.retain(|key, _| keys.contains(key));
     known.is_spoilt |= known.modules.len() < count;

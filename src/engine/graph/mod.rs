@@ -27,6 +27,7 @@ pub use facts::{Checker, Kind};
 pub(in crate::engine) use imports::Imports;
 pub(in crate::engine) use learned::Lesson;
 pub(in crate::engine) use nesting::is_hostile;
+pub use nesting::on_deep_stack;
 pub use open::{Opening, What};
 use packages::Packages;
 use watched::Watched;
@@ -77,7 +78,7 @@ impl Grapher {
     /// The graph of the module at `entry`, an absolute path.
     pub fn graph(&self, entry: &Path) -> Graph {
         // The parser goes as deep as the code does, and the code is a stranger's.
-        stacker::grow(nesting::STACK, || self.walk(entry))
+        stacker::maybe_grow(nesting::STACK, nesting::STACK, || self.walk(entry))
     }
 
     /// The graph of a file that pulls in nothing by itself: a program, a declaration. Never parsed.

@@ -12,6 +12,16 @@ const CHAIN: usize = 50_000;
 /// The stack that suffices for whatever is below the bounds. Only what is used takes memory.
 pub(super) const STACK: usize = 512 << 20;
 
+/// What is on such a stack besides: whoever finds many graphs, and compiles files meanwhile.
+const BESIDES: usize = 64 << 20;
+
+/// Runs `work`, which finds the graphs of many modules, on a stack that is deep enough for each of them.
+/// Without it each gets one of its own, and to map so much and give it back holds up every other thread
+/// that needs memory.
+pub fn on_deep_stack<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK + BESIDES, STACK + BESIDES, work)
+}
+
 /// True if the text must not be given to the parser. Strings and comments count like code.
 pub(in crate::engine) fn is_hostile(text: &str) -> bool {
     let bytes = text.as_bytes();
