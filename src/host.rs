@@ -232,6 +232,11 @@ impl Host {
         self.0.engine.shutdown().await;
     }
 
+    /// Tells that the program ends after the host: what would only give memory back is left out.
+    pub(crate) fn ends_with_program(&self) {
+        self.0.engine.ends_with_program();
+    }
+
     /// First the host, then its calls: one that begins in between sees that it must not.
     fn end_calls(&self) {
         self.0.closing.cancel();

@@ -49,6 +49,8 @@ pub(super) struct Shared {
     life: OnceLock<Life>,
     /// True when the thread has ended, or is as good as that.
     gone: watch::Sender<bool>,
+    /// The program ends with the isolate: its memory need not be given back.
+    leaves_memory: AtomicBool,
     /// The other end is the thread's: closed when it ends, however it does.
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
@@ -261,6 +263,16 @@ impl Shared {
         *self.gone.borrow()
     }
 
+    /// Leaves its memory to the system when it ends: the program does, too.
+    pub(super) fn leave_memory(&self) {
+        self.leaves_memory.store(true, Ordering::Release);
+    }
+
+    /// Whether its memory is left to the system.
+    pub(super) fn leaves_memory(&self) -> bool {
+        self.leaves_memory.load(Ordering::Acquire)
+    }
+
     /// Answers whoever still waits, now and later.
     pub(super) fn answer_all(&self) {
         let retired = || Doom {
@@ -297,6 +309,7 @@ impl Isolate {
             requests: Requests::default(),
             has_shared_state: AtomicBool::new(false),
             brush: Brush::default(),
+            leaves_memory: AtomicBool::new(false),
             loners,
             programs: options.programs.clone(),
             witnessed: Mutex::default(),

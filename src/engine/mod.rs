@@ -198,6 +198,13 @@ impl Engine {
         }
     }
 
+    /// Tells that the program ends after [`Self::shutdown`]: memory need not be given back.
+    pub(crate) fn ends_with_program(&self) {
+        for isolate in &*self.isolates() {
+            isolate.leave_memory();
+        }
+    }
+
     fn isolates(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
         lock(&self.0.isolates)
     }

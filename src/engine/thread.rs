@@ -113,6 +113,11 @@ fn live(
         options.programs.kill_started_by(current_thread_id());
         // Before the isolate is taken down: that may take longer than anyone wants to wait.
         shared.answer_all();
+        drop(life);
+        if shared.leaves_memory() {
+            // To take V8's heap down takes milliseconds.
+            std::mem::forget(worker);
+        }
     });
     // Threads that are stuck in a system call (the opening of a pipe) must not hold this one.
     runtime.shutdown_background();

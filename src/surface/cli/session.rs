@@ -193,6 +193,7 @@ impl<'a> Session<'a> {
     }
 
     async fn close(mut self) {
+        self.host.ends_with_program();
         if !self.killed {
             tokio::select! {
                 _ = timeout(self.patience, self.host.shutdown()) => {}
