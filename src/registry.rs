@@ -174,10 +174,12 @@ impl<'a> Builder<'a> {
         }
         for (mut tool, runner) in loaded.tools {
             if let Some(name) = self.renamed(&tool, candidate) {
-                tool.name = name;
+                Arc::make_mut(&mut tool).name = name;
             }
             // What is refused in any case is no offer to a model.
-            tool.hidden |= self.policy.refusal(&tool, tool.approval).is_some();
+            if !tool.hidden && self.policy.refusal(&tool, tool.approval).is_some() {
+                Arc::make_mut(&mut tool).hidden = true;
+            }
             if let Some(holder) = self.taken.get(&tool.name) {
                 problems.push(conflict(&tool, holder.as_ref()));
                 continue;
@@ -185,7 +187,7 @@ impl<'a> Builder<'a> {
             self.taken
                 .insert(tool.name.clone(), Some(tool.source.path.clone()));
             let entry = Entry {
-                tool: Arc::new(tool),
+                tool,
                 resolved_path: candidate.resolved.clone(),
                 runner,
             };
@@ -215,6 +217,9 @@ impl<'a> Builder<'a> {
 
     /// The name that the configuration gives: by `path#tool`, by path, or by `provider:tool`.
     fn renamed(&mut self, tool: &Tool, candidate: &Candidate) -> Option<String> {
+        if self.rename.is_empty() {
+            return None;
+        }
         let path = candidate.resolved.display().to_string();
         let keys = [
             format!("{path}#{}", tool.name),

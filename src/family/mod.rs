@@ -24,7 +24,7 @@ use crate::tool::{Family, Problem, Runner, Tool};
 /// rest.
 #[derive(Clone, Default)]
 pub(crate) struct Loaded {
-    pub(crate) tools: Vec<(Tool, Arc<dyn Runner>)>,
+    pub(crate) tools: Vec<(Arc<Tool>, Arc<dyn Runner>)>,
     pub(crate) problems: Vec<Problem>,
     /// Nothing was asked: the answer was remembered.
     pub(crate) is_remembered: bool,

@@ -41,7 +41,7 @@ pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
         refusal: format!("`{name}` {refusal}"),
     };
     Loaded {
-        tools: vec![(tool, Arc::new(runner))],
+        tools: vec![(Arc::new(tool), Arc::new(runner))],
         problems: vec![problem],
         ..Loaded::default()
     }

@@ -225,7 +225,7 @@ impl CustomTool {
             named_by_project: false,
         };
         let loaded = Loaded {
-            tools: vec![(self.tool, Arc::new(runner))],
+            tools: vec![(Arc::new(self.tool), Arc::new(runner))],
             ..Loaded::default()
         };
         Ok((candidate, loaded))

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
@@ -100,11 +101,11 @@ async fn load(round: &mut Round, candidate: &Candidate) -> Loaded {
         Err(failure) => return broken(explained(failure, candidate)),
     };
     let is_remembered = described.is_remembered;
-    match serde_json::from_str(&described.text) {
-        Ok(description) => Loaded {
+    match elements_of(&described.text) {
+        Ok(elements) => Loaded {
             is_remembered,
             module: Some(described.module.clone()),
-            ..take_tools(described.module, description, candidate)
+            ..take_tools(described.module, elements, candidate)
         },
         Err(error) => {
             let text = format!("Failed to load tool: its description cannot be read: {error}");
@@ -168,9 +169,15 @@ fn is_declarative(path: &Path) -> bool {
         .is_some_and(|extension| extension == "md" || extension == "json")
 }
 
-fn take_tools(module: Module, description: Description, candidate: &Candidate) -> Loaded {
+fn elements_of(described: &str) -> serde_json::Result<Vec<Element>> {
+    let description: Description<'_> = serde_json::from_str(described)?;
+    let elements = description.tools.iter();
+    elements.map(|text| Element::read(text.get())).collect()
+}
+
+fn take_tools(module: Module, elements: Vec<Element>, candidate: &Candidate) -> Loaded {
     let mut loaded = Loaded::default();
-    for element in description.tools {
+    for element in elements {
         match element {
             Element::Tool(described) => {
                 let runner = JsRunner::new(
@@ -180,11 +187,11 @@ fn take_tools(module: Module, description: Description, candidate: &Candidate) -
                 );
                 loaded.problems.extend(described.misfits(&candidate.path));
                 loaded.tools.push((
-                    described.into_tool(candidate.source.clone()),
+                    Arc::new(described.into_tool(candidate.source.clone())),
                     Arc::new(runner),
                 ));
             }
-            Element::Refused { error, name } => {
+            Element::Refused(Refused { error, name }) => {
                 let mut problem = Problem::error(error).at(&candidate.path);
                 problem.tool_name = name;
                 loaded.problems.push(problem);
@@ -196,16 +203,31 @@ fn take_tools(module: Module, description: Description, candidate: &Candidate) -
 
 /// What `30_load.ts` answers.
 #[derive(Deserialize)]
-struct Description {
-    tools: Vec<Element>,
+struct Description<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
 }
 
-// Made by our own runtime, never by a user: there are no bad messages to fear.
-#[derive(Deserialize)]
-#[serde(untagged)]
+/// One element of what a factory made.
 enum Element {
-    Refused { error: String, name: Option<String> },
+    Refused(Refused),
     Tool(Box<Described>),
+}
+
+#[derive(Deserialize)]
+struct Refused {
+    error: String,
+    name: Option<String>,
+}
+
+impl Element {
+    // Made by our own runtime, never by a user: there are no bad messages to fear.
+    fn read(text: &str) -> serde_json::Result<Element> {
+        match serde_json::from_str(text) {
+            Ok(described) => Ok(Element::Tool(described)),
+            Err(_) => serde_json::from_str(text).map(Element::Refused),
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use super::drawing::Renderers;
 use super::runner::JsRunner;
-use super::{Description, Element};
+use super::{Element, elements_of};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::tool::{Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tool};
@@ -26,8 +26,8 @@ const PLACE: &str = "haft:resolve";
 /// The tool and what runs it; nothing where no isolate can be had.
 pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)> {
     let (module, described) = engine.load_resolver().await.ok()?;
-    let description: Description = serde_json::from_str(&described).ok()?;
-    let Some(Element::Tool(described)) = description.tools.into_iter().next() else {
+    let elements = elements_of(&described).ok()?;
+    let Some(Element::Tool(described)) = elements.into_iter().next() else {
         return None;
     };
     let place = Path::new(PLACE);

@@ -91,7 +91,7 @@ fn load(project: &std::path::Path, source: &Source) -> Loaded {
             schema,
             project,
         };
-        loaded.tools.push((tool, Arc::new(runner)));
+        loaded.tools.push((Arc::new(tool), Arc::new(runner)));
     }
     loaded
 }

@@ -122,7 +122,7 @@ fn take(
             };
             let tool = tool(&definition, source);
             let runner = PluginRunner::new(definition);
-            loaded.tools.push((tool, Arc::new(runner)));
+            loaded.tools.push((Arc::new(tool), Arc::new(runner)));
         }
         Err((message, hint)) => {
             let fault = Fault {

@@ -56,7 +56,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
             Some(unavailable) => Arc::new(unavailable),
             None => run::runner(shelved.clone(), shelf.clone(), means),
         };
-        loaded.tools.push((tool, runner));
+        loaded.tools.push((Arc::new(tool), runner));
     }
     all
 }

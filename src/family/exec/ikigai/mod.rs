@@ -111,7 +111,7 @@ impl Protocol for Ikigai {
             ..Tool::new(name, description, input_schema, candidate.source.clone())
         };
         Loaded {
-            tools: vec![(tool, Arc::new(runner))],
+            tools: vec![(Arc::new(tool), Arc::new(runner))],
             problems,
             ..Loaded::default()
         }

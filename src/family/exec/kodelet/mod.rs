@@ -104,7 +104,7 @@ impl Protocol for Kodelet {
         };
         let runner = KodeletRunner::new(candidate, description.name, schema, config);
         Loaded {
-            tools: vec![(tool, Arc::new(runner))],
+            tools: vec![(Arc::new(tool), Arc::new(runner))],
             problems: Vec::new(),
             ..Loaded::default()
         }
