@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,6 +36,7 @@ fn main() {
         "build.rs",
         "js-runtime/build.mjs",
         "js-runtime/packages",
+        "layout.gz",
         "package-lock.json",
         "src/engine/extension",
         "src/surface/page/web",
@@ -44,6 +46,7 @@ fn main() {
     // Native modules of tools (`.node`) find Node's C functions in the program itself.
     deno_runtime::deno_napi::print_linker_flags("haft");
     fix_place_of_programs();
+    lay_out_functions();
 
     let root = PathBuf::from(env("CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env("OUT_DIR"));
@@ -87,6 +90,53 @@ fn fix_place_of_programs() {
             println!("cargo:rustc-link-arg-{kind}=-no-pie");
         }
     }
+}
+
+/// Has the functions that run lie side by side: most of the program's memory was pages of code that lay
+/// beside them. `cargo xtask layout` writes the list; what is not in it lies where it would.
+fn lay_out_functions() {
+    if env("PROFILE") != "release" {
+        return;
+    }
+    let list = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("layout.gz");
+    let file =
+        std::fs::File::open(&list).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
+    let order = PathBuf::from(env("OUT_DIR")).join("layout.txt");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .expect("`layout.gz` is as it was committed");
+    std::fs::write(&order, text).expect("cargo's folder can be written");
+    let arguments = [
+        format!("-Wl,--symbol-ordering-file={}", order.display()),
+        // Names that a later version of a crate does not have.
+        "-Wl,--no-warn-symbol-ordering".to_owned(),
+    ];
+    if is_understood_by_the_linker(&arguments) {
+        for argument in arguments {
+            println!("cargo:rustc-link-arg-bin=haft={argument}");
+        }
+    }
+}
+
+/// Links nothing with these arguments, as the program will be linked: LLVM's linker knows them, which is
+/// the usual one on some systems only.
+fn is_understood_by_the_linker(arguments: &[String]) -> bool {
+    let out = PathBuf::from(env("OUT_DIR"));
+    let source = out.join("nothing.rs");
+    std::fs::write(&source, "fn main() {}").expect("cargo's folder can be written");
+    let mut rustc = Command::new(env("RUSTC"));
+    rustc.arg(&source).arg("-o").arg(out.join("nothing"));
+    rustc.args(["--target", &env("TARGET")]);
+    if let Ok(linker) = std::env::var("RUSTC_LINKER") {
+        rustc.args(["-C", &format!("linker={linker}")]);
+    }
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    rustc.args(flags.split('\x1f').filter(|flag| !flag.is_empty()));
+    for argument in arguments {
+        rustc.args(["-C", &format!("link-arg={argument}")]);
+    }
+    rustc.output().is_ok_and(|linked| linked.status.success())
 }
 
 /// A text that is another one whenever the snapshot would be: every source of ours, and this script,

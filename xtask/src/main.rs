@@ -15,6 +15,7 @@ mod demo;
 mod error;
 mod install;
 mod judge;
+mod layout;
 mod machine;
 mod prerequisites;
 mod system_tools;
@@ -45,6 +46,7 @@ enum Chore {
     Bench(bench::Bench),
     Install(install::Install),
     Judge(judge::Judge),
+    Layout(layout::Layout),
     SystemTools(system_tools::SystemTools),
 }
 
@@ -67,6 +69,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Bench(bench) => bench.run(),
         Chore::Install(install) => install.run(),
         Chore::Judge(judge) => judge.run(),
+        Chore::Layout(layout) => layout.run(),
         Chore::SystemTools(tools) => tools.run(),
     }
 }

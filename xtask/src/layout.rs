@@ -1,0 +1,183 @@
+//! `cargo xtask layout`: which functions of haft run, so that the linker lays them side by side.
+//!
+//! Of the program's functions one in twenty ever runs, and they lie all over it. Each brings its page
+//! with it, and the system maps that page's neighbours: most of what haft holds in memory was code that
+//! nobody runs. `build.rs` gives the list that is written here to the linker. Names that are not known any
+//! more (another compiler, other versions of crates) are passed over, so the list ages without harm:
+//! write it anew when crates were updated.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::error::{During, Error, Result};
+use crate::machine::Machine;
+use crate::prerequisites::{self, packages};
+use crate::{command, workspace};
+
+/// Find out which functions of haft run, and write `layout.gz`.
+#[derive(Args)]
+pub struct Layout {}
+
+/// A module as people write them, and how many of them are listed.
+const MODULE: &str = include_str!("bench/module.ts");
+const MODULES: usize = 20;
+
+/// What a client of the MCP server says before it calls.
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"layout","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":1,"method":"tools/list"}
+"#;
+const CALLS: usize = 300;
+
+/// The fewest functions that a useful list has: fewer, and something went wrong.
+const FEWEST: usize = 5_000;
+
+impl Layout {
+    pub fn run(self) -> Result<()> {
+        prerequisites::for_a_build()?;
+        let why = "to see which functions run";
+        if command::on_path("valgrind").is_none() {
+            packages::ensure(why, &["valgrind".into()], &Machine::look())?;
+        }
+        let root = workspace::root();
+        let haft = build(&root)?;
+        let ground = Ground::make()?;
+        let mut functions = BTreeSet::new();
+        let question = r#"{"question":"why"}"#;
+        for words in [
+            &["--version"][..],
+            &["list"],
+            // Once more, with everything remembered.
+            &["list"],
+            &["call", "tool_0", question],
+            &["serve", "mcp"],
+        ] {
+            functions.extend(ground.functions_of(&haft, words)?);
+        }
+        if functions.len() < FEWEST {
+            let text = format!("only {} functions were seen to run", functions.len());
+            return Err(Error::unexpected(text));
+        }
+        let path = root.join("layout.gz");
+        write(&path, &functions).during(|| format!("write `{}`", path.display()))?;
+        println!("{} functions: {}", functions.len(), path.display());
+        Ok(())
+    }
+}
+
+/// A release build with its names.
+fn build(root: &Path) -> Result<PathBuf> {
+    let mut cargo = command::cargo(root);
+    cargo.args(["rustc", "--release", "--package", "haft", "--bin", "haft"]);
+    command::run(cargo.args(["--", "-C", "strip=none"]))?;
+    Ok(workspace::target_dir(root)?.join("release/haft"))
+}
+
+/// Some modules, and a home with nothing in it.
+struct Ground(tempfile::TempDir);
+
+impl Ground {
+    fn make() -> Result<Ground> {
+        let making = || "make modules to be listed".to_owned();
+        let folder = tempfile::tempdir().during(making)?;
+        let tools = folder.path().join(".omp/agent/tools");
+        fs::create_dir_all(&tools).during(making)?;
+        for number in 0..MODULES {
+            let text = MODULE.replace("NUMBER", &number.to_string());
+            fs::write(tools.join(format!("tool_{number}.ts")), text).during(making)?;
+        }
+        Ok(Ground(folder))
+    }
+
+    /// The functions that run in `haft words…`.
+    fn functions_of(&self, haft: &Path, words: &[&str]) -> Result<BTreeSet<String>> {
+        let seen = self.0.path().join("callgrind.out");
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["-q", "--tool=callgrind", "--demangle=no"]);
+        valgrind.arg(format!("--callgrind-out-file={}", seen.display()));
+        valgrind.arg(haft).args(words);
+        valgrind.env("HOME", self.0.path()).current_dir(&self.0);
+        command::show(&valgrind);
+        valgrind.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let shown = command::display(&valgrind);
+        let running = || format!("run `{shown}`");
+        let mut child = valgrind.spawn().during(running)?;
+        let mut input = child.stdin.take();
+        if let Some(input) = &mut input {
+            // Who reads nothing has gone by now.
+            let _ = input.write_all(conversation().as_bytes());
+        }
+        let last = format!(r#""id":{},"#, CALLS - 1);
+        for line in child
+            .stdout
+            .take()
+            .into_iter()
+            .flat_map(|out| BufReader::new(out).lines())
+        {
+            // A server goes on until nobody is there.
+            if line.during(running)?.contains(&last) {
+                drop(input.take());
+            }
+        }
+        let status = child.wait().during(running)?;
+        if !status.success() {
+            return Err(command::failed(&valgrind, status));
+        }
+        let text = fs::read(&seen).during(|| format!("read `{}`", seen.display()))?;
+        Ok(functions_in(&String::from_utf8_lossy(&text)))
+    }
+}
+
+fn conversation() -> String {
+    let calls = (2..CALLS).map(|id| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"tool_1","arguments":{{"question":"why"}}}}}}"#
+        ) + "\n"
+    });
+    HELLO.to_owned() + &calls.collect::<String>()
+}
+
+/// The names in valgrind's answer: `fn=(7) name`, also of whom a function calls. A number behind `'` tells
+/// how deep a function calls itself.
+fn functions_in(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter_map(|line| {
+        let named = line
+            .strip_prefix('c')
+            .unwrap_or(line)
+            .strip_prefix("fn=(")?;
+        let (_, name) = named.split_once(") ")?;
+        let name = name.split_once('\'').map_or(name, |(name, _)| name);
+        // The rest belongs to the system's libraries, or is one piece of V8's.
+        let is_ours = name.starts_with("_Z") || name.starts_with("_R");
+        is_ours.then(|| name.to_owned())
+    });
+    lines.collect()
+}
+
+fn write(path: &Path, functions: &BTreeSet<String>) -> std::io::Result<()> {
+    let mut file = GzEncoder::new(File::create(path)?, Compression::best());
+    for function in functions {
+        writeln!(file, "{function}")?;
+    }
+    file.finish()?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::functions_in;
+
+    #[test]
+    fn names_are_taken_once_and_without_their_depth() {
+        let text = "ob=(1) haft\nfn=(7) _ZN4haft3runE\n16 5\ncfn=(8) _RNvC4haft4call'2\n\
+                    calls=1 2\nfn=(8)\nfn=(9) malloc\nfn=(7)\n";
+        let found: Vec<_> = functions_in(text).into_iter().collect();
+        assert_eq!(found, ["_RNvC4haft4call", "_ZN4haft3runE"]);
+    }
+}
