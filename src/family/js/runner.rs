@@ -153,8 +153,8 @@ fn not_started(why: Stopped) -> Outcome {
 /// What `25_result.ts` writes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
-    content: Vec<Block>,
+struct Written<B> {
+    content: Vec<B>,
     #[serde(default)]
     details: Value,
     #[serde(default)]
@@ -163,20 +163,7 @@ struct Written {
     useless: bool,
 }
 
-/// The same of nearly all results: serde need not keep what it has read until it knows what it is.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Texts<'a> {
-    #[serde(borrow)]
-    content: Vec<Text<'a>>,
-    #[serde(default)]
-    details: Value,
-    #[serde(default)]
-    is_error: bool,
-    #[serde(default)]
-    useless: bool,
-}
-
+/// A block of nearly all results: serde need not keep what it has read until it knows what it is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text<'a> {
@@ -184,9 +171,9 @@ struct Text<'a> {
     text: String,
 }
 
-impl Written {
-    fn read(text: &str) -> serde_json::Result<Written> {
-        match serde_json::from_str::<Texts<'_>>(text) {
+impl Written<Block> {
+    fn read(json: &str) -> serde_json::Result<Self> {
+        match serde_json::from_str::<Written<Text<'_>>>(json) {
             Ok(texts) if texts.content.iter().all(|block| block.r#type == "text") => {
                 let blocks = texts.content.into_iter();
                 Ok(Written {
@@ -198,7 +185,7 @@ impl Written {
                     useless: texts.useless,
                 })
             }
-            _ => serde_json::from_str(text),
+            _ => serde_json::from_str(json),
         }
     }
 }
