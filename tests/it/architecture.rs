@@ -125,6 +125,8 @@ const ROOT: &[&str] = &[
     "examples",
     "example-tools",
     "js-runtime",
+    // Which functions run, for `build.rs`; `cargo xtask layout` writes it.
+    "layout.gz",
     "package-lock.json",
     "package.json",
     "rustfmt.toml",
