@@ -32,7 +32,8 @@ impl Host {
         entry: Option<Arc<Entry>>,
         stopper: Stopper,
     ) -> OutcomeOnly {
-        let running = self.begin(call, None, entry, &stopper, queue::unheard());
+        let timeout = self.0.config.limits.call_timeout;
+        let running = self.begin(call, timeout, entry, &stopper, queue::unheard());
         OutcomeOnly::new(running, stopper, self.0.pace.clone())
     }
 
@@ -60,8 +61,9 @@ impl Host {
     ) -> RunningCall {
         let (events, heard) = queue::channel();
         let entry = entry.or_else(|| self.known_entry(&call.tool));
+        let timeout = timeout.or(self.0.config.limits.call_timeout);
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
-        let wants_task = timeout.or(self.0.config.limits.call_timeout).is_some() || entry.is_none();
+        let wants_task = timeout.is_some() || entry.is_none();
         let stopper = Stopper::new();
         let running = self.begin(call, timeout, entry, &stopper, events);
         RunningCall::start(running, heard, stopper, self.0.pace.clone(), wants_task)
@@ -76,7 +78,6 @@ impl Host {
         stopper: &Stopper,
         events: queue::Sender<Event>,
     ) -> Running {
-        let timeout = timeout.or(self.0.config.limits.call_timeout);
         let known = abort::Known::new(self, &call.id, stopper);
         let runs = pace::Running::begin(&self.0.pace);
         let (host, stops) = (self.clone(), stopper.clone());

@@ -38,6 +38,11 @@ impl Stopper {
         }
     }
 
+    /// Whether both end the same call.
+    pub(crate) fn is(&self, other: &Stopper) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// What it ends the call by.
     pub(super) fn ending(&self) -> &Arc<Ending> {
         &self.0

@@ -17,7 +17,7 @@ const AT_ONCE: usize = 4096;
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] when there is nothing, and the errors of a read.
 pub(super) fn read(file: &File, into: &mut [u8]) -> io::Result<usize> {
-    if let Some(read) = linux::read(file, into) {
+    if let Some(read) = nowait::read(file, into) {
         return read;
     }
     match is_ready(file, PollFlags::IN)? {
@@ -31,7 +31,7 @@ pub(super) fn read(file: &File, into: &mut [u8]) -> io::Result<usize> {
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] when none is, and the errors of a write.
 pub(super) fn write(file: &File, bytes: &[u8]) -> io::Result<usize> {
-    if let Some(written) = linux::write(file, bytes) {
+    if let Some(written) = nowait::write(file, bytes) {
         return written;
     }
     match is_ready(file, PollFlags::OUT)? {
@@ -46,9 +46,9 @@ fn is_ready(file: &File, what: PollFlags) -> io::Result<bool> {
     Ok(poll(&mut asked, Some(&Timespec::default()))? > 0)
 }
 
-/// `None`: not for this kernel, or not for this kind of file.
+/// With the wish itself. `None`: not for this kernel, or not for this kind of file.
 #[cfg(target_os = "linux")]
-mod linux {
+mod nowait {
     use std::fs::File;
     use std::io::{self, IoSlice, IoSliceMut};
 
@@ -78,7 +78,7 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod linux {
+mod nowait {
     use std::fs::File;
     use std::io;
 

@@ -190,6 +190,8 @@ impl Shared {
                 return Ok(true);
             }
             match now::write(&out.file, out.next()) {
+                // Whoever takes nothing without an error is waited for, or given up, by the thread.
+                Ok(0) => return Ok(false),
                 Ok(written) => self.wrote(&mut out, written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

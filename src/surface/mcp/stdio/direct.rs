@@ -36,20 +36,15 @@ pub(super) struct Direct {
 
 /// A call on its way.
 struct Running {
-    request: Request,
+    id: RequestId,
     call: Plain,
-}
-
-/// One request. Its id may be used again once it was taken back; its number is never.
-#[derive(Clone, Debug)]
-pub(super) struct Request {
-    pub(super) id: RequestId,
-    pub(super) number: u64,
 }
 
 /// What a call came to.
 pub(super) struct Answered {
-    pub(super) request: Request,
+    pub(super) id: RequestId,
+    /// What would have ended it, which tells it from a later call with its id.
+    pub(super) stopper: Stopper,
     pub(super) ended: Result<CallToolResult, ErrorData>,
 }
 
@@ -101,14 +96,14 @@ impl Direct {
     }
 
     /// Starts a call; gives what ends it. Nobody waits for its answer then, but it comes.
-    pub(super) fn start(&mut self, request: Request, call: WrittenCall) -> Stopper {
+    pub(super) fn start(&mut self, id: RequestId, call: WrittenCall) -> Stopper {
         let WrittenCall {
             name, arguments, ..
         } = call;
         let arguments = arguments.unwrap_or_else(Call::no_arguments);
         let call = Plain::new(&self.server, self.host.clone(), name, arguments);
         let stopper = call.stopper().clone();
-        self.running.push(Running { request, call });
+        self.running.push(Running { id, call });
         stopper
     }
 
@@ -126,8 +121,11 @@ impl Future for Running {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answered> {
         let ended = ready!(self.call.poll_unpin(cx));
-        let request = self.request.clone();
-        Poll::Ready(Answered { request, ended })
+        Poll::Ready(Answered {
+            id: self.id.clone(),
+            stopper: self.call.stopper().clone(),
+            ended,
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
-use super::direct::{Answered, Direct, Request};
+use super::direct::{Answered, Direct};
 use super::message::{self, Said};
 use crate::host::Stopper;
 use crate::surface::lines::input::{Input, LONGEST, Line};
@@ -41,8 +41,6 @@ pub(super) struct Lines {
     direct: Direct,
     /// The requests that wait for their answer.
     open: FxHashMap<RequestId, Taken>,
-    /// How many plain calls there were.
-    requests: u64,
     /// The client has said which era it speaks.
     has_begun: bool,
     /// There is no more input; what is open is waited for so long.
@@ -54,8 +52,8 @@ pub(super) struct Lines {
 /// Who answers a request.
 enum Taken {
     Rmcp,
-    /// A plain call: the number of its request, and what ends it.
-    Direct(u64, Stopper),
+    /// Ourselves, as it is a plain call; this ends it.
+    Direct(Stopper),
 }
 
 impl Lines {
@@ -73,7 +71,6 @@ impl Lines {
             direct: Direct::new(server, answers.clone()),
             answers,
             open: FxHashMap::default(),
-            requests: 0,
             has_begun: false,
             ends: None,
             closing,
@@ -115,33 +112,27 @@ impl Lines {
                 return self.refuse_twin(&id);
             }
         };
-        self.requests += 1;
-        let number = self.requests;
-        let request = Request {
-            id: free.key().clone(),
-            number,
-        };
-        free.insert(Taken::Direct(number, self.direct.start(request, call)));
+        let id = free.key().clone();
+        free.insert(Taken::Direct(self.direct.start(id, call)));
     }
 
     /// Answers it, unless it was taken back.
     fn answer(&mut self, answered: Answered) {
-        let Answered { request, ended } = answered;
-        // Whoever has the id by now.
-        let is_it =
-            |taken: &Taken| matches!(taken, Taken::Direct(number, _) if *number == request.number);
-        if !self.open.get(&request.id).is_some_and(is_it) {
+        let Answered { id, stopper, ended } = answered;
+        // Another request may have its id by now.
+        let is_it = |taken: &Taken| matches!(taken, Taken::Direct(its) if its.is(&stopper));
+        if !self.open.get(&id).is_some_and(is_it) {
             return;
         }
-        self.open.remove(&request.id);
+        self.open.remove(&id);
         match ended {
             // As rmcp would write it; its own message has room for any answer, and is moved a lot.
             Ok(result) => self.answers.send(&JsonRpcResponse {
                 jsonrpc: JsonRpcVersion2_0,
-                id: request.id,
+                id,
                 result,
             }),
-            Err(error) => self.refuse(Some(request.id), error),
+            Err(error) => self.refuse(Some(id), error),
         }
     }
 
@@ -171,7 +162,7 @@ impl Lines {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // It is not answered any more, and its id may be used again at once.
-                    if let Some(Taken::Direct(_, stopper)) = self.open.remove(id) {
+                    if let Some(Taken::Direct(stopper)) = self.open.remove(id) {
                         stopper.cancel();
                     }
                 }
