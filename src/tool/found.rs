@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ClientHints;
+
 /// One callable tool: what a model or a person needs to know to call it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
@@ -32,6 +34,11 @@ pub struct Tool {
     /// The tools that its calls run besides itself, and those that these run. What the user says
     /// against one of them holds for it too.
     pub uses: Vec<Used>,
+    /// What its author wishes of clients.
+    pub hints: ClientHints,
+    /// The text of its results is the JSON of `details`, so a client that shows a model only one of
+    /// the two hides nothing.
+    pub text_repeats_details: bool,
     /// Where it came from.
     pub source: Source,
 }
@@ -59,6 +66,8 @@ impl Tool {
             trusted: true,
             tags: Vec::new(),
             uses: Vec::new(),
+            hints: ClientHints::default(),
+            text_repeats_details: false,
             source,
         }
     }

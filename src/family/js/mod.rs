@@ -5,6 +5,7 @@
 mod drawing;
 mod frame;
 mod hints;
+mod hints_of_author;
 mod log;
 mod programs;
 mod resolve;
@@ -251,6 +252,11 @@ struct Described {
     /// Functions that are none: their names, and what they are.
     #[serde(default)]
     unusable: Vec<(String, String)>,
+    output_schema: Option<Value>,
+    /// Why the declared schema of the result cannot be used.
+    no_output_schema: Option<String>,
+    #[serde(default)]
+    hints: hints_of_author::Written,
 }
 
 #[derive(Deserialize)]
@@ -273,7 +279,18 @@ impl Described {
             };
             Problem::warning(text).at(path).about(&self.name).hint(hint)
         };
-        self.unusable.iter().map(misfit).collect()
+        let mut misfits: Vec<Problem> = self.unusable.iter().map(misfit).collect();
+        if let Some(why) = &self.no_output_schema {
+            let text = format!("`outputSchema` of `{}` is ignored: {why}", self.name);
+            let hint = "declare a zod, TypeBox or JSON Schema of an object, or remove it";
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        for (text, hint) in self.hints.misfits(&self.name) {
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        misfits
     }
 
     fn into_tool(self, source: Source) -> Tool {
@@ -283,6 +300,8 @@ impl Described {
             approval: self.approval.map_or(Tier::Exec, |stance| stance.tier),
             hidden: self.hidden,
             strict: self.strict,
+            output_schema: self.output_schema,
+            hints: self.hints.read(),
             ..Tool::new(self.name, self.description, self.input_schema, source)
         }
     }

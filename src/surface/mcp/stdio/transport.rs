@@ -9,6 +9,8 @@ use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
@@ -47,6 +49,10 @@ pub(super) struct Lines {
     ends: Option<Instant>,
     /// Fires when nothing more is read.
     closing: CancellationToken,
+    /// Ends when the tools are known that instructions name. Handshakes wait for it here, since rmcp reads
+    /// nothing while it answers one, and would not see the end of the input.
+    loading: BoxFuture<'static, ()>,
+    has_loaded: bool,
 }
 
 /// Who answers a request.
@@ -65,6 +71,10 @@ impl Lines {
         closing: CancellationToken,
     ) -> Self {
         let answers = Answers::start(writer);
+        let loading = {
+            let server = server.clone();
+            async move { server.wait_for_tools().await }.boxed()
+        };
         Lines {
             lines,
             waiting: VecDeque::new(),
@@ -74,6 +84,8 @@ impl Lines {
             has_begun: false,
             ends: None,
             closing,
+            loading,
+            has_loaded: false,
         }
     }
 
@@ -210,7 +222,8 @@ impl Transport<RoleServer> for Lines {
     // Dropped and called again whenever something else happens: what it knows is in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(message) = self.waiting.pop_front() {
+            let waits = self.waiting.front().is_some_and(is_handshake) && !self.has_loaded;
+            if !waits && let Some(message) = self.waiting.pop_front() {
                 return Some(message);
             }
             if let Some(end) = self.ends {
@@ -219,6 +232,10 @@ impl Transport<RoleServer> for Lines {
                     tokio::select! {
                         () = sleep_until(end) => {}
                         () = self.closing.cancelled() => {}
+                        () = &mut self.loading, if waits => {
+                            self.has_loaded = true;
+                            continue;
+                        }
                         answered = self.direct.next() => {
                             self.answer(answered);
                             continue;
@@ -235,6 +252,10 @@ impl Transport<RoleServer> for Lines {
                     self.answer(answered);
                     continue;
                 }
+                () = &mut self.loading, if waits => {
+                    self.has_loaded = true;
+                    continue;
+                }
                 line = self.lines.next() => line,
             };
             match line {
@@ -247,6 +268,17 @@ impl Transport<RoleServer> for Lines {
     fn close(&mut self) -> impl Future<Output = Result<(), Infallible>> + Send {
         ready(Ok(()))
     }
+}
+
+/// Requests whose answers carry instructions.
+fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else {
+        return false;
+    };
+    matches!(
+        request.request,
+        ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
+    )
 }
 
 /// Requests that are answered when the conversation ends.
