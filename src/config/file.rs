@@ -103,6 +103,7 @@ struct FileLimits {
     heap_mb: Option<u32>,
     isolates: Option<u32>,
     spill_kb: Option<u32>,
+    keep_detached: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -263,6 +264,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             heap_mb: limits.heap_mb,
             isolates: limits.isolates,
             spill_kb: limits.spill_kb,
+            keep_detached: limits.keep_detached,
         },
         permissions: WrittenPermissions {
             read: permissions.read,

@@ -91,6 +91,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "discover",
             "error",
             "host",
+            // The end of the program ends its children.
+            "process",
             "registry",
             "render",
             "session",

@@ -74,6 +74,7 @@ mod rest;
 mod rest_events;
 // What other people's programs think of our interfaces.
 mod judges;
+mod life;
 // A client of `haft serve mcp` on pipes, in either era of the protocol.
 mod mcp_client;
 // What MCP clients see of tools, and what calls come to.

@@ -1,5 +1,6 @@
 //! Streamable HTTP at `/mcp`, in both eras, over real sockets.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -13,6 +14,8 @@ use crate::mcp_client::{PATIENCE, new_era, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
+import { readFile, writeFile } from "node:fs/promises";
+
 const says = (text) => ({ content: [{ type: "text", text }] });
 const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
 
@@ -26,6 +29,8 @@ export default (pi) => [
     return new Promise((resolve) => signal.addEventListener("abort", () => { aborted++; resolve(says("aborted")); }));
   }),
   tool("aborted", async () => says(String(aborted))),
+  // Says by a named pipe that it runs, and ends when somebody writes to another.
+  tool("read", async (_id, { started, path }) => { await writeFile(started, "it runs"); return says(await readFile(path, "utf8")); }),
 ];
 "##;
 
@@ -214,7 +219,7 @@ fn the_newer_era_needs_no_session() {
     let list = server.new_era("tools/list", json!({})).message();
     assert_eq!(
         list["result"]["tools"].as_array().map(Vec::len),
-        Some(4),
+        Some(5),
         "{list}"
     );
     let params = json!({"name": "echo", "arguments": {"b": 1, "a": 2}});
@@ -282,6 +287,46 @@ fn closing_the_answer_cancels_the_call() {
         }
         assert!(start.elapsed() < PATIENCE, "the call goes on");
     }
+}
+
+#[test]
+fn what_runs_at_a_signal_is_answered_in_both_eras() {
+    let mut server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let session = server.session();
+    let pipe = |name: &str| server.sandbox.fifo(name);
+    let started = [pipe("started-old"), pipe("started-new")];
+    let paths = [pipe("old"), pipe("new")];
+    let arguments = |era: usize| json!({"started": started[era], "path": paths[era]});
+    thread::scope(|scope| {
+        let server = &server;
+        let old = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+            "params": {"name": "read", "arguments": arguments(0)}});
+        let new = json!({"name": "read", "arguments": arguments(1)});
+        let session = &session;
+        let old = scope.spawn(move || server.in_session(session, &old).answer(7));
+        let new = scope.spawn(move || server.new_era("tools/call", new).message());
+        for path in &started {
+            assert_eq!(fs::read_to_string(path).expect("a pipe"), "it runs");
+        }
+        // This one has to be asked to stop.
+        let wait = json!({"name": "wait", "_meta": {"progressToken": 1}});
+        let mut wait = server.new_era("tools/call", wait);
+        assert_eq!(wait.message()["params"]["message"], "waiting");
+
+        kill_process(Pid::from_child(&server.child), Signal::TERM).expect("it runs");
+        for path in &paths {
+            fs::write(path, "late but read").expect("the tool reads");
+        }
+        for answer in [old, new] {
+            let answer = answer.join().expect("an answer");
+            assert_eq!(text(&answer["result"]), "late but read");
+        }
+        let stopped = wait.answer(1);
+        assert_eq!(text(&stopped["result"]), "aborted");
+        assert_eq!(stopped["result"]["_meta"]["haft/stopped"], "host-shutdown");
+    });
+    let status = server.child.wait().expect("it is our child");
+    assert_eq!(status.code(), Some(0));
 }
 
 #[test]

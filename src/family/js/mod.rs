@@ -53,7 +53,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
         access: access(&config.permissions),
-        programs: programs::programs(world.tape.clone()),
+        programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later: world.has_later,
         tape: world.tape,

@@ -39,7 +39,11 @@ pub(super) async fn run(
     params: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let offer = server.offer_for_call(&params.name).await;
+    let offer = tokio::select! {
+        biased;
+        () = context.ct.cancelled() => return Err(taken_back()),
+        offer = server.offer_for_call(&params.name) => offer,
+    };
     let Some(tool) = offer.find(&params.name) else {
         return Err(unknown(&params.name, offer.names()));
     };
