@@ -32,6 +32,8 @@ pub struct Tool {
     /// The tools that its calls run besides itself, and those that these run. What the user says
     /// against one of them holds for it too.
     pub uses: Vec<Used>,
+    /// The order in which `execute` of a module takes its arguments; `None` for all other tools.
+    pub argument_order: Option<ArgumentOrder>,
     /// Where it came from.
     pub source: Source,
 }
@@ -59,6 +61,7 @@ impl Tool {
             trusted: true,
             tags: Vec::new(),
             uses: Vec::new(),
+            argument_order: None,
             source,
         }
     }
@@ -71,6 +74,26 @@ pub struct Used {
     pub name: String,
     /// Its tags.
     pub tags: Vec<String>,
+}
+
+/// The order of the arguments that `execute` of a module gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgumentOrder {
+    /// That of oh-my-pi: `(id, params, onUpdate, ctx, signal)`.
+    Omp,
+    /// That of early pi and of pi's extensions: `(id, params, signal, onUpdate, ctx)`.
+    Pi,
+}
+
+impl ArgumentOrder {
+    /// The parameters in their order.
+    pub fn parameters(self) -> &'static str {
+        match self {
+            ArgumentOrder::Omp => "(id, params, onUpdate, ctx, signal)",
+            ArgumentOrder::Pi => "(id, params, signal, onUpdate, ctx)",
+        }
+    }
 }
 
 /// Where a tool came from.

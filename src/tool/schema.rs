@@ -9,6 +9,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::json;
 use crate::error::{Error, ErrorKind};
 
 /// Longer strings are cut where received arguments are shown, in characters.
@@ -34,11 +35,13 @@ pub(crate) struct Mismatch {
 impl Schema {
     /// Compiles; the error says what is wrong with the schema.
     pub(crate) fn compile(schema: &Value) -> Result<Schema, String> {
-        jsonschema::options()
-            .should_validate_formats(true)
-            .build(schema)
-            .map(Schema)
-            .map_err(|error| error.to_string())
+        json::with_stack_for(schema, || {
+            jsonschema::options()
+                .should_validate_formats(true)
+                .build(schema)
+                .map(Schema)
+                .map_err(|error| error.to_string())
+        })
     }
 
     /// Everything that is wrong with `value`; empty when it fits.
@@ -52,13 +55,13 @@ impl Schema {
                 missing: missing(error.kind()),
             }
         });
-        found.collect()
+        json::with_stack_for(value, || found.collect())
     }
 
     /// Checks the arguments of a call of `tool`; all that is wrong is in the error's text.
     pub(crate) fn check(&self, tool: &str, arguments: &Value) -> Result<(), Error> {
         // Nearly all arguments fit, and to hear only that is several times faster.
-        if self.0.is_valid(arguments) {
+        if json::with_stack_for(arguments, || self.0.is_valid(arguments)) {
             return Ok(());
         }
         let mismatches = self.mismatches(arguments);
@@ -79,7 +82,7 @@ fn missing(kind: &ValidationErrorKind) -> Option<String> {
 
 /// The arguments of a call as an object. No arguments at all are an empty one.
 pub(crate) fn object_of(tool: &str, arguments: &RawValue) -> Result<Map<String, Value>, Error> {
-    let parsed = serde_json::from_str(arguments.get()).map_err(|error| {
+    let parsed = json::parse(arguments.get()).map_err(|error| {
         let text = format!(
             "Validation failed for tool \"{tool}\": Tool call arguments are not valid JSON.\n\
              Parse Error: {error}"
