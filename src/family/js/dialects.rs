@@ -77,7 +77,7 @@ const DIALECTS: &[Dialect] = &[
         signs: &[ImportsName("@mastra/core", "createTool")],
     },
     Dialect {
-        what: "a pi extension",
+        what: PI_EXTENSION,
         signs: &[
             Calls("registerTool"),
             Calls("registerCommand"),
@@ -101,7 +101,16 @@ pub(super) fn hint_for(path: &Path) -> Option<String> {
     Some(advice(found.what))
 }
 
+/// Advice for a module that registers what a tool's function returns.
+pub(super) const EXTENSION: &str =
+    "this looks like a pi extension; a tool's function returns its tools and registers nothing";
+
+const PI_EXTENSION: &str = "a pi extension";
+
 fn advice(what: &str) -> String {
+    if what == PI_EXTENSION {
+        return EXTENSION.into();
+    }
     format!(
         "this looks like {what}; haft loads modules whose default export is a function that returns \
          tools: `export default (pi) => ({{ name, description, parameters, execute }})`"

@@ -23,8 +23,7 @@ pub(super) fn hint_for(message: &str, path: &Path) -> Option<String> {
         return Some(text.into());
     }
     if registers(message) {
-        let text = "this looks like an extension; a tool's function returns its tools and registers nothing";
-        return Some(text.into());
+        return Some(dialects::EXTENSION.into());
     }
     missing_package(message).or_else(|| missing_export(message))
 }
