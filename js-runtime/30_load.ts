@@ -139,6 +139,8 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     label: typeof authored.label === "string" ? authored.label : undefined,
     description: authored.description,
     inputSchema: tool.schema,
+    // Other libraries check arguments themselves, whatever the validator makes of their schema.
+    checkedBySchema: tool.kind === "json" || tool.kind === "typebox" || undefined,
     approval: fixedStance(authored),
     hidden: authored.hidden === true,
     strict: typeof authored.strict === "boolean" ? authored.strict : undefined,

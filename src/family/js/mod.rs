@@ -195,10 +195,12 @@ fn take_tools(module: Module, elements: Vec<Element>, candidate: &Candidate) -> 
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
                 );
                 loaded.problems.extend(described.misfits(&candidate.path));
-                loaded.tools.push((
-                    Arc::new(described.into_tool(candidate.source.clone())),
-                    Arc::new(runner),
-                ));
+                let is_checked_by_schema = described.checked_by_schema;
+                let mut tool = described.into_tool(candidate.source.clone());
+                if is_checked_by_schema {
+                    loaded.problems.extend(tool.check_schema());
+                }
+                loaded.tools.push((Arc::new(tool), Arc::new(runner)));
             }
             Element::Refused(Refused { error, name }) => {
                 let mut problem = Problem::error(error).at(&candidate.path);
@@ -247,6 +249,9 @@ struct Described {
     label: Option<String>,
     description: String,
     input_schema: Value,
+    /// Calls are checked against that schema, and not by the library that made it.
+    #[serde(default)]
+    checked_by_schema: bool,
     /// Nothing where it depends on the call.
     approval: Option<Stance>,
     hidden: bool,
