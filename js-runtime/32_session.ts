@@ -3,7 +3,7 @@
 
 import { captured, onBehalfOf, ReplyKind, type RunningCall, reply } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
-import { toolContext } from "ext:haft/15_context.ts";
+import { contextOf, earlyEvent } from "ext:haft/15_context.ts";
 import { modules } from "ext:haft/30_load.ts";
 
 /**
@@ -25,7 +25,8 @@ const WITHOUT_FILE = ["start", "switch", "branch", "tree", "shutdown"];
 async function deliver(id: number, told: any, among?: number[]): Promise<void> {
   const event = WITHOUT_FILE.includes(told?.reason)
     ? { reason: told.reason, previousSessionFile: undefined, ...told }
-    : told;
+    : { ...told };
+  Object.setPrototypeOf(event, earlyEvent);
   for (const [moduleId, tools] of modules) {
     if (among !== undefined && !among.includes(moduleId)) continue;
     for (const tool of tools) {
@@ -40,7 +41,7 @@ async function deliver(id: number, told: any, among?: number[]): Promise<void> {
         fail() {},
       };
       try {
-        await onBehalfOf(listener, () => tool.authored["onSession"](event, toolContext));
+        await onBehalfOf(listener, () => tool.authored["onSession"](event, contextOf()));
       } catch (error) {
         logger.warn("Custom tool onSession error", { tool: tool.name, error: String(error) });
       }
