@@ -60,6 +60,7 @@ pub use isolate::Lost;
 use isolate::{Ask, Shared};
 pub use kinship::Kin;
 use lazy::Listener;
+pub(crate) use loader::is_provided;
 use lookout::Lookout;
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};
