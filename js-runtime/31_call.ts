@@ -133,14 +133,13 @@ export function execute(
   reply(call.id, ReplyKind.Update, "");
   let result: unknown;
   try {
+    const { signal } = call.abort!;
+    const context = contextOf(call);
+    const { authored, order } = tool;
     result = onBehalfOf(call, () =>
-      tool.authored.execute(
-        toolCallId,
-        prepared.args,
-        onUpdate,
-        contextOf(call),
-        call.abort!.signal,
-      ),
+      order === "pi"
+        ? authored.execute(toolCallId, prepared.args, signal, onUpdate, context)
+        : authored.execute(toolCallId, prepared.args, onUpdate, context, signal),
     );
   } catch (error) {
     return call.fail(error);

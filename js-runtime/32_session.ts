@@ -3,7 +3,7 @@
 
 import { captured, onBehalfOf, ReplyKind, type RunningCall, reply } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
-import { toolContext } from "ext:haft/15_context.ts";
+import { contextOf, earlyEvent } from "ext:haft/15_context.ts";
 import { modules } from "ext:haft/30_load.ts";
 
 /** `text` is the JSON of the event; answers when every listener is done. */
@@ -21,7 +21,8 @@ const WITHOUT_FILE = ["start", "switch", "branch", "tree", "shutdown"];
 async function deliver(id: number, told: any): Promise<void> {
   const event = WITHOUT_FILE.includes(told?.reason)
     ? { reason: told.reason, previousSessionFile: undefined, ...told }
-    : told;
+    : { ...told };
+  Object.setPrototypeOf(event, earlyEvent);
   for (const [moduleId, tools] of modules) {
     for (const tool of tools) {
       if (typeof tool.authored["onSession"] !== "function") continue;
@@ -35,7 +36,7 @@ async function deliver(id: number, told: any): Promise<void> {
         fail() {},
       };
       try {
-        await onBehalfOf(listener, () => tool.authored["onSession"](event, toolContext));
+        await onBehalfOf(listener, () => tool.authored["onSession"](event, contextOf()));
       } catch (error) {
         logger.warn("Custom tool onSession error", { tool: tool.name, error: String(error) });
       }

@@ -86,6 +86,7 @@ mod mcp_stdio;
 mod mcp_asking;
 // What tools log, as their callers hear it.
 mod mcp_log;
+mod mcp_schemas;
 // The same over HTTP: sessions, none, streams.
 mod mcp_http;
 // The system tools where a session is not enough: signals, memory, other users.

@@ -20,6 +20,7 @@ let aborted = 0;
 
 export default (pi) => [
   tool("echo", async (_id, args) => says(JSON.stringify(args))),
+  { ...tool("odd", async (_id, args) => says(JSON.stringify(args))), parameters: { type: "object", properties: { "ids[]": {} } } },
   tool("name", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.input("Name?")))),
   tool("wait", (_id, _args, onUpdate, _ctx, signal) => {
     onUpdate(says("waiting"));
@@ -214,13 +215,16 @@ fn the_newer_era_needs_no_session() {
     let list = server.new_era("tools/list", json!({})).message();
     assert_eq!(
         list["result"]["tools"].as_array().map(Vec::len),
-        Some(4),
+        Some(5),
         "{list}"
     );
     let params = json!({"name": "echo", "arguments": {"b": 1, "a": 2}});
     let mut answer = server.new_era("tools/call", params);
     assert_eq!(answer.header("mcp-session-id"), None);
     assert_eq!(text(&answer.message()["result"]), r#"{"b":1,"a":2}"#);
+    let params = json!({"name": "odd", "arguments": {"ids_": [1]}});
+    let mut answer = server.new_era("tools/call", params);
+    assert_eq!(text(&answer.message()["result"]), r#"{"ids[]":[1]}"#);
     // The headers say what the body says, or it is refused.
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": new_era(json!({}))}});
     let headers = [

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::dialects;
 use crate::config::paths;
 use crate::discover::Candidate;
 
@@ -18,16 +19,26 @@ pub(super) fn hint_for(message: &str, candidate: &Candidate) -> Option<String> {
             "a directory needs an index.ts or index.js, or a package.json that names its `main`";
         return Some(text.into());
     }
-    if message == "Tool must export a default function" {
+    if let Some(hint) = dialects::hint_for(&candidate.resolved) {
+        return Some(hint);
+    }
+    if message == super::NO_DEFAULT {
         let text =
             "`export default (pi) => ({ name, description, parameters, execute })` makes a tool";
         return Some(text.into());
     }
     if registers(message) {
-        let text = "this looks like an extension; a tool's function returns its tools and registers nothing";
-        return Some(text.into());
+        return Some(dialects::EXTENSION.into());
     }
     missing_package(message, candidate).or_else(|| missing_export(message))
+}
+
+/// Advice for a script of another language that was named as a module.
+pub(super) fn for_script(language: &str) -> String {
+    format!(
+        "this is a script for `{language}`, and no module; haft runs executables that describe themselves \
+         from the folders of Kodelet and ikigai, and commands of a shell as YAML tools"
+    )
 }
 
 /// Whether the module wants the interface that extensions get.
@@ -45,6 +56,11 @@ fn registers(message: &str) -> bool {
                 | "registerFlag"
                 | "registerProvider"
                 | "registerMessageRenderer"
+                | "setLabel"
+                | "appendEntry"
+                | "sendUserMessage"
+                | "getActiveTools"
+                | "setActiveTools"
         ))
     )
 }

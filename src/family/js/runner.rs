@@ -12,6 +12,7 @@ use super::Described;
 use super::drawing::Renderers;
 use crate::engine::{Ended, Lost, Module, abort_reason};
 use crate::error::{Error, ErrorKind};
+use crate::tool::json;
 use crate::tool::{
     Approval, Block, Call, CallCtx, Look, Outcome, Painted, Problem, Runner, Scene, Stance, Stopped,
 };
@@ -172,8 +173,8 @@ struct Text<'a> {
 }
 
 impl Written<Block> {
-    fn read(json: &str) -> serde_json::Result<Self> {
-        match serde_json::from_str::<Written<Text<'_>>>(json) {
+    fn read(text: &str) -> serde_json::Result<Self> {
+        match serde_json::from_str::<Written<Text<'_>>>(text) {
             Ok(texts) if texts.content.iter().all(|block| block.r#type == "text") => {
                 let blocks = texts.content.into_iter();
                 Ok(Written {
@@ -185,7 +186,7 @@ impl Written<Block> {
                     useless: texts.useless,
                 })
             }
-            _ => serde_json::from_str(json),
+            _ => json::read(text),
         }
     }
 }
@@ -193,7 +194,7 @@ impl Written<Block> {
 fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outcome {
     let written = match Written::read(text) {
         Ok(written) => written,
-        // The runtime writes JSON whatever a tool returns; what is left is that it nests too deeply.
+        // The runtime writes JSON whatever a tool returns.
         Err(error) => {
             return Outcome {
                 stopped,

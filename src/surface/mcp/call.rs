@@ -44,6 +44,7 @@ pub(super) async fn run(
         return Err(unknown(&params.name, offer.names()));
     };
     let arguments = request::arguments(&params, &context.extensions)?;
+    let arguments = tool.real_arguments(arguments);
     let is_new = is_new(&context);
     let client = context.client_capabilities().unwrap_or_default();
     let can_ask = can_ask(&client);

@@ -27,6 +27,6 @@ mod http;
 mod stdio;
 
 pub(crate) use http::router;
-pub(crate) use offer::problems;
+pub(crate) use offer::{ListedTool, listed, problems};
 pub(crate) use selection::{Selection, Wanted};
 pub(crate) use stdio::serve as serve_stdio;

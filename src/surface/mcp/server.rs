@@ -207,7 +207,7 @@ impl ServerHandler for Server {
         let offer = self.offer().await;
         self.connection.log.tell_left_out(&offer, &context).await;
         let is_new = call::is_new(&context);
-        let (tools, next) = offer.page(after.as_deref(), PAGE, is_new);
+        let (tools, next) = offer.page(after.as_deref(), PAGE);
         let mut list = ListToolsResult::with_all_items(tools);
         list.next_cursor = next.map(|name| URL_SAFE_NO_PAD.encode(name));
         if is_new {

@@ -41,6 +41,10 @@ impl Plain {
         let stage = match server.known_offer(&name) {
             Some((offer, entry)) => {
                 let tool = entry.tool.name.clone();
+                let arguments = match offer.find(&name) {
+                    Some(offered) => offered.real_arguments(arguments),
+                    None => arguments,
+                };
                 let call = outcome_of(&host, tool, Some(entry), arguments, &stopper);
                 Stage::Calling(offer, call)
             }
@@ -83,6 +87,7 @@ impl Future for Plain {
                         return Poll::Ready(Err(call::unknown(name, offer.names())));
                     };
                     let arguments = std::mem::replace(arguments, Call::no_arguments());
+                    let arguments = tool.real_arguments(arguments);
                     let call = outcome_of(host, tool.name.clone(), None, arguments, stopper);
                     *stage = Stage::Calling(offer, call);
                 }
