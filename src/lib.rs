@@ -46,6 +46,8 @@ mod watch;
 
 mod host;
 
+mod install;
+
 mod agents;
 mod custom_tools;
 mod sessions;

@@ -58,6 +58,7 @@ use generation::{Generation, Generations};
 pub use isolate::Lost;
 use isolate::Shared;
 pub use kinship::Kin;
+pub(crate) use loader::is_provided;
 use lookout::Lookout;
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};

@@ -45,6 +45,8 @@ mod sdk_tools;
 mod ui;
 // An HTTP server that can misbehave.
 mod loopback;
+// Packages that tools lack, from a registry of ours.
+mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.
 mod tool_tests;
 // aynd's tools against real servers, repositories and processes, and its registry.

@@ -159,7 +159,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
                 error: json.clone(),
                 stack: None,
             });
-            let hint = hints::hint_for(&failure.error, path);
+            let hint = hints::hint_for(&failure.error, candidate);
             let mut problem = refused(failure.error);
             problem.hint = hint;
             frame::locate(problem, path, failure.stack.as_deref())

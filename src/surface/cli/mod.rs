@@ -15,6 +15,7 @@ mod call_session;
 mod calling;
 mod completions;
 mod doctor;
+mod install;
 mod list;
 mod manual;
 mod new;
@@ -30,6 +31,7 @@ mod trust;
 mod watch;
 
 mod exit;
+mod install_page;
 mod pending;
 mod progress;
 mod region;
@@ -84,6 +86,7 @@ enum Command {
     Refresh(With<refresh::Args>),
     Watch(With<watch::Args>),
     Trust(With<trust::Args>),
+    Install(With<install::Args>),
     #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Tool(Box<tool::Args>),
@@ -158,6 +161,7 @@ impl Command {
             Command::Doctor(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Refresh(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Watch(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Install(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Call(c) => {
                 // Before the session: a wrong argument starts nothing.
                 let input = c.args.input()?;
@@ -192,6 +196,7 @@ impl Command {
             Command::Refresh(c) => &c.globals,
             Command::Watch(c) => &c.globals,
             Command::Trust(c) => &c.globals,
+            Command::Install(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
             Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
@@ -211,6 +216,7 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Watch(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
+            Command::Install(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
             Command::Tool(args) => args.answer(),
             Command::Agents(args) => args.answer(),
