@@ -12,8 +12,8 @@ use super::ikigai::WrittenIkigai;
 use super::kodelet::WrittenCustomTools;
 use super::sessions::WrittenSessions;
 use super::{
-    Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, Permission, PermissionProfile,
-    SPILL_KB, ServeFlags,
+    Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, McpFlags, Permission,
+    PermissionProfile, SPILL_KB, ServeFlags,
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
@@ -47,6 +47,7 @@ pub(super) struct Written {
     pub problems: Vec<Problem>,
     pub aynd: WrittenAynd,
     pub serve: ServeFlags,
+    pub mcp: McpFlags,
     pub sessions: Option<WrittenSessions>,
 }
 
@@ -101,6 +102,7 @@ impl Written {
             },
             custom_tools: WrittenCustomTools::switched(flags.no_custom_tools.then_some(false)),
             serve: flags.serve,
+            mcp: flags.mcp,
             ..Written::default()
         }
     }
@@ -160,6 +162,7 @@ impl Written {
                 timeout: parsed("IKIGAI_TIMEOUT", text("IKIGAI_TIMEOUT"), some_time)?,
             },
             serve: ServeFlags::from_env(env)?,
+            mcp: McpFlags::from_env(env)?,
             ..Written::default()
         })
     }
@@ -194,6 +197,7 @@ impl Written {
         self.custom_tools.fill_from(lower.custom_tools);
         self.ikigai.fill_from(lower.ikigai);
         self.serve.fill_from(lower.serve);
+        self.mcp.fill_from(lower.mcp);
         self.sessions = self.sessions.take().or(lower.sessions);
         self.problems.extend(lower.problems);
 
@@ -268,7 +272,7 @@ pub(super) fn optional_duration(text: &str) -> Result<Option<Duration>, String> 
     }
 }
 
-fn parsed<T>(
+pub(super) fn parsed<T>(
     name: &str,
     text: Option<&str>,
     parse: impl Fn(&str) -> Result<T, String>,
@@ -316,7 +320,7 @@ fn some_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn kibibytes(text: &str) -> Result<u32, String> {
+pub(super) fn kibibytes(text: &str) -> Result<u32, String> {
     let number = text.trim().parse();
     number.map_err(|_| format!("`{text}` is not a whole number of KiB"))
 }

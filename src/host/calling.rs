@@ -136,6 +136,7 @@ impl Host {
                     ui: self.1.ui.clone().or_else(|| self.0.default_user.get()),
                     log: self.1.log.clone(),
                     spill: &self.0.spill,
+                    text_limit: self.1.text_limit,
                 };
                 execute(&entry.tool, &*entry.runner, call, terms, events).await
             }

@@ -1,5 +1,6 @@
 //! One call: what is asked, what happens meanwhile, what comes back.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -134,6 +135,8 @@ pub struct Outcome {
     /// What a person is shown instead of `content`, where the tool's system has a form of its own
     /// for that. May hold control sequences.
     pub display: Option<String>,
+    /// The file that holds all of the text, where `content` has only its beginning and its end.
+    pub kept_in: Option<PathBuf>,
 }
 
 /// Why a call was stopped. The order is meaning: a later reason outweighs an earlier one.
@@ -178,6 +181,7 @@ impl Outcome {
             duration,
             stopped: None,
             display: None,
+            kept_in: None,
         }
     }
 

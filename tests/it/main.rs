@@ -83,6 +83,10 @@ mod mcp_client;
 mod mcp_tools;
 // Garbage, floods and ends on standard input and output: nothing is lost, nothing is left.
 mod mcp_stdio;
+// What of it reaches models: structured results, instructions, hints, long texts.
+mod mcp_models;
+// When calls become tasks.
+mod mcp_tasks;
 // Questions to the user behind an MCP client, approvals, tasks.
 mod mcp_asking;
 // What tools log, as their callers hear it.

@@ -77,10 +77,15 @@ impl Client {
 
     /// The older era's beginning.
     pub fn initialize(&mut self, capabilities: Value) -> Value {
+        self.initialize_as("test", capabilities)
+    }
+
+    /// The same under another name.
+    pub fn initialize_as(&mut self, name: &str, capabilities: Value) -> Value {
         let params = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": capabilities,
-            "clientInfo": {"name": "test", "version": "1"},
+            "clientInfo": {"name": name, "version": "1"},
         });
         let answer = self.ask("initialize", params);
         self.notify("notifications/initialized", json!({}));

@@ -22,7 +22,7 @@ use super::Loaded;
 use crate::discover::Candidate;
 use crate::tool::panic;
 use crate::tool::schema::Schema;
-use crate::tool::{Family, Level, Source, Stance, Tier, Tool};
+use crate::tool::{ClientHints, Family, Level, Source, Stance, Tier, Tool};
 pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
@@ -199,6 +199,12 @@ impl CustomTool {
     /// What it is filed under, by which the user's rules may allow or refuse it.
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> CustomTool {
         self.tool.tags.extend(tags.into_iter().map(Into::into));
+        self
+    }
+
+    /// What its author wishes of clients: when a call becomes a background task, how it is found.
+    pub fn hints(mut self, hints: ClientHints) -> CustomTool {
+        self.tool.hints = hints;
         self
     }
 

@@ -207,5 +207,6 @@ fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outc
         duration,
         stopped,
         display: None,
+        kept_in: None,
     }
 }

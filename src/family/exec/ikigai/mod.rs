@@ -107,6 +107,7 @@ impl Protocol for Ikigai {
         let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
         let tool = Tool {
             output_schema: Some(output_schema),
+            text_repeats_details: true,
             approval: tier,
             ..Tool::new(name, description, input_schema, candidate.source.clone())
         };

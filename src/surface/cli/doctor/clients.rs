@@ -363,7 +363,7 @@ impl Fact {
 
 /// What the clients do with the tools of the catalog.
 pub(super) fn findings(catalog: &Catalog, config: &Config) -> Vec<Finding> {
-    let tools = mcp::listed(catalog);
+    let tools = mcp::listed(catalog, config);
     let mut found: Vec<Finding> = Vec::new();
     for fact in FACTS {
         found.extend(fact.about_all(config));

@@ -116,10 +116,11 @@ async fn load(host: Host) {
     for problem in errors {
         say(&render::problem::problem(problem, home, Ink::for_stderr()));
     }
+    let offered = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
     let untrusted = catalog.tools().filter(|tool| !tool.trusted).count();
     let rest = match untrusted {
         0 => String::new(),
         some => format!("; {some} more of the project are not trusted: `haft trust`"),
     };
-    say(&format!("{} tools{rest}\n", catalog.usable()));
+    say(&format!("{} tools{rest}\n", offered.count()));
 }

@@ -9,6 +9,8 @@ use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
@@ -52,6 +54,10 @@ pub(super) struct Lines {
     phases: Phases,
     /// Everything has its answer; what comes now is too late.
     is_over: bool,
+    /// Ends when the tools are known that instructions name. Handshakes wait for it here, since rmcp reads
+    /// nothing while it answers one, and would not see the end of the input.
+    loading: BoxFuture<'static, ()>,
+    has_loaded: bool,
 }
 
 /// How the conversation ends.
@@ -74,6 +80,10 @@ impl Lines {
     /// Reads until `phases` or the input end, and moves the phases on. `server` answers plain calls.
     pub(super) fn new(lines: Input, writer: Writer, server: Server, phases: Phases) -> Self {
         let answers = Answers::start(writer);
+        let loading = {
+            let server = server.clone();
+            async move { server.wait_for_tools().await }.boxed()
+        };
         Lines {
             lines,
             waiting: VecDeque::new(),
@@ -84,6 +94,8 @@ impl Lines {
             ends: None,
             phases,
             is_over: false,
+            loading,
+            has_loaded: false,
         }
     }
 
@@ -242,7 +254,8 @@ impl Transport<RoleServer> for Lines {
     // Dropped and called again whenever something else happens: what it knows is in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(message) = self.waiting.pop_front() {
+            let waits = self.waiting.front().is_some_and(is_handshake) && !self.has_loaded;
+            if !waits && let Some(message) = self.waiting.pop_front() {
                 return Some(message);
             }
             if let Some(end) = self.ends {
@@ -253,6 +266,7 @@ impl Transport<RoleServer> for Lines {
                 tokio::select! {
                     biased;
                     answered = self.direct.next() => self.answer(answered),
+                    () = &mut self.loading, if waits => self.has_loaded = true,
                     () = sleep_until(end) => self.time_is_up(),
                 }
                 continue;
@@ -267,6 +281,10 @@ impl Transport<RoleServer> for Lines {
                     self.answer(answered);
                     continue;
                 }
+                () = &mut self.loading, if waits => {
+                    self.has_loaded = true;
+                    continue;
+                }
                 line = self.lines.next() => line,
             };
             match line {
@@ -279,6 +297,17 @@ impl Transport<RoleServer> for Lines {
     fn close(&mut self) -> impl Future<Output = Result<(), Infallible>> + Send {
         ready(Ok(()))
     }
+}
+
+/// Requests whose answers carry instructions.
+fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else {
+        return false;
+    };
+    matches!(
+        request.request,
+        ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
+    )
 }
 
 /// Requests that are answered when the conversation ends.
