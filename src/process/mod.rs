@@ -40,6 +40,7 @@ mod order;
 mod output;
 mod pipeline;
 mod running;
+mod starved;
 mod stop;
 mod strays;
 mod threads;

@@ -17,6 +17,7 @@ mod tasks;
 mod call;
 mod changes;
 mod log;
+mod message;
 mod progress;
 mod request;
 mod result;
