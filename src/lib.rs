@@ -46,6 +46,8 @@ mod watch;
 
 mod host;
 
+mod install;
+
 mod agents;
 mod custom_tools;
 mod sessions;
@@ -83,10 +85,11 @@ pub use tool::{
     TooManyQuestions, Touch, Touches, User, UserInterface, Widget,
 };
 pub use tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
-    CatalogChange, ClientHints, Contents, Decision, Event, Family, Gate, Level, Link, LogLevel,
-    LogLine, LogListener, NotAdmitted, Outcome, Problem, Progress, Rule, Runner, ScanState,
-    Severity, Source, Stance, Stopped, TaskMode, Test, Tier, Tool, ToolPattern, Updates, Used,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, ArgumentOrder, Block, Call,
+    CallCtx, CatalogChange, ClientHints, Contents, Decision, Event, Family, Gate, Level, Link,
+    LogLevel, LogLine, LogListener, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
+    ScanState, Severity, Source, Stance, Stopped, TaskMode, Test, Tier, Tool, ToolPattern, Updates,
+    Used,
 };
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub use tool::{Models, SessionEvent, SessionProvider, SessionView};

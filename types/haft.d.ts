@@ -213,6 +213,9 @@ export interface Logger {
   info(message: string, context?: Record<string, unknown>): void;
   warn(message: string, context?: Record<string, unknown>): void;
   error(message: string, context?: Record<string, unknown>): void;
+  /** Does the work; how long it took is not kept. */
+  time<T, TArgs extends unknown[]>(name: string, work: (...args: TArgs) => T, ...args: TArgs): T;
+  time(name: string): void;
 }
 
 /** What ends a question besides an answer. */
@@ -407,8 +410,20 @@ export interface ReadonlySessionManager {
   getSessionDir(): string | undefined;
   getSessionName(): string | undefined;
   getCwd(): string;
+  /** The session's file without its ending; null where there is no file. */
+  getArtifactsDir(): string | null;
 }
 
+/** What `local://` is resolved with. */
+export interface LocalProtocolOptions {
+  getArtifactsDir(): string | null;
+  getSessionId(): string | null;
+}
+
+/**
+ * What a call is given. A copy (`{ ...ctx }`) has `sessionManager`, `modelRegistry`, `model`, `isIdle`,
+ * `hasQueuedMessages`, `abort` and `localProtocolOptions`; the others are inherited.
+ */
 export interface CustomToolContext {
   readonly sessionManager: ReadonlySessionManager;
   readonly modelRegistry: any;
@@ -423,6 +438,7 @@ export interface CustomToolContext {
   /** True if whoever called goes by the mode `yolo`: calls are approved without asking. */
   readonly autoApprove?: boolean;
   readonly fetch?: typeof fetch;
+  readonly localProtocolOptions?: LocalProtocolOptions;
   isIdle(): boolean;
   hasQueuedMessages(): boolean;
   /** Asks the agent to stop what it is doing. */

@@ -60,6 +60,7 @@ pub(super) struct WrittenLimits {
     pub heap_mb: Option<u32>,
     pub isolates: Option<u32>,
     pub spill_kb: Option<u32>,
+    pub keep_detached: Option<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -97,6 +98,7 @@ impl Written {
                 heap_mb: flags.heap_mb,
                 isolates: None,
                 spill_kb: flags.spill_kb,
+                keep_detached: None,
             },
             custom_tools: WrittenCustomTools::switched(flags.no_custom_tools.then_some(false)),
             serve: flags.serve,
@@ -147,6 +149,7 @@ impl Written {
                 heap_mb: parsed("HEAP_MB", text("HEAP_MB"), mebibytes)?,
                 isolates: parsed("ISOLATES", text("ISOLATES"), whole_number)?,
                 spill_kb: parsed("SPILL_KB", text("SPILL_KB"), kibibytes)?,
+                keep_detached: parsed("KEEP_DETACHED", text("KEEP_DETACHED"), yes_or_no)?,
             },
             custom_tools: WrittenCustomTools::switched(parsed(
                 "CUSTOM_TOOLS",
@@ -205,6 +208,7 @@ impl Written {
         limits.heap_mb = limits.heap_mb.or(low.heap_mb);
         limits.isolates = limits.isolates.or(low.isolates);
         limits.spill_kb = limits.spill_kb.or(low.spill_kb);
+        limits.keep_detached = limits.keep_detached.or(low.keep_detached);
 
         let (own, low) = (&mut self.permissions, lower.permissions);
         own.read = own.read.take().or(low.read);
@@ -240,6 +244,7 @@ impl WrittenLimits {
             heap_mb,
             isolates: self.isolates.unwrap_or(Limits::default().isolates),
             spill_kb: self.spill_kb.unwrap_or(SPILL_KB),
+            keep_detached: self.keep_detached.unwrap_or(true),
         })
     }
 }

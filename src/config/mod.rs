@@ -237,6 +237,8 @@ pub struct Limits {
     pub isolates: u32,
     /// Text of a result beyond so many KiB goes to a file; 0: never.
     pub spill_kb: u32,
+    /// A program that a module started with `detached: true` and `unref()` outlives the host.
+    pub keep_detached: bool,
 }
 
 /// As many as can compute at once.
@@ -255,6 +257,7 @@ impl Default for Limits {
             heap_mb: HEAP_MB,
             isolates: one_for_each_core(),
             spill_kb: SPILL_KB,
+            keep_detached: true,
         }
     }
 }

@@ -201,6 +201,14 @@ impl Outcome {
         }
     }
 
+    /// The result of a call that had to end before its tool started. The text is oh-my-pi's
+    /// (spec omp 8).
+    pub(crate) fn not_started(why: Stopped) -> Self {
+        let reason = why.abort_reason();
+        let text = format!("Tool was not executed because the run was aborted: {reason}.");
+        Outcome::stopped(why, text, Duration::ZERO)
+    }
+
     /// The result as a tool's renderer gets it: the JSON of `{content, details, isError}`.
     pub fn as_result(&self) -> Box<RawValue> {
         let result = serde_json::json!({
@@ -222,6 +230,15 @@ impl Outcome {
 }
 
 impl Stopped {
+    /// The text that `signal.reason` of a JavaScript tool holds; the first is oh-my-pi's (spec omp 8).
+    pub(crate) fn abort_reason(self) -> &'static str {
+        match self {
+            Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
+            Stopped::Deadline => "The call timed out",
+            Stopped::HostShutdown => "The host is shutting down",
+        }
+    }
+
     /// The reason's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -44,10 +44,15 @@ impl Client {
 
     /// The same in a sandbox that is there; it has a `tools.ts`.
     pub fn within(sandbox: Sandbox, flags: &[&str]) -> Client {
+        Client::of(sandbox, &[&["serve", "mcp"], flags].concat())
+    }
+
+    /// The same for any command that speaks in lines.
+    pub fn of(sandbox: Sandbox, command: &[&str]) -> Client {
         let mut child = sandbox
             .haft()
-            .args(["--tool", "tools.ts", "serve", "mcp"])
-            .args(flags)
+            .args(["--tool", "tools.ts"])
+            .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -11,6 +11,7 @@ mod runner;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -69,7 +70,7 @@ impl CustomTool {
             let handler = handler.clone();
             let start = move |invocation| -> Running {
                 let running = handler(parameters, invocation);
-                Box::pin(async move { output::of(running.await) })
+                Box::pin(async move { Some(output::of(running.await)) })
             };
             Ok(Box::new(start) as runner::Start)
         };
@@ -97,15 +98,31 @@ impl CustomTool {
         let start = move |arguments: &str| {
             let parameters: P = parameters::read(arguments)?;
             let handler = handler.clone();
-            let start = move |invocation| -> Running {
+            let start = move |invocation: Invocation| -> Running {
+                let cancel = invocation.cancel_token();
+                // Set by whoever comes first: the thread that starts the work, or the end of the call.
+                let is_decided = Arc::new(AtomicBool::new(false));
+                let starts = is_decided.clone();
                 let work = move || output::of(handler(parameters, invocation));
-                let working = tokio::task::spawn_blocking(move || panic::caught(work));
+                let mut working = tokio::task::spawn_blocking(move || {
+                    (!starts.swap(true, Ordering::AcqRel)).then(|| panic::caught(work))
+                });
                 Box::pin(async move {
-                    match working.await {
-                        Ok(Ok(output)) => output,
-                        Ok(Err(panicked)) => ToolOutput::error(panicked),
+                    let ended = tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => match is_decided.swap(true, Ordering::AcqRel) {
+                            false => return None,
+                            true => (&mut working).await,
+                        },
+                        ended = &mut working => ended,
+                    };
+                    Some(match ended {
+                        Ok(ended) => match ended? {
+                            Ok(output) => output,
+                            Err(panicked) => ToolOutput::error(panicked),
+                        },
                         Err(error) => ToolOutput::error(format!("its thread was lost: {error}")),
-                    }
+                    })
                 })
             };
             Ok(Box::new(start) as runner::Start)

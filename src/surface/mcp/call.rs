@@ -39,11 +39,16 @@ pub(super) async fn run(
     params: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let offer = server.offer_for_call(&params.name).await;
+    let offer = tokio::select! {
+        biased;
+        () = context.ct.cancelled() => return Err(taken_back()),
+        offer = server.offer_for_call(&params.name) => offer,
+    };
     let Some(tool) = offer.find(&params.name) else {
         return Err(unknown(&params.name, offer.names()));
     };
     let arguments = request::arguments(&params, &context.extensions)?;
+    let arguments = tool.real_arguments(arguments);
     let is_new = is_new(&context);
     let client = context.client_capabilities().unwrap_or_default();
     let can_ask = can_ask(&client);

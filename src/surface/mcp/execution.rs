@@ -157,6 +157,9 @@ pub(super) fn answer(
 ) -> Result<CallToolResult, ErrorData> {
     match ended {
         Ok(outcome) => Ok(result::of_outcome(outcome, tool, form, log)),
-        Err(error) => result::of_error(&error),
+        Err(error) => result::of_error(&match tool {
+            Some(tool) => tool.in_refusal(error),
+            None => error,
+        }),
     }
 }

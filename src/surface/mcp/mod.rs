@@ -20,6 +20,7 @@ mod call;
 mod changes;
 mod client;
 mod log;
+mod message;
 mod progress;
 mod request;
 mod result;
@@ -31,6 +32,6 @@ mod http;
 mod stdio;
 
 pub(crate) use http::router;
-pub(crate) use offer::problems;
+pub(crate) use offer::{ListedTool, listed, problems};
 pub(crate) use selection::{Selection, Wanted};
 pub(crate) use stdio::serve as serve_stdio;

@@ -6,14 +6,16 @@ use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{JsonObject, MetaObject, Tool as McpTool, ToolAnnotations};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::instructions::{self, Summary};
 use super::selection::Selection;
 use super::{hints, schema};
 use crate::config::{Config, Structured};
-use crate::dialect::{self, Names};
+use crate::dialect::{self, ForMcp, Names, PropertyNames};
+use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
-use crate::tool::schema::Schema;
+use crate::tool::schema::{Mismatch, Schema};
 use crate::tool::{Problem, TaskMode, Tier, Tool};
 
 /// Where the whole schema of a tool stands that is offered in plainer words.
@@ -36,9 +38,8 @@ pub(super) struct Offer {
 pub(super) struct Offered {
     /// As it goes over the wire.
     pub(super) listed: McpTool,
-    /// The same for clients of the older era, which hand schemas on to providers as they are: no union
-    /// at the root. `None`: there is no difference.
-    plain: Option<McpTool>,
+    /// The properties that clients know under another name than the tool.
+    names: Option<PropertyNames>,
     /// The name that the host knows.
     pub(super) name: String,
     /// When a call goes on as a task.
@@ -126,12 +127,7 @@ impl Offer {
 
     /// The tools after the one of that name, or all of them; at most `most`, and the name to go
     /// on after if there are more.
-    pub(super) fn page(
-        &self,
-        after: Option<&str>,
-        most: usize,
-        is_new: bool,
-    ) -> (Vec<McpTool>, Option<&str>) {
+    pub(super) fn page(&self, after: Option<&str>, most: usize) -> (Vec<McpTool>, Option<&str>) {
         let start = after.map_or(0, |after| {
             self.tools
                 .partition_point(|tool| &*tool.listed.name <= after)
@@ -140,7 +136,7 @@ impl Offer {
         let page: Vec<McpTool> = rest
             .iter()
             .take(most)
-            .map(|tool| tool.for_era(is_new).clone())
+            .map(|tool| tool.listed.clone())
             .collect();
         let next = match rest.len() > most {
             true => rest.get(most - 1).map(|tool| &*tool.listed.name),
@@ -151,17 +147,31 @@ impl Offer {
 }
 
 impl Offered {
-    /// Adds to what clients are told of it beyond the protocol.
-    fn tell_hints(&mut self, hints: MetaObject) {
-        for listed in std::iter::once(&mut self.listed).chain(self.plain.as_mut()) {
-            let meta = listed.meta.get_or_insert_default();
-            meta.0.extend(hints.0.clone());
+    /// The arguments of a call as the tool knows them.
+    pub(super) fn real_arguments(&self, arguments: Box<RawValue>) -> Box<RawValue> {
+        let names = self.names.as_ref();
+        let real = names.and_then(|names| names.real_arguments(&arguments));
+        real.unwrap_or(arguments)
+    }
+
+    /// Why arguments were refused, with the names that the client knows.
+    pub(super) fn in_refusal(&self, error: Error) -> Error {
+        match (&self.names, error.kind()) {
+            (Some(names), ErrorKind::BadArguments) => {
+                let told = Error::new(ErrorKind::BadArguments, names.in_refusal(error.message()));
+                match error.hint() {
+                    Some(hint) => told.with_hint(hint),
+                    None => told,
+                }
+            }
+            _ => error,
         }
     }
 
-    fn for_era(&self, is_new: bool) -> &McpTool {
-        let plain = self.plain.as_ref().filter(|_| !is_new);
-        plain.unwrap_or(&self.listed)
+    /// Adds to what clients are told of it beyond the protocol.
+    fn tell_hints(&mut self, hints: MetaObject) {
+        let meta = self.listed.meta.get_or_insert_default();
+        meta.0.extend(hints.0);
     }
 
     /// What is wrong with a structured result; nothing where no schema was promised.
@@ -172,12 +182,52 @@ impl Offered {
             Schema::compile(&schema).ok()
         });
         let mismatches = compiled.as_ref()?.mismatches(structured);
-        let lines = mismatches.iter();
-        let lines: Vec<String> = lines
-            .map(|wrong| format!("  - {}: {}", wrong.path, wrong.message))
-            .collect();
+        let lines: Vec<String> = mismatches.iter().map(Mismatch::line).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+/// A tool as clients see it in their list.
+pub(crate) struct ListedTool {
+    /// The name that the host knows.
+    pub(crate) real_name: String,
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) schema: Value,
+    /// The length of the schema as JSON without blanks, in bytes.
+    pub(crate) schema_length: usize,
+    /// Properties with the names that clients know them by, where those are others.
+    pub(crate) aliases: Vec<(String, String)>,
+    /// Its own schema is a union at the root.
+    pub(crate) is_union: bool,
+    pub(crate) has_output_schema: bool,
+}
+
+/// Every tool that a client would be offered without a selection.
+pub(crate) fn listed(catalog: &Catalog, config: &Config) -> Vec<ListedTool> {
+    let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
+    let tools = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
+    let listed = tools.filter_map(|tool| {
+        let Offered { listed, names, .. } = offered(tool, &names, config).ok()?;
+        let schema = Value::Object(JsonObject::clone(&listed.input_schema));
+        let aliases = names.iter().flat_map(PropertyNames::aliases);
+        let unions = ["allOf", "anyOf", "oneOf"];
+        Some(ListedTool {
+            real_name: tool.name.clone(),
+            name: listed.name.into_owned(),
+            description: listed.description.unwrap_or_default().into_owned(),
+            schema_length: schema.to_string().len(),
+            schema,
+            aliases: aliases
+                .map(|(name, alias)| (name.to_owned(), alias.to_owned()))
+                .collect(),
+            is_union: unions
+                .iter()
+                .any(|key| tool.input_schema.get(key).is_some()),
+            has_output_schema: listed.output_schema.is_some(),
+        })
+    });
+    listed.collect()
 }
 
 /// What `haft doctor` says of tools that MCP clients do not get, or of which models see less than
@@ -185,7 +235,7 @@ impl Offered {
 pub(crate) fn problems(catalog: &Catalog, config: &Config) -> Vec<Problem> {
     let tools = || catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
     let problems = tools().filter_map(|tool| {
-        let why = schema::of_object(&tool.input_schema).err()?;
+        let why = input_of(tool).err()?;
         let text = format!("\"{}\" is left out for MCP clients: {why}", tool.name);
         let problem = Problem::warning(text).at(&tool.source.path);
         Some(
@@ -235,10 +285,19 @@ fn about_settings(config: &Config) -> Vec<Problem> {
     problems
 }
 
+/// What clients get of the tool's arguments: the schema, and what goes with it.
+fn input_of(tool: &Tool) -> Result<(JsonObject, ForMcp), String> {
+    if let Some(problem) = &tool.schema_problem {
+        return Err(problem.clone());
+    }
+    let offered = dialect::for_mcp(tool).map_err(|finding| finding.text)?;
+    Ok((schema::of_object(&offered.schema)?, offered))
+}
+
 fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<Offered, String> {
-    let input = schema::of_object(&tool.input_schema)?;
+    let (input, offered) = input_of(tool)?;
     let name = names.offered(&tool.name).to_owned();
-    let mut listed = McpTool::new(name, tool.description.clone(), Arc::new(input));
+    let mut listed = McpTool::new(name, offered.description, Arc::new(input));
     if tool.label != tool.name && !tool.label.is_empty() {
         listed = listed.with_title(&tool.label);
     }
@@ -250,15 +309,20 @@ fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<Offered, Strin
         Some(Err(why)) => tracing::warn!(tool = tool.name, "its output schema is left out: {why}"),
         None => {}
     }
+    let mut meta = MetaObject::new();
     if listed.name != tool.name {
-        let mut meta = MetaObject::new();
         meta.insert(REAL_NAME.to_owned(), tool.name.as_str().into());
+    }
+    if offered.is_rewritten {
+        meta.insert(WHOLE_SCHEMA.to_owned(), tool.input_schema.clone());
+    }
+    if !meta.is_empty() {
         listed = listed.with_meta(meta);
     }
     let settings = config.mcp.for_tool(&tool.name);
     Ok(Offered {
-        plain: plain(tool, &listed),
         listed,
+        names: offered.names,
         name: tool.name.clone(),
         task: settings
             .task
@@ -270,18 +334,6 @@ fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<Offered, Strin
         is_warned_of: Arc::default(),
         output: OnceLock::new(),
     })
-}
-
-/// The tool in plainer words, where its schema is a union.
-fn plain(tool: &Tool, listed: &McpTool) -> Option<McpTool> {
-    let (input, description) = dialect::without_root_union(tool)?;
-    let input = schema::of_object(&Value::Object(input)).ok()?;
-    let mut meta = listed.meta.clone().unwrap_or_default();
-    meta.insert(WHOLE_SCHEMA.to_owned(), tool.input_schema.clone());
-    let mut plain = listed.clone();
-    plain.input_schema = Arc::new(input);
-    plain.description = Some(description.into());
-    Some(plain.with_meta(meta))
 }
 
 /// Hints for the client's own questions to its user. What a tool that writes destroys is not

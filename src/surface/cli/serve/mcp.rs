@@ -70,7 +70,7 @@ impl Args {
         let selection = self.selection(&config)?;
         if is_over_http {
             return web::run(globals, flags, |web| {
-                web.for_clients(mcp::router(&web.host, selection, &web.stop, None))
+                web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut, None))
             })
             .await;
         }

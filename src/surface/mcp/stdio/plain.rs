@@ -54,6 +54,10 @@ impl Plain {
             Some((offer, entry)) => {
                 let host = host_for(host.clone(), traits, &offer, &name);
                 let tool = entry.tool.name.clone();
+                let arguments = match offer.find(&name) {
+                    Some(offered) => offered.real_arguments(arguments),
+                    None => arguments,
+                };
                 let call = outcome_of(&host, tool, Some(entry), arguments, &stopper);
                 Stage::Calling(offer, call)
             }
@@ -103,6 +107,7 @@ impl Future for Plain {
                     };
                     let host = traits.host_for(host.clone(), tool);
                     let arguments = std::mem::replace(arguments, Call::no_arguments());
+                    let arguments = tool.real_arguments(arguments);
                     let call = outcome_of(&host, tool.name.clone(), None, arguments, stopper);
                     *stage = Stage::Calling(offer, call);
                 }
