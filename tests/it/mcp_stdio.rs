@@ -328,3 +328,38 @@ fn a_client_that_goes_away_ends_it() {
     assert!(client.ends_within(END).success());
     are_gone(&client, "ids");
 }
+
+#[test]
+fn a_handshake_is_answered_before_what_comes_after_it() {
+    let mut client = Client::silent(TOOLS, &[]);
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    // In one breath, while the tools still load that the first answer names.
+    let begin = client.request("initialize", params);
+    client.notify("notifications/initialized", json!({}));
+    let call = client.request("tools/call", json!({"name": "aborted", "arguments": {}}));
+    let list = client.request("tools/list", json!({}));
+    let first = client.next();
+    assert_eq!(first["id"], begin, "{first}");
+    let rest = [client.next(), client.next()];
+    for id in [call, list] {
+        assert!(rest.iter().any(|answer| answer["id"] == id), "{rest:?}");
+    }
+}
+
+/// Clients that give up while a module still loads are not waited for.
+#[test]
+fn the_end_of_the_input_ends_a_handshake_that_waits_for_tools() {
+    let mut client = Client::silent("await new Promise(() => {});", &[]);
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    client.request("initialize", params);
+    client.hang_up();
+    assert!(client.ends_within(Duration::from_secs(4)).success());
+}

@@ -38,6 +38,9 @@ pub(super) const STOPPING: Duration = Duration::from_millis(400);
 
 const SHUTTING_DOWN: &str = "the host is shutting down, and the request did not end in time";
 
+/// No more lines are read while a handshake waits; clients send none before its answer.
+const MAX_HELD_LINES: usize = 256;
+
 /// One client's messages.
 pub(super) struct Lines {
     lines: Input,
@@ -58,6 +61,8 @@ pub(super) struct Lines {
     /// nothing while it answers one, and would not see the end of the input.
     loading: BoxFuture<'static, ()>,
     has_loaded: bool,
+    /// What was read while a handshake waited.
+    held: VecDeque<Line>,
 }
 
 /// How the conversation ends.
@@ -96,6 +101,7 @@ impl Lines {
             is_over: false,
             loading,
             has_loaded: false,
+            held: VecDeque::new(),
         }
     }
 
@@ -261,6 +267,10 @@ impl Transport<RoleServer> for Lines {
             if !waits && let Some(message) = self.waiting.pop_front() {
                 return Some(message);
             }
+            if !waits && let Some(line) = self.held.pop_front() {
+                self.take(line);
+                continue;
+            }
             if let Some(end) = self.ends {
                 if self.open.is_empty() {
                     return None;
@@ -288,9 +298,11 @@ impl Transport<RoleServer> for Lines {
                     self.has_loaded = true;
                     continue;
                 }
-                line = self.lines.next() => line,
+                line = self.lines.next(), if self.held.len() < MAX_HELD_LINES => line,
             };
             match line {
+                // What comes after a handshake is answered after it.
+                Some(line) if waits => self.held.push_back(line),
                 Some(line) => self.take(line),
                 None => self.close(),
             }
