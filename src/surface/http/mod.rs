@@ -15,6 +15,7 @@ mod path;
 mod server;
 mod socket;
 pub(crate) mod sse;
+mod unanswered;
 
 pub(crate) use access::Access;
 pub(crate) use body::{BodyLimits, JsonText, read_body, says_json};
@@ -25,3 +26,4 @@ pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use listen::Listening;
 pub(crate) use path::PathText;
 pub(crate) use server::serve;
+pub(crate) use unanswered::{Unanswered, counted};

@@ -33,12 +33,13 @@ const LISTEN: &str = "subscriptions/listen";
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// The endpoint. What streams without end does so until `stop` fires. Calls are entered in `book`. Needs
-/// a runtime.
+/// The endpoint. What streams without end does so until `stop` fires; connections and sessions are cut
+/// when `cut` does. Calls are entered in `book`. Needs a runtime.
 pub(crate) fn router(
     host: &Host,
     selection: Selection,
     stop: &CancellationToken,
+    cut: &CancellationToken,
     book: Option<Arc<dyn CallBook>>,
 ) -> Router {
     let serve = &host.config().serve;
@@ -52,7 +53,7 @@ pub(crate) fn router(
         .disable_allowed_hosts()
         .with_json_response(true)
         .with_max_request_body_bytes(limits.bytes)
-        .with_cancellation_token(stop.child_token());
+        .with_cancellation_token(cut.child_token());
     let service = StreamableHttpService::new(
         move || {
             let server = server.for_connection();
