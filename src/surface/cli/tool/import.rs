@@ -89,9 +89,13 @@ pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
         let (line, column) = (error.line(), error.column());
         let why = error.to_string();
         // The place stands before.
-        let why = why.rsplit_once(" at line ").map_or(why.as_str(), |(why, _)| why);
+        let why = why
+            .rsplit_once(" at line ")
+            .map_or(why.as_str(), |(why, _)| why);
         let path = path.display();
-        return Err(failed(format!("{path}:{line}:{column}: not valid JSON: {why}")));
+        return Err(failed(format!(
+            "{path}:{line}:{column}: not valid JSON: {why}"
+        )));
     }
     match Datum::from_json(&text) {
         Some(data @ Datum::Object(_)) => Ok(open(path, Draft::of(data).text())),

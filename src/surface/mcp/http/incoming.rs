@@ -38,8 +38,10 @@ pub(super) fn read(body: Vec<u8>) -> Result<Incoming, JsonRpcError> {
     let text = String::from_utf8(body)
         .map_err(|_| refused(ErrorData::parse_error("the message is not UTF-8", None)))?;
     let mut read = message::read(&text);
-    let is_broken =
-        |one: &Result<Said, JsonRpcError>| matches!(one, Err(why) if why.error.code == ErrorCode::PARSE_ERROR);
+    let is_broken = |one: &Result<Said, JsonRpcError>| match one {
+        Ok(_) => false,
+        Err(why) => why.error.code == ErrorCode::PARSE_ERROR,
+    };
     if text.trim_start().starts_with('[') && !read.iter().all(is_broken) {
         let text = "a request holds one message: batches are not taken";
         return Err(refused(ErrorData::invalid_request(text, None)));
