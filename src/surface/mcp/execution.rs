@@ -151,11 +151,12 @@ pub(super) fn answer(
     tool: Option<&Offered>,
     any_json: bool,
 ) -> Result<CallToolResult, ErrorData> {
+    let ended = match tool {
+        Some(tool) => tool.in_client_names(ended),
+        None => ended,
+    };
     match ended {
         Ok(outcome) => Ok(result::of_outcome(outcome, tool, any_json)),
-        Err(error) => result::of_error(&match tool {
-            Some(tool) => tool.in_refusal(error),
-            None => error,
-        }),
+        Err(error) => result::of_error(&error),
     }
 }
