@@ -7,8 +7,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::tool::json;
 use crate::tool::schema::Schema;
 
 /// Compiled schemas of one isolate, by their text.
@@ -25,7 +26,7 @@ impl SchemaChecker {
             Ok(schema) => schema,
             Err(problem) => return issues(vec![issue("", "schema", problem)]),
         };
-        let value: Value = match serde_json::from_str(value) {
+        let value = match json::parse(value) {
             Ok(value) => value,
             Err(error) => return issues(vec![issue("", "json", &error.to_string())]),
         };
@@ -53,13 +54,13 @@ impl SchemaChecker {
 }
 
 fn compile(schema: &str) -> Result<Schema, String> {
-    let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
+    let schema = json::parse(schema).map_err(|error| error.to_string())?;
     Schema::compile_rest(&schema)
         .map_err(|error| format!("the tool's schema is not a valid JSON Schema: {error}"))
 }
 
 fn issue(pointer: &str, keyword: &str, message: &str) -> Value {
-    json!({ "pointer": pointer, "keyword": keyword, "message": message })
+    serde_json::json!({ "pointer": pointer, "keyword": keyword, "message": message })
 }
 
 fn issues(list: Vec<Value>) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Problem, schema};
+use super::{ClientHints, Problem, schema};
 
 /// One callable tool: what a model or a person needs to know to call it.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,13 @@ pub struct Tool {
     /// The tools that its calls run besides itself, and those that these run. What the user says
     /// against one of them holds for it too.
     pub uses: Vec<Used>,
+    /// The order in which `execute` of a module takes its arguments; `None` for all other tools.
+    pub argument_order: Option<ArgumentOrder>,
+    /// What its author wishes of clients.
+    pub hints: ClientHints,
+    /// The text of its results is the JSON of `details`, so a client that shows a model only one of
+    /// the two hides nothing.
+    pub text_repeats_details: bool,
     /// Where it came from.
     pub source: Source,
 }
@@ -64,6 +71,9 @@ impl Tool {
             trusted: true,
             tags: Vec::new(),
             uses: Vec::new(),
+            argument_order: None,
+            hints: ClientHints::default(),
+            text_repeats_details: false,
             source,
         }
     }
@@ -93,6 +103,26 @@ pub struct Used {
     pub name: String,
     /// Its tags.
     pub tags: Vec<String>,
+}
+
+/// The order of the arguments that `execute` of a module gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgumentOrder {
+    /// That of oh-my-pi: `(id, params, onUpdate, ctx, signal)`.
+    Omp,
+    /// That of early pi and of pi's extensions: `(id, params, signal, onUpdate, ctx)`.
+    Pi,
+}
+
+impl ArgumentOrder {
+    /// The parameters in their order.
+    pub fn parameters(self) -> &'static str {
+        match self {
+            ArgumentOrder::Omp => "(id, params, onUpdate, ctx, signal)",
+            ArgumentOrder::Pi => "(id, params, signal, onUpdate, ctx)",
+        }
+    }
 }
 
 /// Where a tool came from.

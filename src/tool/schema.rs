@@ -12,6 +12,7 @@ use jsonschema::{Keyword, ValidationError, ValidationOptions, Validator};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::json;
 use crate::error::{Error, ErrorKind};
 pub(crate) use faults::{FaultKind, faults, inner_schemas, is_pattern, percent_decoded};
 
@@ -48,13 +49,11 @@ impl Mismatch {
 impl Schema {
     /// Compiles; the error says what is wrong with the schema.
     pub(crate) fn compile(schema: &Value) -> Result<Schema, String> {
-        let built = options().build(schema);
-        built
-            .map(Schema)
-            .map_err(|error| match faults(schema).first() {
-                Some(fault) => format!("{}: {}", fault.place(), fault.text),
-                None => error.to_string(),
-            })
+        build(options(), schema).map(Schema).map_err(|error| {
+            let faults = faults(schema);
+            let first = faults.first();
+            first.map_or(error, |fault| format!("{}: {}", fault.place(), fault.text))
+        })
     }
 
     /// Compiles what can be checked of a schema that has faults: see [`faults`].
@@ -71,17 +70,19 @@ impl Schema {
 
     /// Everything that is wrong with `value`; empty when it fits.
     pub(crate) fn mismatches(&self, value: &Value) -> Vec<Mismatch> {
-        let mut found = Vec::new();
-        for error in self.0.iter_errors(value) {
-            words::describe(&error, &mut found);
-        }
-        found
+        json::with_stack_for(value, || {
+            let mut found = Vec::new();
+            for error in self.0.iter_errors(value) {
+                words::describe(&error, &mut found);
+            }
+            found
+        })
     }
 
     /// Checks the arguments of a call of `tool`; all that is wrong is in the error's text.
     pub(crate) fn check(&self, tool: &str, arguments: &Value) -> Result<(), Error> {
         // Nearly all arguments fit, and to hear only that is several times faster.
-        if self.0.is_valid(arguments) {
+        if json::with_stack_for(arguments, || self.0.is_valid(arguments)) {
             return Ok(());
         }
         let mismatches = self.mismatches(arguments);
@@ -110,15 +111,17 @@ pub(crate) fn problems(schema: &Value) -> Vec<(String, &'static str)> {
 
 /// Compiles. References are URIs, but many are written as they are: `#/$defs/List<Item>`.
 fn build(options: ValidationOptions<'_>, schema: &Value) -> Result<Validator, String> {
-    let error = match options.build(schema) {
-        Ok(built) => return Ok(built),
-        Err(error) => error.to_string(),
-    };
-    let encoded = faults::with_encoded_references(schema);
-    match encoded == *schema {
-        true => Err(error),
-        false => options.build(&encoded).map_err(|error| error.to_string()),
-    }
+    json::with_stack_for(schema, || {
+        let error = match options.build(schema) {
+            Ok(built) => return Ok(built),
+            Err(error) => error.to_string(),
+        };
+        let encoded = faults::with_encoded_references(schema);
+        match encoded == *schema {
+            true => Err(error),
+            false => options.build(&encoded).map_err(|error| error.to_string()),
+        }
+    })
 }
 
 /// `format` says what a string is meant to be and refuses nothing, as 2020-12 has it by default.
@@ -184,7 +187,7 @@ fn shown_path(pointer: &str) -> String {
 
 /// The arguments of a call as an object. No arguments at all are an empty one.
 pub(crate) fn object_of(tool: &str, arguments: &RawValue) -> Result<Map<String, Value>, Error> {
-    let parsed = serde_json::from_str(arguments.get()).map_err(|error| {
+    let parsed = json::parse(arguments.get()).map_err(|error| {
         let text = format!(
             "Validation failed for tool \"{tool}\": Tool call arguments are not valid JSON.\n\
              Parse Error: {error}"

@@ -338,7 +338,7 @@ impl Fact {
             }
             Limit::RootUnion => tool.is_union.then(String::new),
             Limit::OutputSchema => tool
-                .has_output_schema
+                .hides_text
                 .then(|| "it declares an output schema".to_owned()),
             Limit::Result(_) | Limit::Always => None,
         };
@@ -350,9 +350,17 @@ impl Fact {
         match self.limit {
             Limit::Always => Some(self.finding(None, "")),
             Limit::Result(most) => {
-                let kept = config.limits.spill_kb as usize * 1024;
-                (kept > most).then(|| {
-                    let what = format!("results of more than {most} characters (haft keeps {kept} bytes, `limits.spill_kb`)");
+                let (option, kb) = match self.client {
+                    CODEX if config.mcp.codex_spill_kb > 0 => {
+                        ("mcp.codex_spill_kb", config.mcp.codex_spill_kb)
+                    }
+                    _ => ("limits.spill_kb", config.limits.spill_kb),
+                };
+                let kept = kb as usize * 1024;
+                (kept == 0 || kept > most).then(|| {
+                    let what = format!(
+                        "results of more than {most} characters (`{option}: {kb}` lets them through)"
+                    );
                     self.finding(None, &what)
                 })
             }
@@ -363,7 +371,7 @@ impl Fact {
 
 /// Applies every fact to the tools of the catalog.
 pub(super) fn findings(catalog: &Catalog, config: &Config) -> Vec<Finding> {
-    let tools = mcp::listed(catalog);
+    let tools = mcp::listed(catalog, config);
     let mut found: Vec<Finding> = Vec::new();
     for fact in FACTS {
         found.extend(fact.about_all(config));
