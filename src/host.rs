@@ -70,6 +70,8 @@ struct Inner {
     scan: watch::Sender<ScanState>,
     /// The last change of what callers see.
     changes: watch::Sender<Arc<CatalogChange>>,
+    /// How often what is wrong with the tools has changed.
+    problem_changes: watch::Sender<u64>,
     /// What is wrong with watching files, while somebody wants that.
     watching: std::sync::Mutex<Vec<Problem>>,
     /// Fires when the host shuts down.
@@ -200,6 +202,7 @@ impl Host {
             refreshing: Mutex::default(),
             scan: watch::Sender::default(),
             changes: watch::Sender::default(),
+            problem_changes: watch::Sender::default(),
             watching: std::sync::Mutex::default(),
             closing: CancellationToken::new(),
             pace: Arc::default(),

@@ -69,6 +69,14 @@ struct FileServe {
     allow_origins: Vec<String>,
     #[serde(deserialize_with = "body_mb")]
     body_mb: Option<u32>,
+    #[serde(deserialize_with = "serve_time")]
+    body_timeout: Option<Duration>,
+    #[serde(deserialize_with = "serve_count")]
+    connections: Option<u32>,
+    #[serde(deserialize_with = "serve_count")]
+    mcp_sessions: Option<u32>,
+    #[serde(deserialize_with = "serve_time")]
+    mcp_session_idle: Option<Duration>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -287,6 +295,10 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             allowed_hosts: serve.allow_hosts,
             allowed_origins: serve.allow_origins,
             body_mb: serve.body_mb,
+            body_timeout: serve.body_timeout,
+            connections: serve.connections,
+            mcp_sessions: serve.mcp_sessions,
+            mcp_session_idle: serve.mcp_session_idle,
             with_builtin_tools: false,
             no_watch: false,
         },
@@ -372,6 +384,19 @@ fn body_mb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D:
     let number = Option::<u32>::deserialize(deserializer)?;
     number
         .map(|number| serve::body_mb(&number.to_string()).map_err(de::Error::custom))
+        .transpose()
+}
+
+fn serve_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let number = Option::<i64>::deserialize(deserializer)?;
+    number
+        .map(|number| serve::count(&number.to_string()).map_err(de::Error::custom))
+        .transpose()
+}
+
+fn serve_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| serve::some_time(&text).map_err(de::Error::custom))
         .transpose()
 }
 

@@ -45,6 +45,7 @@ mod output;
 mod owned;
 mod pipeline;
 mod running;
+mod starved;
 mod stop;
 mod strays;
 

@@ -26,10 +26,14 @@ use crate::process::leader::Leader;
 use crate::process::memory::Cell;
 use crate::process::order::Order;
 use crate::process::output::{Feed, Output};
+use crate::process::starved::Starvation;
 use crate::process::{Leftovers, Spawn, Stdin, ground, stop};
 
 /// How long outputs may still be read after the end, whatever else happens.
 const DRAIN: Duration = Duration::from_millis(50);
+
+/// How often it is looked at least for how long a child that is out of time was kept from running.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What is read at once; the size of a pipe.
 const READ_SIZE: usize = 64 * 1024;
@@ -54,6 +58,7 @@ pub(super) struct Running {
 /// What is left of a [`Spawn`] once it runs.
 struct Plan {
     deadline: Option<Instant>,
+    patience: Duration,
     grace: Duration,
     timeout_grace: Duration,
     hurry: Option<CancellationToken>,
@@ -119,6 +124,7 @@ impl Running {
             started,
             plan: Plan {
                 deadline: spawn.deadline.and_then(|limit| started.checked_add(limit)),
+                patience: spawn.patience,
                 grace: spawn.grace,
                 timeout_grace: spawn.timeout_grace,
                 hurry: spawn.hurry,
@@ -133,13 +139,18 @@ impl Running {
     pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {
         // Nobody took it, so nobody is going to write.
         self.input = None;
-        let deadline = self.plan.deadline;
+        let (deadline, patience) = (self.plan.deadline, self.plan.patience);
+        let leader = self.leader.pid();
+        let mut was_held_up = false;
         let cause = tokio::select! {
             // The loop comes last: under a flood it uses up the task's budget, and a timer that is
             // asked after that says nothing.
             biased;
             () = cancel.cancelled() => Cause::Cancel,
-            () = until(deadline) => Cause::Deadline,
+            is_understated = until(deadline, patience, leader) => {
+                was_held_up = is_understated;
+                Cause::Deadline
+            }
             () = self.until_exit() => Cause::Itself,
         };
         // What ended by itself in the same moment was not stopped.
@@ -165,7 +176,9 @@ impl Running {
         if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
             stop::kill(&mut self).await;
         }
-        self.conclude(cause).await
+        let mut finished = self.conclude(cause).await;
+        finished.was_held_up = was_held_up && matches!(finished.end, End::TimedOut(_));
+        finished
     }
 
     /// Reads what processes that the program left behind still write. A cancel ends them and the call;
@@ -253,6 +266,7 @@ impl Running {
             stdout: self.stdout.into_captured(),
             stderr: self.stderr.into_captured(),
             duration,
+            was_held_up: false,
             ran_out_of_memory: self.cell.is_some_and(|cell| cell.ran_out()),
         }
     }
@@ -323,10 +337,24 @@ fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     Ok((ends, ours))
 }
 
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => pending().await,
+/// Waits for the deadline of a child and, up to `patience`, for as long again as it was kept from
+/// running. Gives whether it may have been kept for longer than that.
+async fn until(deadline: Option<Instant>, patience: Duration, leader: Pid) -> bool {
+    let Some(deadline) = deadline else {
+        return pending().await;
+    };
+    sleep_until(deadline).await;
+    if patience.is_zero() {
+        return false;
+    }
+    loop {
+        let starvation = Starvation::of(leader);
+        let due = deadline + starvation.waited.min(patience);
+        if due <= Instant::now() {
+            return starvation.is_understated();
+        }
+        // It will have waited a little more by then; not each microsecond of it is worth a look.
+        sleep_until(due.max(Instant::now() + LOOK_INTERVAL)).await;
     }
 }
 

@@ -8,7 +8,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::process::capture::Keep;
@@ -17,9 +18,13 @@ use crate::process::environment::Environment;
 use crate::process::error::SpawnError;
 use crate::process::finished::Finished;
 use crate::process::running::Running;
+use crate::process::starved::Starvation;
 
 /// How many chunks a slow reader may be behind before its child has to wait.
 const CHUNKS_IN_FLIGHT: usize = 16;
+
+/// How often it is looked whether a program that has its turn still computes.
+const TURN: Duration = Duration::from_millis(50);
 
 /// A program to start. Take [`Spawn::new`] and change what differs:
 /// `Spawn { deadline: Some(limit), ..Spawn::new("git", ["status"]) }`.
@@ -41,6 +46,9 @@ pub struct Spawn {
     pub stderr: Keep,
     /// The longest that the child may run, from its start.
     pub deadline: Option<Duration>,
+    /// How much longer than its deadline the child may run at most, if it was kept from running for so
+    /// long: it is given the time back that it waited for a processor.
+    pub patience: Duration,
     /// After a cancel: the time between TERM and KILL. Zero kills at once.
     pub grace: Duration,
     /// After the deadline: the time between TERM and KILL. Zero kills at once.
@@ -112,6 +120,7 @@ impl Spawn {
             stdout: Keep::default(),
             stderr: Keep::default(),
             deadline: None,
+            patience: Duration::ZERO,
             grace: Duration::from_secs(1),
             timeout_grace: Duration::ZERO,
             hurry: None,
@@ -132,6 +141,32 @@ impl Spawn {
         match Running::begin(self, None, cancel).await? {
             Some(running) => Ok(running.finish(cancel).await),
             None => Ok(Finished::never_started()),
+        }
+    }
+
+    /// [`Spawn::run`] in its turn: the program is started when there is a place in `turns`, and keeps it
+    /// for as long as it computes. Of programs that sleep any number may run.
+    ///
+    /// # Errors
+    /// Only if the program could not be started.
+    pub async fn run_in_turn(
+        self,
+        turns: &Semaphore,
+        cancel: &CancellationToken,
+    ) -> Result<Finished, SpawnError> {
+        // Never closed.
+        let mut turn = turns.acquire().await.ok();
+        let running = Running::begin(self, None).await?;
+        let leader = running.leader.pid();
+        let finished = running.finish(cancel);
+        tokio::pin!(finished);
+        loop {
+            tokio::select! {
+                finished = &mut finished => return Ok(finished),
+                () = sleep(TURN), if turn.is_some() => {
+                    turn = turn.take_if(|_| Starvation::of(leader).is_at_work());
+                }
+            }
         }
     }
 

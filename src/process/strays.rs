@@ -124,7 +124,7 @@ impl Stat {
 }
 
 /// Each thread of a process has its own list.
-fn children_of(parent: Pid) -> Vec<Pid> {
+pub(super) fn children_of(parent: Pid) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{}/task", parent.as_raw_pid())) else {
         return Vec::new();
     };

@@ -94,6 +94,8 @@ mod mcp_log;
 mod mcp_schemas;
 // The same over HTTP: sessions, none, streams.
 mod mcp_http;
+// What hanging, slow and silent clients of every server cost the others.
+mod http_connections;
 // The system tools where a session is not enough: signals, memory, other users.
 mod system_tools;
 // The program at a terminal, and every exit code.

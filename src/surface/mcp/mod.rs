@@ -20,6 +20,7 @@ mod call;
 mod changes;
 mod client;
 mod log;
+mod message;
 mod progress;
 mod request;
 mod result;

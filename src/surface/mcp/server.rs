@@ -57,6 +57,8 @@ struct Connection {
     /// Changes of the list are told.
     is_told: AtomicBool,
     log: Log,
+    /// Fires when it ends, where that is known.
+    ended: CancellationToken,
 }
 
 /// What all connections of a process share.
@@ -112,6 +114,11 @@ impl Server {
     /// Fires when there will be no more requests.
     pub(super) fn closing(&self) -> &CancellationToken {
         &self.shared.closing
+    }
+
+    /// Fires when the connection ends, where that is known.
+    pub(super) fn ended(&self) -> &CancellationToken {
+        &self.connection.ended
     }
 
     pub(super) fn host(&self) -> &Host {
@@ -321,7 +328,9 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if !self.connection.is_told.swap(true, Ordering::Relaxed) {
-            tokio::spawn(changes::follow(self.clone(), Told(context.peer)));
+            let ended = self.ended().clone();
+            let following = changes::follow(self.clone(), Told(context.peer));
+            tokio::spawn(async move { ended.run_until_cancelled(following).await });
         }
     }
 

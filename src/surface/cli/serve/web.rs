@@ -14,7 +14,7 @@ use crate::render::ink::Ink;
 use crate::sessions::Sessions;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::http::{self, Access, Listening, Unanswered};
+use crate::surface::http::{self, Access, BodyLimits, Listening, Unanswered};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::tool::Severity;
@@ -60,7 +60,8 @@ pub(super) async fn run(
     let mut signals = Signals::take()?;
     let listening = Listening::open(&config.serve.listen).await?;
     let access = Arc::new(Access::new(&config.serve, listening.address())?);
-    let (body_mb, grace) = (config.serve.body_mb, config.limits.grace);
+    let (limits, grace) = (BodyLimits::of(&config.serve), config.limits.grace);
+    let connections = config.serve.connections;
     let words = globals.words(&config, false);
     let host = Host::new(config);
     let web = Web {
@@ -72,7 +73,7 @@ pub(super) async fn run(
     };
     let unanswered = Unanswered::default();
     let router = http::counted(compose(&web), &unanswered);
-    let router = http::guarded(router, Arc::clone(&web.access), body_mb);
+    let router = http::guarded(router, Arc::clone(&web.access), limits);
     say(&format!("listening on {}\n", listening.url()));
     let Web {
         host,
@@ -84,7 +85,7 @@ pub(super) async fn run(
     let _watching = host.config().serve.watch.then(|| host.watch());
     let loading = tokio::spawn(load(host.clone()));
     let patience = FINISHING + grace + STOPPING + READING;
-    let server = http::serve(listening, router, stop.clone(), patience);
+    let server = http::serve(listening, router, connections, stop.clone(), patience);
     let server = tokio::spawn(server);
     signals.next().await;
     say("stopping; once more does not wait for calls that run\n");

@@ -2,7 +2,6 @@
 
 mod answers;
 mod direct;
-mod message;
 mod plain;
 mod transport;
 

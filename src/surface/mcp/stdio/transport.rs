@@ -24,10 +24,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
 use super::direct::{Answered, Direct};
-use super::message::{self, Said};
 use crate::host::Stopper;
 use crate::surface::lines::input::{Input, LONGEST, Line};
 use crate::surface::lines::writer::Writer;
+use crate::surface::mcp::message::{self, Said};
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 
@@ -122,7 +122,10 @@ impl Lines {
         let text = match line {
             Line::Text(text) => text,
             Line::NotUtf8 => {
-                return self.refuse(None, ErrorData::parse_error("the line is not UTF-8", None));
+                return self.refuse(
+                    None,
+                    ErrorData::parse_error("the message is not UTF-8", None),
+                );
             }
             Line::TooLong => {
                 let text = format!(
