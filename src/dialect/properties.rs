@@ -191,6 +191,10 @@ impl PropertyNames {
     }
 
     fn in_received(&self, received: &str) -> String {
+        // A protocol may wrap the refusal, so something may follow the arguments.
+        let mut values = serde_json::Deserializer::from_str(received).into_iter::<&RawValue>();
+        let _ = values.next();
+        let (received, rest) = received.split_at(values.byte_offset());
         let shown = |text: &str| self.converted(&[&self.schema], text, Way::ToAliases, 0);
         // What was sent, and what was made of it.
         let both: Option<Both<'_>> = serde_json::from_str(received).ok();
@@ -208,8 +212,8 @@ impl PropertyNames {
         };
         let converted = converted.and_then(|text| serde_json::from_str::<Value>(&text).ok());
         match converted {
-            Some(value) => format!("{value:#}"),
-            None => received.to_owned(),
+            Some(value) => format!("{value:#}{rest}"),
+            None => format!("{received}{rest}"),
         }
     }
 
