@@ -62,6 +62,7 @@ pub(super) fn boot(
 ) -> Result<Booted, String> {
     let _alone = one_at_a_time();
     start_v8(options.heap_mb);
+    extension::set_script_runner(|| options.programs.script_runner());
 
     let main = main_url(options)?;
     let mut worker = make_worker(options, &main, alarm)?;

@@ -24,15 +24,15 @@ impl SchemaChecker {
         let schema = self.compiled(schema);
         let schema = match &*schema {
             Ok(schema) => schema,
-            Err(problem) => return issues(vec![issue("root", "schema", problem)]),
+            Err(problem) => return issues(vec![issue("", "schema", problem)]),
         };
         let value = match json::parse(value) {
             Ok(value) => value,
-            Err(error) => return issues(vec![issue("root", "json", &error.to_string())]),
+            Err(error) => return issues(vec![issue("", "json", &error.to_string())]),
         };
         let found = schema.mismatches(&value).into_iter();
         let found: Vec<Value> = found
-            .map(|wrong| issue(&wrong.path, &wrong.keyword, &wrong.message))
+            .map(|wrong| issue(&wrong.pointer, &wrong.keyword, &wrong.message))
             .collect();
         if found.is_empty() {
             String::new()
@@ -55,12 +55,12 @@ impl SchemaChecker {
 
 fn compile(schema: &str) -> Result<Schema, String> {
     let schema = json::parse(schema).map_err(|error| error.to_string())?;
-    Schema::compile(&schema)
+    Schema::compile_rest(&schema)
         .map_err(|error| format!("the tool's schema is not a valid JSON Schema: {error}"))
 }
 
-fn issue(path: &str, keyword: &str, message: &str) -> Value {
-    serde_json::json!({ "path": path, "keyword": keyword, "message": message })
+fn issue(pointer: &str, keyword: &str, message: &str) -> Value {
+    serde_json::json!({ "pointer": pointer, "keyword": keyword, "message": message })
 }
 
 fn issues(list: Vec<Value>) -> String {

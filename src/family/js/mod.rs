@@ -6,6 +6,7 @@ mod dialects;
 mod drawing;
 mod frame;
 mod hints;
+mod hints_of_author;
 mod log;
 mod programs;
 mod resolve;
@@ -57,7 +58,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
         access: access(&config.permissions),
-        programs: programs::programs(world.tape.clone()),
+        programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later: world.has_later,
         tape: world.tape,
@@ -159,7 +160,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
                 error: json.clone(),
                 stack: None,
             });
-            let hint = hints::hint_for(&failure.error, path);
+            let hint = hints::hint_for(&failure.error, candidate);
             let mut problem = refused(failure.error);
             problem.hint = hint;
             frame::locate(problem, path, failure.stack.as_deref())
@@ -195,10 +196,12 @@ fn take_tools(module: Module, elements: Vec<Element>, candidate: &Candidate) -> 
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
                 );
                 loaded.problems.extend(described.misfits(&candidate.path));
-                loaded.tools.push((
-                    Arc::new(described.into_tool(candidate.source.clone())),
-                    Arc::new(runner),
-                ));
+                let is_checked_by_schema = described.checked_by_schema;
+                let mut tool = described.into_tool(candidate.source.clone());
+                if is_checked_by_schema {
+                    loaded.problems.extend(tool.check_schema());
+                }
+                loaded.tools.push((Arc::new(tool), Arc::new(runner)));
             }
             Element::Refused(Refused { error, name }) => {
                 let mut problem = Problem::error(error).at(&candidate.path);
@@ -247,6 +250,9 @@ struct Described {
     label: Option<String>,
     description: String,
     input_schema: Value,
+    /// Calls are checked against that schema, and not by the library that made it.
+    #[serde(default)]
+    checked_by_schema: bool,
     /// Nothing where it depends on the call.
     approval: Option<Stance>,
     hidden: bool,
@@ -262,6 +268,11 @@ struct Described {
     /// Functions that are none: their names, and what they are.
     #[serde(default)]
     unusable: Vec<(String, String)>,
+    output_schema: Option<Value>,
+    /// Why the declared schema of the result cannot be used.
+    no_output_schema: Option<String>,
+    #[serde(default)]
+    hints: hints_of_author::Written,
 }
 
 #[derive(Deserialize)]
@@ -284,7 +295,18 @@ impl Described {
             };
             Problem::warning(text).at(path).about(&self.name).hint(hint)
         };
-        self.unusable.iter().map(misfit).collect()
+        let mut misfits: Vec<Problem> = self.unusable.iter().map(misfit).collect();
+        if let Some(why) = &self.no_output_schema {
+            let text = format!("`outputSchema` of `{}` is ignored: {why}", self.name);
+            let hint = "declare a zod, TypeBox or JSON Schema of an object, or remove it";
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        for (text, hint) in self.hints.misfits(&self.name) {
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        misfits
     }
 
     fn into_tool(self, source: Source) -> Tool {
@@ -295,6 +317,8 @@ impl Described {
             hidden: self.hidden,
             strict: self.strict,
             argument_order: Some(self.argument_order.unwrap_or(ArgumentOrder::Omp)),
+            output_schema: self.output_schema,
+            hints: self.hints.read(),
             ..Tool::new(self.name, self.description, self.input_schema, source)
         }
     }
