@@ -19,7 +19,9 @@ use super::ikigai::WrittenIkigai;
 use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
 use super::sessions::WrittenSessions;
-use super::{ListenAddress, Permission, ServeFlags, Token, parse_duration, paths, serve, yaml};
+use super::{
+    ListenAddress, McpFlags, Permission, ServeFlags, Token, parse_duration, paths, serve, yaml,
+};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, Rule, ToolPattern, nearest};
 
@@ -43,6 +45,7 @@ struct File {
     custom_tools: Option<Value>,
     ikigai: Option<FileIkigai>,
     serve: Option<FileServe>,
+    mcp: Option<McpFlags>,
     sessions: Option<WrittenSessions>,
 }
 
@@ -103,6 +106,7 @@ struct FileLimits {
     heap_mb: Option<u32>,
     isolates: Option<u32>,
     spill_kb: Option<u32>,
+    keep_detached: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -263,6 +267,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             heap_mb: limits.heap_mb,
             isolates: limits.isolates,
             spill_kb: limits.spill_kb,
+            keep_detached: limits.keep_detached,
         },
         permissions: WrittenPermissions {
             read: permissions.read,
@@ -285,6 +290,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             with_builtin_tools: false,
             no_watch: false,
         },
+        mcp: file.mcp.unwrap_or_default(),
         sessions: file.sessions.map(|sessions| sessions.anchored(base, home)),
         problems,
         ..Written::default()

@@ -1,7 +1,7 @@
 //! What to start, as plain data, and the two ways to start it.
 //!
 //! Nothing here decides on a default that a family must choose (its deadline, its environment);
-//! the values of [`Spawn::new`] are those of `pi.exec`. The order of the checks is the one that
+//! the values of [`Spawn::new`] are those of `pi.exec`, but for late output. The order of the checks is the one that
 //! callers see: a cancelled token first, then the data itself, then the program, then the folder.
 
 use std::ffi::OsString;
@@ -50,6 +50,9 @@ pub struct Spawn {
     pub hurry: Option<CancellationToken>,
     /// What happens to the rest of the group when the program ends by itself.
     pub leftovers: Leftovers,
+    /// How long what the program left behind may go on writing after its end: the call ends when
+    /// nobody holds its outputs any more, or after this time. 50 ms are always waited for.
+    pub late_output: Duration,
     /// Limits that the system enforces.
     pub limits: Limits,
 }
@@ -95,7 +98,7 @@ pub struct Limits {
 
 impl Spawn {
     /// A child with our environment, an empty input, 10 MiB kept of each output, no deadline,
-    /// one second between TERM and KILL on cancel, and KILL at once on a deadline.
+    /// one second between TERM and KILL on cancel, KILL at once on a deadline, and no wait for late output.
     pub fn new<A: Into<OsString>>(
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = A>,
@@ -113,6 +116,7 @@ impl Spawn {
             timeout_grace: Duration::ZERO,
             hurry: None,
             leftovers: Leftovers::Leave,
+            late_output: Duration::ZERO,
             limits: Limits::default(),
         }
     }
@@ -125,7 +129,10 @@ impl Spawn {
         if cancel.is_cancelled() {
             return Ok(Finished::never_started());
         }
-        Ok(Running::begin(self, None).await?.finish(cancel).await)
+        match Running::begin(self, None, cancel).await? {
+            Some(running) => Ok(running.finish(cancel).await),
+            None => Ok(Finished::never_started()),
+        }
     }
 
     /// Starts the program and gives a handle to read its output while it runs. Dropping the handle
@@ -137,13 +144,17 @@ impl Spawn {
         let stop = cancel.child_token();
         let (sender, chunks) = mpsc::channel(CHUNKS_IN_FLIGHT);
         let mut input = None;
-        let task = if stop.is_cancelled() {
-            tokio::spawn(async { Finished::never_started() })
-        } else {
-            let mut running = Running::begin(self, Some(sender)).await?;
-            input = running.input.take();
-            let stop = stop.clone();
-            tokio::spawn(async move { running.finish(&stop).await })
+        let begun = match stop.is_cancelled() {
+            true => None,
+            false => Running::begin(self, Some(sender), &stop).await?,
+        };
+        let task = match begun {
+            None => tokio::spawn(async { Finished::never_started() }),
+            Some(mut running) => {
+                input = running.input.take();
+                let stop = stop.clone();
+                tokio::spawn(async move { running.finish(&stop).await })
+            }
         };
         Ok(Child::new(chunks, stop, task, input))
     }

@@ -29,10 +29,10 @@ impl Strays {
         all
     }
 
-    /// Everything below `parent` and `known` now.
-    pub(super) fn below(parent: Pid, known: &Self) -> Self {
-        let mut all = Self::default();
-        all.walk(parent, known);
+    /// Everything below `root` and `known` now, and the session that `root` leads, if it does.
+    pub(super) fn tree(root: Pid, known: &Self) -> Self {
+        let mut all = Self::session(root);
+        all.walk(root, known);
         all
     }
 

@@ -192,11 +192,12 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
 
     /// A specifier that needs no referrer: a URL with a scheme of ours, Node's or a file's.
     fn absolute_url(&self, specifier: &str) -> Result<Option<Url>, JsErrorBox> {
-        if is_missing_bun_module(specifier) {
-            let rest = specifier.trim_start_matches("bun:");
-            return Err(JsErrorBox::generic(format!(
-                "Cannot find module 'bun:{rest}': haft provides `bun` and Node's builtins, not Bun's own modules"
-            )));
+        if specifier.starts_with("bun:") {
+            let refused = || {
+                let why = "haft provides `bun`, `bun:sqlite` and Node's builtins, not Bun's other modules";
+                JsErrorBox::generic(format!("Cannot find module '{specifier}': {why}"))
+            };
+            return parse(packages::provided(specifier).ok_or_else(refused)?).map(Some);
         }
         if specifier == "bun" {
             return parse("haft:bun").map(Some);
@@ -269,9 +270,9 @@ pub(in crate::engine) struct BunOnly(RefCell<HashMap<PathBuf, bool>>);
 /// So many files of a package are searched for imports of Bun's own modules.
 const MAX_FILES_SEARCHED: usize = 5000;
 
-/// True for `bun:…`, none of which haft provides.
+/// True for a module of Bun's own that haft does not provide.
 fn is_missing_bun_module(specifier: &str) -> bool {
-    specifier.starts_with("bun:")
+    specifier.starts_with("bun:") && packages::provided(specifier).is_none()
 }
 
 fn is_node_builtin(specifier: &str) -> bool {

@@ -47,6 +47,26 @@ pub(super) fn import_for(used: &Used, url: &Url) -> Option<String> {
     ))
 }
 
+/// Appended to a file from which the global `Deno` is hidden. Hoisted, so that no line moves.
+pub(super) const WITHOUT_DENO: &str = "\nvar Deno;\n";
+
+/// True for a file that names the global `Deno`. Deno's own modules find it there, but tools are given
+/// Node's and Bun's interfaces, and packages would take their Deno way.
+pub(super) fn is_deno_hidden(parsed: &ParsedSource) -> bool {
+    uses_deno(parsed.text()) && !super::source::top_level_names(parsed).contains(&"Deno".to_owned())
+}
+
+/// True if the global `Deno` may be meant somewhere.
+pub(super) fn uses_deno(code: &str) -> bool {
+    let name = "Deno";
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + name.len()..].chars().next();
+        !before.is_some_and(|c| is_word(c) || c == '.') && !after.is_some_and(is_word)
+    })
+}
+
 /// The source of `haft:commonjs?<url of the importing module>`.
 pub(super) fn module_source(url: &Url) -> Option<String> {
     if url.scheme() != "haft" || url.path() != "commonjs" {

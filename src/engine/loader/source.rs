@@ -127,7 +127,7 @@ pub(super) fn prepare_required(
     let url = super::url_of(path)?;
     if !needs_transform(MediaType::from_path(path)) {
         return Ok(Prepared {
-            code: files::read_text(path)?,
+            code: required_text(&url, path)?,
             source_map: None,
             form: Form::CommonJs,
         });
@@ -152,6 +152,21 @@ pub(super) fn prepare_required(
         }
         Ok(prepared)
     })
+}
+
+/// JavaScript as it is; only what names `Deno` is parsed.
+fn required_text(url: &Url, path: &Path) -> Result<String, JsErrorBox> {
+    let mut code = files::read_text(path)?;
+    let is_script = MediaType::from_path(path) != MediaType::Json;
+    if is_script && globals::uses_deno(&code) {
+        // What does not parse is reported by V8.
+        if let Ok(parsed) = parse(url, path, code.clone())
+            && globals::is_deno_hidden(&parsed)
+        {
+            code.push_str(globals::WITHOUT_DENO);
+        }
+    }
+    Ok(code)
 }
 
 /// The form of a file that `require` was given, decided without the cost of a parse where its name or
@@ -331,6 +346,8 @@ struct Transformed {
     used: globals::Used,
     /// It is an ES module by its imports, and what it exports is `module.exports`.
     exports_commonjs: bool,
+    /// It names the global `Deno`, which is hidden from it.
+    hides_deno: bool,
 }
 
 fn needs_transform(media: MediaType) -> bool {
@@ -350,6 +367,7 @@ fn transform(
         Form::Module => globals::used(&parsed),
         Form::CommonJs => globals::Used::new(),
     };
+    let hides_deno = form == Form::Module && globals::is_deno_hidden(&parsed);
     let exports_commonjs = used.contains("module") && !has_exports(&parsed);
     let text = parsed.text().clone();
     let plain = !needs_transform(parsed.media_type()) && !text.contains('@');
@@ -359,6 +377,7 @@ fn transform(
             source_map: None,
             used,
             exports_commonjs,
+            hides_deno,
         });
     }
     let emitted = parsed
@@ -388,6 +407,7 @@ fn transform(
         source_map: emitted.source_map.map(String::into_bytes),
         used,
         exports_commonjs,
+        hides_deno,
     })
 }
 
@@ -424,6 +444,7 @@ fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
         mut source_map,
         used,
         exports_commonjs,
+        hides_deno,
     } = transformed;
     if wants_meta(&code) {
         code.insert_str(0, META_PREFIX);
@@ -434,6 +455,9 @@ fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
     }
     if exports_commonjs {
         code.push_str(COMMONJS_EXPORTS);
+    }
+    if hides_deno {
+        code.push_str(globals::WITHOUT_DENO);
     }
     Prepared {
         code,

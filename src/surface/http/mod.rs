@@ -12,6 +12,7 @@ mod listen;
 mod path;
 mod server;
 pub(crate) mod sse;
+mod unanswered;
 
 pub(crate) use access::Access;
 pub(crate) use body::JsonText;
@@ -21,3 +22,4 @@ pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use listen::Listening;
 pub(crate) use path::PathText;
 pub(crate) use server::serve;
+pub(crate) use unanswered::{Unanswered, counted};

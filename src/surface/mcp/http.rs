@@ -26,11 +26,13 @@ const PATH: &str = "/mcp";
 /// A session of which nothing was heard for so long is forgotten. A call may be silent for hours.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
-/// The endpoint. What streams without end does so until `stop` fires. Calls are entered in `book`.
+/// The endpoint. What streams without end does so until `stop` fires; connections and sessions are cut
+/// when `cut` does. Calls are entered in `book`.
 pub(crate) fn router(
     host: &Host,
     selection: Selection,
     stop: &CancellationToken,
+    cut: &CancellationToken,
     book: Option<Arc<dyn CallBook>>,
 ) -> Router {
     let most = (host.config().serve.body_mb as usize) << 20;
@@ -40,7 +42,7 @@ pub(crate) fn router(
         .disable_allowed_hosts()
         .with_json_response(true)
         .with_max_request_body_bytes(most)
-        .with_cancellation_token(stop.child_token());
+        .with_cancellation_token(cut.child_token());
     let mut idle = SessionConfig::default();
     idle.keep_alive = Some(IDLE);
     let mut sessions = LocalSessionManager::default();

@@ -107,6 +107,7 @@ impl Protocol for Ikigai {
         let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
         let tool = Tool {
             output_schema: Some(output_schema),
+            text_repeats_details: true,
             approval: tier,
             ..Tool::new(name, description, input_schema, candidate.source.clone())
         };
@@ -127,12 +128,15 @@ fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spaw
     }
 }
 
-/// A tool leaves nothing behind. Our own `bash` promises otherwise: a server that a command puts in
+/// The tool of the system directory that may leave processes behind: a server that a command puts in
 /// the background serves the calls that follow.
+const SHELL: &str = "bash";
+
+/// A tool leaves nothing behind, but for the system's shell.
 fn leftovers(candidate: &Candidate) -> Leftovers {
     match candidate.source.level {
-        Level::Host => Leftovers::Leave,
-        Level::User | Level::Project => Leftovers::Kill,
+        Level::Host if candidate.likely_name() == SHELL => Leftovers::Leave,
+        Level::Host | Level::User | Level::Project => Leftovers::Kill,
     }
 }
 

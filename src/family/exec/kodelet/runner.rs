@@ -56,7 +56,7 @@ impl KodeletRunner {
     }
 
     fn not_started(&self, why: Stopped) -> Outcome {
-        let said = Err("tool was not started: the call had ended".to_owned());
+        let said = Err(Outcome::not_started(why).text());
         Outcome {
             stopped: Some(why),
             ..result::outcome(&self.name, said, Duration::ZERO)
