@@ -332,6 +332,48 @@ fn escaped(text: &str) -> String {
     ascii
 }
 
+/// Where Deno's Node modules answer otherwise than Node: a script, what is in it once, and what should be.
+const CORRECTIONS: &[(&str, &str, &str)] = &[(
+    // Of a program that cannot be started the result has all members, and `error` whatever the reason.
+    "ext:deno_node/internal/child_process.ts",
+    "    if (ObjectPrototypeIsPrototypeOf(Deno.errors.NotFound.prototype, err)) {
+      result.error = _createSpawnError(\"ENOENT\", command, args, true);
+    }
+  }
+  return result;",
+    "    if (ObjectPrototypeIsPrototypeOf(Deno.errors.NotFound.prototype, err)) {
+      result.error = _createSpawnError(\"ENOENT\", command, args, true);
+    } else if (
+      ObjectPrototypeIsPrototypeOf(Deno.errors.PermissionDenied.prototype, err)
+    ) {
+      result.error = _createSpawnError(\"EACCES\", command, args, true);
+    } else {
+      result.error = err;
+    }
+    result.status = null;
+    result.signal = null;
+    result.output = null;
+    result.pid = 0;
+    result.stdout = null;
+    result.stderr = null;
+  }
+  return result;",
+)];
+
+fn corrected(specifier: &str, source: String) -> String {
+    CORRECTIONS
+        .iter()
+        .filter(|(script, ..)| *script == specifier)
+        .fold(source, |source, (_, wrong, right)| {
+            assert_eq!(
+                source.matches(wrong).count(),
+                1,
+                "{specifier} is another one"
+            );
+            source.replacen(wrong, right, 1)
+        })
+}
+
 /// What is not in the snapshot is embedded as text: sorted, wrapped and transpiled, as
 /// deno_core expects of residual sources.
 fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
@@ -341,7 +383,7 @@ fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
         if consumed.contains(&file.specifier) {
             continue;
         }
-        let source = read(&file.path);
+        let source = corrected(&file.specifier, read(&file.path));
         let (code, _) = deno_runtime::transpile::maybe_transpile_source(
             file.specifier.clone().into(),
             source.into(),

@@ -13,10 +13,32 @@ export const ReplyKind = { Update: 0, Done: 1, Refused: 2, Failed: 3 } as const;
 /** How loud a log line is; twin of `LogLevel` in `src/engine/extension/host.rs`. */
 export const LogLevel = { Debug: 0, Info: 1, Warn: 2, Error: 3 } as const;
 
+const stringify = JSON.stringify;
+
+// A whole pair, half of one, or anything else that is escaped.
+const ESCAPES = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u[dD][89a-fA-F]..|[\s\S])/g;
+const ESCAPE_LENGTH = 6;
+
+/**
+ * `JSON.stringify` for text that Rust reads: half of a surrogate pair, which V8 writes as an escape that
+ * Rust refuses, becomes U+FFFD.
+ */
+function jsonStringify(
+  value: unknown,
+  replacer?: (key: string, value: unknown) => unknown,
+): string {
+  const text = stringify(value, replacer);
+  return text?.includes("\\ud") ? text.replace(ESCAPES, wholeEscape) : text;
+}
+
+function wholeEscape(written: string): string {
+  return written.length === ESCAPE_LENGTH ? "\\ufffd" : written;
+}
+
 /** Built-ins as they were before the first tool. */
 export const captured = {
   jsonParse: JSON.parse,
-  jsonStringify: JSON.stringify,
+  jsonStringify,
   isArray: Array.isArray,
   keys: Object.keys,
   defineProperty: Object.defineProperty,

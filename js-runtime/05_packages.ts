@@ -31,11 +31,12 @@ function builtin(specifier: string): Namespace {
   return (globalThis as any).process.getBuiltinModule(specifier);
 }
 
-// The scripts refer to one another and to Node through these two at call time. Symbols keep them
+// The scripts refer to one another, to Node and to V8 through these at call time. Symbols keep them
 // out of the way of tools that enumerate the global object.
 const hooks: [string, unknown][] = [
   ["haft.package", packageByName],
   ["haft.builtin", builtin],
+  ["haft.promiseDetails", core.getPromiseDetails],
 ];
 for (const [name, value] of hooks) {
   Object.defineProperty(globalThis, Symbol.for(name), {

@@ -19,6 +19,10 @@ import "ext:deno_node/internal/fs/utils.mjs";
 
 import { core } from "ext:core/mod.js";
 
+// Packages take their Deno way where they see its version, and tools are given Node's and Bun's.
+const { versions } = core.loadExtScript("ext:deno_node/_process/process.ts");
+Object.defineProperty(versions, "deno", { get: () => undefined, set() {}, enumerable: false });
+
 for (const script of ["util.ts", "url.ts", "os.ts", "fs.ts"]) {
   core.loadExtScript(`ext:deno_node/${script}`);
 }

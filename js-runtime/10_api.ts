@@ -38,6 +38,8 @@ function makeApi(): Record<string, unknown> {
     get hasUI() {
       return hasUI();
     },
+    // Some authors switch it on for tests; what counts is whether a user can be asked.
+    set hasUI(_wanted: boolean) {},
     logger,
     get typebox() {
       return packageByName("typebox");

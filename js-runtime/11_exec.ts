@@ -92,11 +92,16 @@ function execError(error: { code: string; message: string; type?: boolean }): Er
   return Object.assign(made, { code: error.code });
 }
 
+// Programs of Windows put a byte order mark in front, which no parser takes; Bun's decoder drops it, too.
+function withoutMark(text: string): string {
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
+}
+
 // `exitCode` never existed, but published tools read it (spec omp-usage 10.6). It stays out of
 // enumeration because the original has exactly four keys.
 function withAlias(result: ExecResult): ExecResult {
   const { stdout, stderr, code, killed } = result;
-  const answer = { stdout, stderr, code, killed };
+  const answer = { stdout: withoutMark(stdout), stderr: withoutMark(stderr), code, killed };
   captured.defineProperty(answer, "exitCode", { value: code, enumerable: false });
   return answer;
 }

@@ -14,8 +14,6 @@ import { captured, currentCall, type RunningCall, settings } from "ext:haft/00_s
 import { hasUser, ui, uiOf } from "ext:haft/12_ui.ts";
 import { logger } from "ext:haft/13_logger.ts";
 
-const { create } = Object;
-
 type Entry = Record<string, any>;
 
 /** Twin of `SessionView` in `src/tool/session.rs`. */
@@ -85,6 +83,8 @@ function tree(): TreeNode[] {
 
 const sessionId = (): string => session().id || settings.sessionId;
 const workingDirectory = (): string => session().cwd ?? settings.cwd;
+/** Where the original keeps what belongs to a session: beside its file. */
+const artifactsDir = (): string | null => session().file?.replace(/\.jsonl$/, "") ?? null;
 
 const sessionManager = {
   getBranch: (from?: unknown): Entry[] => (from == null ? [...session().branch] : branchTo(from)),
@@ -100,6 +100,13 @@ const sessionManager = {
   getSessionDir: (): string | undefined => session().file?.replace(/\/[^/]*$/, ""),
   getSessionName: (): string | undefined => session().name,
   getCwd: workingDirectory,
+  getArtifactsDir: artifactsDir,
+};
+
+/** What the original resolves `local://` with. */
+const localProtocolOptions = {
+  getArtifactsDir: artifactsDir,
+  getSessionId: sessionId,
 };
 
 /** The variables in which providers' keys are commonly kept, besides `<PROVIDER>_API_KEY`. */
@@ -149,27 +156,49 @@ function setting(path: string): unknown {
   return found;
 }
 
-const settingsView = { get: setting };
+/** The settings of the host; they are read here and changed there. */
+const settingsView = {
+  get: setting,
+  getGroup: (name: string): Record<string, unknown> => ({ ...(setting(name) as object) }),
+  getCwd: workingDirectory,
+  has: (path: string): boolean => setting(path) !== undefined,
+  set: (path: string): never => {
+    throw new Error(`\`${path}\` cannot be set: the settings belong to the host of the tools`);
+  },
+};
+
+// `pi.pi.settings` is in a script that cannot import this file.
+Object.defineProperty(globalThis, Symbol.for("haft.settings"), {
+  value: settingsView,
+  enumerable: false,
+  configurable: false,
+  writable: false,
+});
 
 const CALL = Symbol("call");
 const UI = Symbol("ui");
 
 /** What a context knows of its call; nothing in that of `onSession`. */
 interface OfCall {
-  [CALL]?: RunningCall;
+  [CALL]?: RunningCall | undefined;
   [UI]?: typeof ui;
 }
 
 // Its own call even where the async context is lost; that of the context for `const { abort } = ctx`.
 const callOf = (context: OfCall | undefined) => context?.[CALL] ?? currentCall.get();
 
-/** The context of `onSession`, and what those of calls are made of. */
-export const toolContext = {
-  sessionManager,
-  modelRegistry,
-  get model(): unknown {
-    return session().model;
-  },
+const isIdle = (): boolean => op_haft_session_idle();
+const hasQueuedMessages = (): boolean => op_haft_session_queued();
+
+function abort(this: OfCall | undefined): void {
+  const call = callOf(this);
+  if (call?.abort) call.abort.abort("Interrupted by user");
+  else logger.debug("ctx.abort() outside a call cancels no call");
+  op_haft_session_abort();
+}
+
+/** Members that the documents name and the original's contexts do not have; they are inherited. */
+const documented = {
   settings: settingsView,
   get autoApprove(): boolean {
     const call = callOf(this as OfCall);
@@ -191,20 +220,38 @@ export const toolContext = {
   get sessionId(): string {
     return sessionId();
   },
-  isIdle: (): boolean => op_haft_session_idle(),
-  hasQueuedMessages: (): boolean => op_haft_session_queued(),
-  abort(): void {
-    const call = callOf(this as OfCall | undefined);
-    if (call?.abort) call.abort.abort("Interrupted by user");
-    else logger.debug("ctx.abort() outside a call cancels no call");
-    op_haft_session_abort();
-  },
   fetch: (...args: Parameters<typeof fetch>): Promise<Response> => globalThis.fetch(...args),
 };
 
-/** The context of a call. */
-export function contextOf(call: RunningCall): typeof toolContext {
-  const context = create(toolContext);
-  context[CALL] = call;
-  return context;
+/**
+ * The context of a call, or of `onSession`. Its own members are those of the original, so that
+ * `{ ...ctx }` has them; the call goes along under a symbol.
+ */
+export function contextOf(call?: RunningCall): object {
+  return {
+    __proto__: documented,
+    sessionManager,
+    modelRegistry,
+    get model(): unknown {
+      return session().model;
+    },
+    isIdle,
+    hasQueuedMessages,
+    abort,
+    localProtocolOptions,
+    [CALL]: call,
+  };
 }
+
+/**
+ * What early pi's events have besides: the session's entries and its file. They are inherited, so that
+ * the event has the keys of the original.
+ */
+export const earlyEvent = {
+  get entries(): Entry[] {
+    return [...session().branch];
+  },
+  get sessionFile(): string | null {
+    return session().file ?? null;
+  },
+};

@@ -69,7 +69,9 @@ function dropDefaultedFromRequired(node: Schema): void {
   const still: unknown[] = [];
   for (const key of required) {
     const property = isSchemaObject(properties) && hasOwn(properties, key) && properties[key];
-    if (!(isSchemaObject(property) && hasOwn(property, "default"))) still.push(key);
+    const isFilledIn = isSchemaObject(property) && hasOwn(property, "default");
+    // Named twice, which validators refuse.
+    if (!isFilledIn && !still.includes(key)) still.push(key);
   }
   if (still.length === 0) delete node["required"];
   else node["required"] = still;

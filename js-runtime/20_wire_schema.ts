@@ -6,6 +6,7 @@
 import { packageByName, zod } from "ext:haft/05_packages.ts";
 import { copySchema, isSchemaObject, type Schema, SchemaError } from "ext:haft/20_schema_copy.ts";
 import { normaliseSchema, upgradeSchema } from "ext:haft/20_schema_upgrade.ts";
+import { messageOf, schemaOfZod } from "ext:haft/20_schema_zod.ts";
 
 /**
  * Who made the schema, which decides who checks the arguments: the library itself, or for
@@ -32,10 +33,6 @@ const { keys, getPrototypeOf, hasOwn } = Object;
 
 const TARGET = "draft-2020-12";
 const TYPEBOX_KIND = Symbol.for("TypeBox.Kind");
-
-/** The kinds of zod schemas that JSON Schema has no word for. */
-const UNREPRESENTABLE =
-  "transform date bigint map set symbol custom function undefined void nan promise".split(" ");
 
 /** Keywords that say themselves what the root is; without one of them it is an object. */
 const ROOT_KEYWORDS = ["type", "$ref", "anyOf", "oneOf", "allOf", "not", "if", "enum", "const"];
@@ -141,45 +138,7 @@ function isShape(value: Schema): boolean {
 }
 
 function ofZod(schema: any): Schema {
-  try {
-    const wire = zod()["toJSONSchema"](schema, { target: TARGET, override: keepMetadata });
-    // The result carries a hidden `~standard`; a copy is plain data.
-    return withoutDraft(copySchema(wire));
-  } catch (error) {
-    if (error instanceof SchemaError) throw error;
-    throw new SchemaError(`${messageOf(error)}${placeOfUnrepresentable(schema)}`);
-  }
-}
-
-// Before 4.1.13 each copy of zod kept descriptions in a registry of its own, which only the
-// schema itself can still ask.
-function keepMetadata({ zodSchema, jsonSchema }: Schema): void {
-  if (typeof zodSchema.meta !== "function") return;
-  const meta = zodSchema.meta();
-  if (!isSchemaObject(meta)) return;
-  for (const key of keys(meta)) {
-    if (key !== "id" && !hasOwn(jsonSchema, key)) jsonSchema[key] = meta[key];
-  }
-}
-
-// zod's message names the kind but not the place. Only a failure pays for the second walk.
-function placeOfUnrepresentable(schema: any): string {
-  const places: string[] = [];
-  const noteRefused = ({ zodSchema, path }: Schema): void => {
-    if (!UNREPRESENTABLE.includes(zodSchema._zod.def.type)) return;
-    const place = path.filter((step: unknown) => step !== "properties").join("/");
-    if (place !== "" && !places.includes(place)) places.push(place);
-  };
-  try {
-    zod()["toJSONSchema"](schema, {
-      target: TARGET,
-      unrepresentable: "any",
-      override: noteRefused,
-    });
-  } catch {
-    // The message alone has to do.
-  }
-  return places.length === 0 ? "" : ` (at ${places.map((place) => `\`${place}\``).join(", ")})`;
+  return withoutDraft(schemaOfZod(schema));
 }
 
 function ofZod3(schema: any): Schema {
@@ -191,15 +150,26 @@ function ofArktype(schema: any): Schema {
   try {
     return schema.toJsonSchema({ target: TARGET });
   } catch (error) {
-    throw new SchemaError(`\`parameters\` cannot be sent as JSON Schema: ${messageOf(error)}`);
+    try {
+      // A morph gives what JSON has no word for; `base` is what goes into it.
+      const morph = ({ base }: Schema) => base;
+      return schema.toJsonSchema({ target: TARGET, fallback: { morph } });
+    } catch {
+      throw new SchemaError(`\`parameters\` cannot be sent as JSON Schema: ${messageOf(error)}`);
+    }
   }
 }
 
 function ofStandard(schema: any): Schema {
+  const { jsonSchema } = schema["~standard"];
   try {
-    return schema["~standard"].jsonSchema.output({ target: TARGET });
+    return jsonSchema.output({ target: TARGET });
   } catch (error) {
-    throw new SchemaError(`\`parameters\` cannot be sent as JSON Schema: ${messageOf(error)}`);
+    try {
+      return jsonSchema.input({ target: TARGET });
+    } catch {
+      throw new SchemaError(`\`parameters\` cannot be sent as JSON Schema: ${messageOf(error)}`);
+    }
   }
 }
 
@@ -217,10 +187,4 @@ function finished(generated: Schema): Schema {
 function withoutDraft(schema: Schema): Schema {
   delete schema["$schema"];
   return schema;
-}
-
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  // arktype lays its reasons out over several lines.
-  return message.replaceAll(/\s+/g, " ").trim();
 }

@@ -22,13 +22,11 @@ export interface ArgumentTool {
 
 /** One problem that the JSON Schema validator found. */
 export interface Issue {
-  /** For people and for us: `a/0/b` as in a JSON pointer without its first slash; "root" or "". */
-  path: string;
+  /** Where, as a JSON pointer. */
+  pointer: string;
   message: string;
   /** The keyword that failed: `type`, `required`, `additionalProperties`, … */
   keyword?: string;
-  /** The JSON pointer, where `path` is ambiguous. */
-  pointer?: string;
 }
 
 /** Checks a value against a schema, both in JSON text; null or an empty list if it fits. */
@@ -197,9 +195,7 @@ function checkJson(
 }
 
 function fromIssue(issue: Issue): Finding {
-  const shown = issue.path === "root" ? "" : issue.path;
-  const pointer = issue.pointer !== undefined ? issue.pointer.slice(1) : shown;
-  const path = pointer === "" ? [] : pointer.split("/").map(stepOf);
+  const path = issue.pointer === "" ? [] : issue.pointer.slice(1).split("/").map(stepOf);
   const finding: Finding = { path, message: issue.message };
   if (issue.keyword === "additionalProperties" || issue.keyword === "unevaluatedProperties") {
     finding.unknownKeys = [];

@@ -27,6 +27,8 @@ const NativePromise = Promise;
 const MAX_PASSES = 5;
 const MAX_SHOWN_STRING = 256;
 const MAX_SHOWN_JSON = 512;
+/** Indentation makes deeper values long, and nobody reads them. */
+const MAX_SHOWN_DEPTH = 32;
 
 /** One set of arguments on its way. */
 interface Attempt {
@@ -140,12 +142,13 @@ function unparseable(name: string, error: unknown, raw: string): string {
 }
 
 /** A copy whose long strings are cut: a refused 500 kB file need not go back to the model. */
-function shortened(value: unknown): unknown {
+function shortened(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return cut(value, MAX_SHOWN_STRING);
   if (typeof value !== "object" || value === null) return value;
-  if (isArray(value)) return value.map(shortened);
+  if (depth >= MAX_SHOWN_DEPTH) return "[Too deep]";
+  if (isArray(value)) return value.map((item) => shortened(item, depth + 1));
   // `fromEntries` also defines a key that is called `__proto__`.
-  return Object.fromEntries(keys(value).map((key) => [key, shortened((value as Schema)[key])]));
+  return Object.fromEntries(keys(value).map((key) => [key, shortened((value as Schema)[key], depth + 1)]));
 }
 
 function cut(text: string, length: number): string {

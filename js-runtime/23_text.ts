@@ -1,4 +1,5 @@
-// Cleans text for models: no terminal control sequences, no control characters, no broken pairs.
+// Cleans text for models: no terminal control sequences, no control characters, and U+FFFD for half a
+// surrogate pair.
 //
 // Tabs and line feeds stay; carriage returns go, so CRLF becomes LF. Clean text, nearly all of it,
 // costs one look and comes back as the same string.
@@ -18,10 +19,8 @@ const ANSI = new RegExp(
   "g",
 );
 
-const LONE_SURROGATES = /\p{Surrogate}/gu;
-
 /** `text` as a model may see it. */
 export function sanitiseText(text: string): string {
   const clean = CONTROL.test(text) ? text.replace(ANSI, "").replace(CONTROLS, "") : text;
-  return clean.isWellFormed() ? clean : clean.replace(LONE_SURROGATES, "");
+  return clean.isWellFormed() ? clean : clean.toWellFormed();
 }

@@ -16,6 +16,7 @@ import { contentsOf, loadBegins, loadEnds, noticeChange } from "ext:haft/09_witn
 import { toolApi } from "ext:haft/10_api.ts";
 import { resolveTool } from "ext:haft/16_pending.ts";
 import { type Stance, stanceFrom } from "ext:haft/17_approval.ts";
+import { type ArgumentOrder, argumentOrder } from "ext:haft/18_order.ts";
 import { wireSchema } from "ext:haft/20_wire_schema.ts";
 import { checkBuiltIns } from "ext:haft/22_intact.ts";
 
@@ -29,6 +30,8 @@ export interface LoadedTool {
   readonly parameters: unknown;
   readonly schema: Record<string, unknown>;
   readonly kind: string;
+  /** The order in which `execute` takes its arguments, where it is not that of the contract. */
+  readonly order: ArgumentOrder | undefined;
   /** The JSON text of `schema`, made when a validator first needs it. */
   schemaText?: string;
 }
@@ -99,7 +102,8 @@ function take(element: any, index: number, tools: LoadedTool[]): unknown {
     if (!isTool(element)) return { index, error: invalidElement(index) };
     const parameters = element.parameters;
     const { schema, kind } = wireSchema(parameters);
-    const tool = { name: element.name, authored: element, parameters, schema, kind };
+    const order = argumentOrder(element.execute);
+    const tool = { name: element.name, authored: element, parameters, schema, kind, order };
     const description = describe(tool, tools.length);
     tools.push(tool);
     return description;
@@ -135,6 +139,8 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     label: typeof authored.label === "string" ? authored.label : undefined,
     description: authored.description,
     inputSchema: tool.schema,
+    // Other libraries check arguments themselves, whatever the validator makes of their schema.
+    checkedBySchema: tool.kind === "json" || tool.kind === "typebox" || undefined,
     approval: fixedStance(authored),
     hidden: authored.hidden === true,
     strict: typeof authored.strict === "boolean" ? authored.strict : undefined,
@@ -143,7 +149,41 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     rendersCall: typeof authored.renderCall === "function" || undefined,
     rendersResult: typeof authored.renderResult === "function" || undefined,
     unusable: unusable(authored),
+    argumentOrder: tool.order,
+    ...outputSchema(authored.outputSchema),
+    hints: clientHints(authored),
   };
+}
+
+// The schema of `details`, or why there is none.
+function outputSchema(declared: unknown): { outputSchema?: object; noOutputSchema?: string } {
+  if (declared === undefined || declared === null) return {};
+  try {
+    return { outputSchema: wireSchema(declared).schema };
+  } catch (error) {
+    return { noOutputSchema: messageOf(error).replaceAll("`parameters`", "it") };
+  }
+}
+
+// What the author wishes of clients: texts, numbers and flags only, which Rust judges. Left out where
+// there is nothing, which is nearly always.
+function clientHints(authored: AuthoredTool): Record<string, unknown> | undefined {
+  const { mcp, long, loadMode } = authored;
+  const isGiven = mcp !== undefined && mcp !== null;
+  if (!isGiven && long !== true && loadMode !== "essential") return undefined;
+  const own = typeof mcp === "object" && mcp !== null ? mcp : {};
+  return {
+    task: plain(own.task) ?? (long === true ? "always" : undefined),
+    alwaysLoad: plain(own.alwaysLoad) ?? (loadMode === "essential" || undefined),
+    searchHint: plain(own.searchHint),
+    notAnObject: !isGiven || own === mcp ? undefined : kindOf(mcp),
+  };
+}
+
+function plain(value: unknown): unknown {
+  if (value === undefined || value === null) return undefined;
+  const isPlain = typeof value === "string" || typeof value === "boolean";
+  return isPlain || typeof value === "number" ? value : { is: kindOf(value) };
 }
 
 const FUNCTIONS = ["renderCall", "renderResult", "onSession", "formatApprovalDetails"] as const;
@@ -154,10 +194,14 @@ function unusable(authored: any): [string, string][] | undefined {
   for (const name of FUNCTIONS) {
     const value = authored[name];
     if (value !== undefined && value !== null && typeof value !== "function") {
-      found.push([name, captured.isArray(value) ? "an array" : article(typeof value)]);
+      found.push([name, kindOf(value)]);
     }
   }
   return found.length > 0 ? found : undefined;
+}
+
+function kindOf(value: unknown): string {
+  return captured.isArray(value) ? "an array" : article(typeof value);
 }
 
 function article(kind: string): string {

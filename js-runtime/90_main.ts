@@ -14,11 +14,14 @@ import "ext:haft/34_warm.ts";
 import { render } from "ext:haft/35_render.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
 import { installTape } from "ext:haft/41_tape.ts";
+import { explainFetch } from "ext:haft/42_fetch.ts";
+import "ext:haft/43_children.ts";
 
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
   guardUncaught();
   redirectConsole();
+  explainFetch();
   if (settings.hasTape) installTape();
 }
 

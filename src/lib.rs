@@ -46,6 +46,8 @@ mod watch;
 
 mod host;
 
+mod install;
+
 mod agents;
 mod custom_tools;
 mod sessions;
@@ -58,8 +60,9 @@ mod surface;
 mod telemetry;
 
 pub use config::{
-    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
-    Permission, PermissionProfile, Roots, Serve, ServeFlags, Sessions, Token, parse_duration,
+    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress, Mcp,
+    McpFlags, McpToolSettings, Permission, PermissionProfile, Roots, Serve, ServeFlags, Sessions,
+    Structured, Token, parse_duration,
 };
 pub use custom_tools::{
     CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,
@@ -82,10 +85,11 @@ pub use tool::{
     TooManyQuestions, Touch, Touches, User, UserInterface, Widget,
 };
 pub use tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Block, Call, CallCtx,
-    CatalogChange, Contents, Decision, Event, Family, Gate, Level, Link, LogLevel, LogLine,
-    LogListener, NotAdmitted, Outcome, Problem, Progress, Rule, Runner, ScanState, Severity,
-    Source, Stance, Stopped, Test, Tier, Tool, ToolPattern, Updates, Used,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, ArgumentOrder, Block, Call,
+    CallCtx, CatalogChange, ClientHints, Contents, Decision, Event, Family, Gate, Level, Link,
+    LogLevel, LogLine, LogListener, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
+    ScanState, Severity, Source, Stance, Stopped, TaskMode, Test, Tier, Tool, ToolPattern, Updates,
+    Used,
 };
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub use tool::{Models, SessionEvent, SessionProvider, SessionView};

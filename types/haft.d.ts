@@ -148,11 +148,37 @@ export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
   strict?: boolean;
   /** Not listed and not callable, until something makes it so. */
   hidden?: boolean;
-  /** What a surface lists first. A tool is never hidden behind another tool's name. */
+  /**
+   * What a surface lists first. A tool is never hidden behind another tool's name. For MCP clients
+   * `essential` is `mcp.alwaysLoad`.
+   */
   loadMode?: "essential" | "discoverable";
+
+  /**
+   * The schema of `details`. Where there is one, MCP clients get `details` as `structuredContent`, which
+   * must fit it. Many of them then show the model nothing else: leave it out unless `details` hold all
+   * that the model needs.
+   */
+  outputSchema?: ToolSchema;
+  /** Calls take long: the same as `mcp: { task: "always" }`. */
+  long?: boolean;
+  mcp?: McpHints;
   deferrable?: boolean;
   mcpServerName?: string;
   mcpToolName?: string;
+}
+
+/** Wishes for MCP clients. What the user configures comes before them. */
+export interface McpHints {
+  /**
+   * When a call goes on as a background task, where the client knows tasks: at once, never, or when a
+   * request has waited so many seconds for the result (or a duration like `"90s"`). 60 by default.
+   */
+  task?: "always" | "never" | number | (string & {});
+  /** The definition is in the model's context from the start, and not behind a tool search. */
+  alwaysLoad?: boolean;
+  /** A phrase by which a tool search should find the tool. */
+  searchHint?: string;
 }
 
 type OneOrMany = CustomTool | CustomTool[] | null | undefined;
@@ -187,6 +213,9 @@ export interface Logger {
   info(message: string, context?: Record<string, unknown>): void;
   warn(message: string, context?: Record<string, unknown>): void;
   error(message: string, context?: Record<string, unknown>): void;
+  /** Does the work; how long it took is not kept. */
+  time<T, TArgs extends unknown[]>(name: string, work: (...args: TArgs) => T, ...args: TArgs): T;
+  time(name: string): void;
 }
 
 /** What ends a question besides an answer. */
@@ -381,8 +410,20 @@ export interface ReadonlySessionManager {
   getSessionDir(): string | undefined;
   getSessionName(): string | undefined;
   getCwd(): string;
+  /** The session's file without its ending; null where there is no file. */
+  getArtifactsDir(): string | null;
 }
 
+/** What `local://` is resolved with. */
+export interface LocalProtocolOptions {
+  getArtifactsDir(): string | null;
+  getSessionId(): string | null;
+}
+
+/**
+ * What a call is given. A copy (`{ ...ctx }`) has `sessionManager`, `modelRegistry`, `model`, `isIdle`,
+ * `hasQueuedMessages`, `abort` and `localProtocolOptions`; the others are inherited.
+ */
 export interface CustomToolContext {
   readonly sessionManager: ReadonlySessionManager;
   readonly modelRegistry: any;
@@ -397,6 +438,7 @@ export interface CustomToolContext {
   /** True if whoever called goes by the mode `yolo`: calls are approved without asking. */
   readonly autoApprove?: boolean;
   readonly fetch?: typeof fetch;
+  readonly localProtocolOptions?: LocalProtocolOptions;
   isIdle(): boolean;
   hasQueuedMessages(): boolean;
   /** Asks the agent to stop what it is doing. */

@@ -9,6 +9,7 @@ interface Builtins {
   "node:os": typeof import("node:os");
   "node:path": typeof import("node:path");
   "node:process": typeof import("node:process");
+  "node:sqlite": import("./bun-sqlite/native.ts").SqliteModule;
   "node:stream": typeof import("node:stream");
   "node:url": typeof import("node:url");
   "node:util": typeof import("node:util");

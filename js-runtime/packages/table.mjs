@@ -76,5 +76,6 @@ export const PACKAGES = [
   { name: "pi-agent-core", specifiers: pi("pi-agent-core"), lazy: true },
   { name: "pi-coding-agent", specifiers: pi("pi-coding-agent"), lazy: true, keepNames: true },
   { name: "bun-data", specifiers: [] },
+  { name: "bun-sqlite", specifiers: ["bun:sqlite"], keepNames: true },
   { name: "bun", specifiers: ["bun"], lazy: true, keepNames: true },
 ];

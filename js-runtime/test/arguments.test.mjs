@@ -22,7 +22,7 @@ function check(schemaText, valueText) {
   const validate = ajv.compile(JSON.parse(schemaText));
   if (validate(JSON.parse(valueText))) return null;
   return validate.errors.map(({ instancePath, message, keyword }) => ({
-    path: instancePath.slice(1) || "root",
+    pointer: instancePath,
     message,
     keyword,
   }));
@@ -516,7 +516,7 @@ test("the validator sees the caller's own text while nothing was changed", async
 });
 
 test("a JSON pointer tells keys with slashes apart", async () => {
-  const issue = { path: "a/b", pointer: "/a~1b", message: "no number", keyword: "type" };
+  const issue = { pointer: "/a~1b", message: "no number", keyword: "type" };
   let asked = 0;
   const once = () => (asked++ === 0 ? [issue] : null);
   const prepared = await prepareArguments(toolOf(open({ "a/b": number })), '{"a/b":"3"}', once);
@@ -531,9 +531,9 @@ test("five passes of repairs and no more", async () => {
   const parameters = { ...open({ a: { $ref: "#/$defs/list" } }), $defs: { list } };
   let validations = 0;
   const refuseNextLayer = () => {
-    const path = ["a", ...Array(validations).fill("0")].join("/");
+    const pointer = ["", "a", ...Array(validations).fill("0")].join("/");
     validations += 1;
-    return [{ path, message: "no list", keyword: "type" }];
+    return [{ pointer, message: "no list", keyword: "type" }];
   };
   const tool = toolOf(parameters);
   const prepared = await prepareArguments(tool, JSON.stringify({ a: layers }), refuseNextLayer);
@@ -588,7 +588,7 @@ test("globals that a tool patched are not used", () => {
   const native = { parse: JSON.parse, stringify: JSON.stringify, keys: Object.keys };
   const patched = () => assert.fail("a patched global was called");
   const tool = toolOf(open({ a: number, b: string, c: withDefault(number, 1) }));
-  const answers = [[{ path: "a", message: "must be number", keyword: "type" }], null];
+  const answers = [[{ pointer: "/a", message: "must be number", keyword: "type" }], null];
   JSON.parse = JSON.stringify = Object.keys = patched;
   let prepared;
   try {

@@ -269,7 +269,7 @@ describe("helpers", () => {
     t.after(() => delete process.env.HAFT_TEST_BUN);
     assert.equal(bun.env.HAFT_TEST_BUN, "here");
     assert.equal(bun.argv, process.argv);
-    assert.equal(bun.cwd(), process.cwd());
+    assert.equal(bun.cwd, process.cwd());
   });
 
   test("sleep", async () => {
@@ -315,7 +315,7 @@ describe("helpers", () => {
   test("what is not here says so", () => {
     assert.throws(
       () => bun.serve({}),
-      /`Bun.serve` of Bun is not available here: use node:http or node:net/,
+      /`Bun.serve` is not available in haft: use node:http or node:net/,
     );
   });
 });

@@ -33,4 +33,5 @@ export function load(name) {
 }
 
 globalThis[Symbol.for("haft.package")] = load;
+globalThis[Symbol.for("haft.settings")] = { get: () => undefined };
 globalThis[Symbol.for("haft.builtin")] = (name) => process.getBuiltinModule(name);

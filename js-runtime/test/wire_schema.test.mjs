@@ -351,11 +351,6 @@ refusals([
     "Date cannot be represented in JSON Schema (at `a/when`)",
   ],
   [
-    "a transform",
-    z.object({ a: z.string().transform(Number) }),
-    "Transforms cannot be represented in JSON Schema (at `a`)",
-  ],
-  [
     "a BigInt of zod",
     z.object({ a: z.bigint() }),
     "BigInt cannot be represented in JSON Schema (at `a`)",

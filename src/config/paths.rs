@@ -169,3 +169,13 @@ pub(crate) fn key(path: &Path) -> String {
     };
     named.to_string_lossy().into_owned()
 }
+
+/// The path as one word of a shell's command line.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%=:,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -10,18 +10,22 @@ mod modern;
 mod names;
 mod node;
 mod plain;
+mod properties;
 mod reference;
 mod root;
 mod rules;
 mod strict;
 mod words;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::tool::Tool;
-use crate::tool::schema::Schema;
+use crate::tool::schema::{FaultKind, Schema, faults};
 pub(crate) use names::Names;
 use node::Rewriter;
+pub(crate) use properties::PropertyNames;
 use rules::{GEMINI, OPENAI, OPENAI_STRICT, Rules};
 
 /// Who is given tools.
@@ -133,7 +137,16 @@ pub(crate) fn offer(tool: &Tool, names: &Names, provider: Provider) -> Result<Of
         Provider::OpenAiStrict if !is_strict => &OPENAI,
         provider => provider.rules(),
     };
-    let mut written = written(&tool.input_schema, rules)?;
+    check(tool)?;
+    let (schema, property_names) = with_legal_names(&tool.input_schema, rules);
+    for (name, alias) in property_names.iter().flat_map(PropertyNames::aliases) {
+        findings.push(Finding {
+            at: String::new(),
+            text: format!("the property `{name}` becomes `{alias}`"),
+            effect: Effect::Rewritten,
+        });
+    }
+    let mut written = written(&schema, rules)?;
     let mut strict = is_strict;
     if written
         .findings
@@ -145,7 +158,7 @@ pub(crate) fn offer(tool: &Tool, names: &Names, provider: Provider) -> Result<Of
                 .findings
                 .extract_if(.., |it| it.effect == Effect::NotStrict),
         );
-        written = self::written(&tool.input_schema, &OPENAI)?;
+        written = self::written(&schema, &OPENAI)?;
         strict = false;
     }
     findings.append(&mut written.findings);
@@ -156,20 +169,87 @@ pub(crate) fn offer(tool: &Tool, names: &Names, provider: Provider) -> Result<Of
     })
 }
 
-/// The schema of the tool's arguments as one object where it is a union of several, and the tool's
-/// description with what such a schema cannot say. No provider takes a union at the root. `None`: there
-/// is none, or it cannot be said otherwise.
-pub(crate) fn without_root_union(tool: &Tool) -> Option<(Map<String, Value>, String)> {
-    let schema = tool.input_schema.as_object()?;
-    let mut unions = ["$ref", "allOf", "anyOf", "oneOf"].iter();
-    unions.find(|key| schema.contains_key(**key))?;
-    let written = written(&tool.input_schema, &rules::MCP_PLAIN).ok()?;
+/// A tool for MCP clients, most of which hand schemas on to providers as they are.
+pub(crate) struct ForMcp {
+    /// The schema of its arguments.
+    pub(crate) schema: Value,
+    /// Its description, with what that schema cannot say.
+    pub(crate) description: String,
+    /// The properties that have another name in that schema.
+    pub(crate) names: Option<PropertyNames>,
+    /// The schema is not as its author wrote it.
+    pub(crate) is_rewritten: bool,
+}
+
+/// The tool without what no provider takes: no union at the root, no property of an illegal name.
+///
+/// # Errors
+/// Why it cannot be offered at all.
+pub(crate) fn for_mcp(tool: &Tool) -> Result<ForMcp, Finding> {
+    let (schema, names) = with_legal_names(&tool.input_schema, &rules::MCP);
+    let mut offered = ForMcp {
+        schema: schema.into_owned(),
+        description: tool.description.clone(),
+        is_rewritten: names.is_some(),
+        names,
+    };
+    if let Some((plain, notes)) = without_root_union(&offered.schema) {
+        offered.schema = Value::Object(plain);
+        offered.description = envelope::described(&tool.description, &notes);
+        offered.is_rewritten = true;
+    }
+    Ok(offered)
+}
+
+/// Refuses what was found to be invalid when the tool was loaded.
+fn check(tool: &Tool) -> Result<(), Finding> {
+    match &tool.schema_problem {
+        None => Ok(()),
+        Some(problem) => Err(invalid(problem)),
+    }
+}
+
+fn invalid(problem: &str) -> Finding {
+    Finding {
+        at: String::new(),
+        text: format!("no valid JSON Schema: {problem}"),
+        effect: Effect::Refused,
+    }
+}
+
+/// The schema with aliases for the properties that a provider refuses.
+fn with_legal_names<'a>(
+    schema: &'a Value,
+    rules: &Rules,
+) -> (Cow<'a, Value>, Option<PropertyNames>) {
+    let names = PropertyNames::of(schema);
+    match names.and_then(|names| names.refused_by(rules.takes_property)) {
+        Some(names) => (Cow::Owned(names.renamed()), Some(names)),
+        None => (Cow::Borrowed(schema), None),
+    }
+}
+
+/// A schema whose root is a union, or holds a pattern that not all readers understand, as one object
+/// without these, and what it cannot say in words. `None`: it is neither, or cannot be said otherwise.
+fn without_root_union(schema: &Value) -> Option<(Map<String, Value>, Vec<String>)> {
+    let fields = schema.as_object()?;
+    // The last two are what OpenAI refuses there besides.
+    let mut unions = ["$ref", "allOf", "anyOf", "oneOf", "enum", "not"].iter();
+    let is_union = unions.any(|key| fields.contains_key(*key));
+    let has_odd_pattern = || {
+        faults(schema)
+            .iter()
+            .any(|it| it.kind == FaultKind::Pattern)
+    };
+    if !is_union && !has_odd_pattern() {
+        return None;
+    }
+    let written = written(schema, &rules::MCP_PLAIN).ok()?;
     let mut plain = written.schema;
-    if let Some(version) = schema.get("$schema") {
+    if let Some(version) = fields.get("$schema") {
         plain.shift_insert(0, "$schema".to_owned(), version.clone());
     }
-    let description = envelope::described(&tool.description, &written.notes);
-    Some((plain, description))
+    Some((plain, written.notes))
 }
 
 /// A schema in a dialect.
@@ -181,12 +261,13 @@ struct Written {
 }
 
 fn written(schema: &Value, rules: &Rules) -> Result<Written, Finding> {
-    let refused = |text: String| Finding {
-        at: String::new(),
-        text,
-        effect: Effect::Refused,
-    };
-    Schema::compile(schema).map_err(|error| refused(format!("no valid JSON Schema: {error}")))?;
+    let faults = faults(schema);
+    // What the tool itself checks with another reader of patterns is said in words.
+    let mut faults = faults.iter().filter(|it| it.kind != FaultKind::Pattern);
+    if let Some(fault) = faults.next() {
+        return Err(invalid(&format!("{}: {}", fault.place(), fault.text)));
+    }
+    Schema::compile_rest(schema).map_err(|error| invalid(&error))?;
     let mut rewriter = Rewriter::new(schema, rules);
     let schema = root::written(&mut rewriter)?;
     if rules.is_closed {

@@ -71,7 +71,7 @@ fn is_allowed(c: char) -> bool {
 }
 
 /// The name with a `_` for each run of what is not allowed.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     let mut plain = String::new();
     for c in name.chars() {
         match is_allowed(c) {
@@ -87,7 +87,7 @@ fn plain(name: &str) -> String {
 }
 
 /// The start of `plain`, and what tells it from all other names.
-fn marked(plain: &str, name: &str) -> String {
+pub(super) fn marked(plain: &str, name: &str) -> String {
     let digest = blake3::hash(name.as_bytes()).to_hex();
     let start = &plain[..plain.len().min(LONGEST - DIGITS - 1)];
     format!("{}_{}", start.trim_end_matches('_'), &digest[..DIGITS])

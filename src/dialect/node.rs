@@ -86,6 +86,7 @@ impl<'a> Rewriter<'a> {
         }
         self.say_otherwise(&mut schema, at);
         self.children(&mut schema, at);
+        self.tell_patterns(&mut schema, at);
         self.tell_formats(&mut schema, at);
         self.drop_keywords(&mut schema, at);
         schema
@@ -238,31 +239,6 @@ impl<'a> Rewriter<'a> {
             if is_taken && let Some(inner @ Value::Object(_)) = schema.get(key).cloned().as_ref() {
                 let inner = self.schema(inner, &format!("{at}/{key}"));
                 schema.insert(key.to_owned(), inner);
-            }
-        }
-        self.check_names(schema, at);
-    }
-
-    fn check_names(&mut self, schema: &mut Map<String, Value>, at: &str) {
-        let Some(Value::Object(properties)) = schema.get("properties") else {
-            return;
-        };
-        let takes = self.rules.takes_property;
-        let refused: Vec<String> = properties
-            .keys()
-            .filter(|name| !takes(name))
-            .cloned()
-            .collect();
-        for name in refused {
-            let required = schema.get("required").and_then(Value::as_array);
-            let is_required = required.is_some_and(|names| names.contains(&json!(name)));
-            let effect = match is_required {
-                true => Effect::Refused,
-                false => Effect::Told,
-            };
-            self.find(at, format!("the name of the property `{name}`"), effect);
-            if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-                properties.remove(&name);
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::tool::schema::percent_decoded;
+
 /// What `reference` leads to; nothing for what is not in the schema.
 pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let pointer = reference.strip_prefix('#')?;
@@ -27,30 +29,6 @@ fn with_anchor<'a>(schema: &'a Value, anchor: &str) -> Option<&'a Value> {
         Value::Array(items) => items.iter().find_map(|inner| with_anchor(inner, anchor)),
         _ => None,
     }
-}
-
-fn percent_decoded(pointer: &str) -> String {
-    let mut bytes = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let code = match (first, tail) {
-            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low])
-                .ok()
-                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
-            _ => None,
-        };
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The reference of a schema that has one.

@@ -1,5 +1,7 @@
 //! What each provider's documentation says that it takes.
 
+use super::properties::{is_legal, is_legal_start};
+
 /// The subset of JSON Schema that a provider takes.
 pub(super) struct Rules {
     /// The keywords that it takes; `None`: all.
@@ -24,7 +26,7 @@ pub(super) struct Rules {
     pub(super) wants_items: bool,
     /// Every object is closed and every property required.
     pub(super) is_closed: bool,
-    /// Whether a property may have that name.
+    /// Whether a property may have that name; else it gets an alias.
     pub(super) takes_property: fn(&str) -> bool,
 }
 
@@ -40,7 +42,7 @@ const ANY: Rules = Rules {
     type_lists: true,
     wants_items: false,
     is_closed: false,
-    takes_property: |_| true,
+    takes_property: is_legal,
 };
 
 /// JSON Schema 2020-12 whose root is an object.
@@ -102,13 +104,9 @@ pub(super) const OPENAI_STRICT: Rules = Rules {
     ..OPENAI
 };
 
-/// Names of properties are checked, and the root.
+/// No union at the root.
 pub(super) const ANTHROPIC: Rules = Rules {
     root_unions: false,
-    takes_property: |name| {
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        (1..=64).contains(&name.len()) && name.chars().all(is_allowed)
-    },
     ..ANY
 };
 
@@ -144,11 +142,7 @@ pub(super) const GEMINI: Rules = Rules {
     constants: false,
     type_lists: false,
     wants_items: true,
-    takes_property: |name| {
-        let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        name.len() <= 64 && name.starts_with(is_start) && name.chars().all(is_allowed)
-    },
+    takes_property: is_legal_start,
     ..ANY
 };
 
@@ -160,6 +154,5 @@ pub(super) const BEDROCK: Rules = Rules {
     one_of: false,
     all_of: false,
     constants: false,
-    takes_property: ANTHROPIC.takes_property,
     ..ANY
 };

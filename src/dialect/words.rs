@@ -4,8 +4,20 @@ use serde_json::{Map, Value, json};
 
 use super::Effect;
 use super::node::Rewriter;
+use crate::tool::schema::is_pattern;
 
 impl Rewriter<'_> {
+    /// A pattern in another dialect of regular expressions makes the schema invalid for strict readers.
+    pub(super) fn tell_patterns(&mut self, schema: &mut Map<String, Value>, at: &str) {
+        let pattern = schema.get("pattern").and_then(Value::as_str);
+        let Some(pattern) = pattern.filter(|pattern| !is_pattern(pattern)) else {
+            return;
+        };
+        let pattern = format!("pattern: {}", short(&pattern.into()));
+        schema.remove("pattern");
+        self.tell(schema, at, &pattern);
+    }
+
     pub(super) fn tell_formats(&mut self, schema: &mut Map<String, Value>, at: &str) {
         let Some(format) = schema
             .get("format")

@@ -204,7 +204,9 @@ impl Folder {
                 }
             }
         }
-        if first.is_none() && sub_folders == SubFolders::Count {
+        // What tools import lies there; nobody expects a tool in it.
+        let holds_packages = name == "node_modules";
+        if first.is_none() && sub_folders == SubFolders::Count && !holds_packages {
             let reason = "no index.ts in it (nor .js, .mjs, .cjs, .mts, .cts, .tsx): a sub-folder \
                           is a tool by its index module only";
             sweep.ignored(directory, reason);

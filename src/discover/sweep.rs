@@ -222,7 +222,7 @@ impl<'a> Sweep<'a> {
         };
         let hint = format!(
             "rename one of the two files, or load this one as well with --tool {}",
-            quoted(&path)
+            paths::quoted(&path)
         );
         Shadow {
             looked_at: self.scan.looked_at.len(),
@@ -254,14 +254,4 @@ impl<'a> Sweep<'a> {
         }
         self.scan
     }
-}
-
-/// The path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@%=:,".contains(c);
-    if text.chars().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

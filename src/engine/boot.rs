@@ -62,6 +62,7 @@ pub(super) fn boot(
 ) -> Result<Booted, String> {
     let _alone = one_at_a_time();
     start_v8(options.heap_mb);
+    extension::set_script_runner(|| options.programs.script_runner());
 
     let main = main_url(options)?;
     let mut worker = make_worker(options, &main, alarm)?;
@@ -210,6 +211,11 @@ fn detached_stdio() -> Result<Stdio, String> {
     })
 }
 
+/// Takes off the global object what neither Node nor Bun has there. Deno's own modules find `Deno` among
+/// the variables of scripts; `loader::globals` keeps that one from tools.
+const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
+     delete globalThis.localStorage; delete globalThis.sessionStorage;";
+
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.
 fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Functions, String> {
     let context = worker.js_runtime.main_context();
@@ -233,6 +239,10 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
     });
     let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
     start.call(scope, door.into(), &[settings.into()]);
+    let hide = v8::String::new(scope, HIDE_DENO).ok_or("V8 is out of memory")?;
+    v8::Script::compile(scope, hide, None)
+        .and_then(|script| script.run(scope))
+        .ok_or("V8 cannot hide what is Deno's own")?;
 
     let mut take =
         |name: &str| function(scope, door, name).map(|found| v8::Global::new(scope, found));

@@ -97,11 +97,7 @@ impl Link {
 impl IsolateHost for Link {
     fn reply(&self, id: u32, kind: ReplyKind, text: String) {
         if kind == ReplyKind::Update {
-            // An empty text says that the tool has started; see `31_call.ts`.
-            if text.is_empty() {
-                self.shared.requests.started(id);
-                self.started.borrow_mut().push(id);
-            } else if let Some(updates) = self.shared.requests.updates(id)
+            if let Some(updates) = self.shared.requests.updates(id)
                 && let Ok(partial) = RawValue::from_string(text)
             {
                 updates.send(Progress::Partial(partial));
@@ -121,6 +117,14 @@ impl IsolateHost for Link {
             ReplyKind::Failed => Answer::Failed(text),
         };
         self.shared.requests.answer(id, answer);
+    }
+
+    fn start(&self, id: u32) -> bool {
+        let starts = self.shared.requests.start(id);
+        if starts {
+            self.started.borrow_mut().push(id);
+        }
+        starts
     }
 
     fn built_ins_changed(&self, module: u32, what: &str) {
@@ -149,6 +153,15 @@ impl IsolateHost for Link {
         if let Some(running) = self.execs.borrow().get(&id) {
             running.cancel();
         }
+    }
+
+    fn starts_program(&self) {
+        witness::fickle("it starts programs");
+        self.programs.starts_by(self.shared.thread_id());
+    }
+
+    fn release_program(&self, pid: i32) {
+        self.programs.release(pid);
     }
 
     fn session(&self) -> Result<String, String> {

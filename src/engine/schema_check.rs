@@ -7,8 +7,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::tool::json;
 use crate::tool::schema::Schema;
 
 /// Compiled schemas of one isolate, by their text.
@@ -23,15 +24,15 @@ impl SchemaChecker {
         let schema = self.compiled(schema);
         let schema = match &*schema {
             Ok(schema) => schema,
-            Err(problem) => return issues(vec![issue("root", "schema", problem)]),
+            Err(problem) => return issues(vec![issue("", "schema", problem)]),
         };
-        let value: Value = match serde_json::from_str(value) {
+        let value = match json::parse(value) {
             Ok(value) => value,
-            Err(error) => return issues(vec![issue("root", "json", &error.to_string())]),
+            Err(error) => return issues(vec![issue("", "json", &error.to_string())]),
         };
         let found = schema.mismatches(&value).into_iter();
         let found: Vec<Value> = found
-            .map(|wrong| issue(&wrong.path, &wrong.keyword, &wrong.message))
+            .map(|wrong| issue(&wrong.pointer, &wrong.keyword, &wrong.message))
             .collect();
         if found.is_empty() {
             String::new()
@@ -53,13 +54,13 @@ impl SchemaChecker {
 }
 
 fn compile(schema: &str) -> Result<Schema, String> {
-    let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    Schema::compile(&schema)
+    let schema = json::parse(schema).map_err(|error| error.to_string())?;
+    Schema::compile_rest(&schema)
         .map_err(|error| format!("the tool's schema is not a valid JSON Schema: {error}"))
 }
 
-fn issue(path: &str, keyword: &str, message: &str) -> Value {
-    json!({ "path": path, "keyword": keyword, "message": message })
+fn issue(pointer: &str, keyword: &str, message: &str) -> Value {
+    serde_json::json!({ "pointer": pointer, "keyword": keyword, "message": message })
 }
 
 fn issues(list: Vec<Value>) -> String {

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::EngineOptions;
 use super::boot::{Booted, Functions, boot};
-use super::isolate::{Ask, Message, Shared};
+use super::isolate::{Answer, Ask, Message, Shared};
 use super::last_stand;
 use super::link::Link;
 use super::memory::Alarm;
@@ -316,11 +316,24 @@ impl Life<'_> {
             Ask::Leave { module } => {
                 self.call(&functions.leave.clone(), &[Arg::Number(*module)]);
             }
-            Ask::Session { id, event } => {
+            Ask::Session { id, event, modules } => {
+                let modules = modules.as_ref().map(|modules| format!("{modules:?}"));
                 self.call(
                     &functions.session.clone(),
-                    &[Arg::Number(*id), Arg::Text(event)],
+                    &[
+                        Arg::Number(*id),
+                        Arg::Text(event),
+                        Arg::Text(modules.as_deref().unwrap_or_default()),
+                    ],
                 );
+            }
+            Ask::Exit { id } => {
+                if let Err(error) = self.worker.dispatch_process_exit_event() {
+                    self.link
+                        .report(&format!("an `exit` handler threw: {error}"));
+                }
+                let done = Answer::Done(String::new());
+                self.shared.requests.answer(*id, done);
             }
         }
     }
@@ -372,7 +385,8 @@ impl Ask {
             | Ask::Check { id, .. }
             | Ask::Describe { id, .. }
             | Ask::Render { id, .. }
-            | Ask::Session { id, .. } => Some(*id),
+            | Ask::Session { id, .. }
+            | Ask::Exit { id } => Some(*id),
             Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
         }
     }

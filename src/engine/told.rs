@@ -8,7 +8,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The description that a module was announced with, and the last one if it is another.
 pub(super) struct Told {
@@ -43,25 +43,47 @@ impl Told {
         let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
         let now = tool_at(other.as_deref()?, index);
         let then = tool_at(&self.first, index);
-        let name = then["name"].as_str().unwrap_or_default();
-        if then["name"] != now["name"] {
+        let name = &then.name;
+        if *name != now.name {
             return Some(format!(
                 "its file has no tool `{name}` in this place any more"
             ));
         }
-        (then["approval"] != now["approval"]).then(|| {
+        (then.approval() != now.approval()).then(|| {
             format!("what its file says about the approval of `{name}` is not what it said")
         })
     }
 }
 
-fn tool_at(described: &str, index: u32) -> Value {
-    let described: Value = serde_json::from_str(described).unwrap_or_default();
-    let tools = described["tools"].as_array().cloned().unwrap_or_default();
-    let mut tools = tools.into_iter();
-    // A refused element has an `index` as well, that of its place in the author's list.
+/// What is compared of a tool. Its schema is not read: it may be nested more deeply than most parsers take.
+#[derive(Default, Deserialize)]
+struct Compared<'a> {
+    index: u32,
+    #[serde(default)]
+    name: String,
+    #[serde(borrow, default)]
+    approval: Option<&'a RawValue>,
+    /// A refused element has an `index` as well, that of its place in the author's list.
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+impl Compared<'_> {
+    fn approval(&self) -> Option<&str> {
+        self.approval.map(RawValue::get)
+    }
+}
+
+fn tool_at(described: &str, index: u32) -> Compared<'_> {
+    #[derive(Default, Deserialize)]
+    struct Described<'a> {
+        #[serde(borrow)]
+        tools: Vec<Compared<'a>>,
+    }
+    let described: Described<'_> = serde_json::from_str(described).unwrap_or_default();
+    let mut tools = described.tools.into_iter();
     tools
-        .find(|tool| tool["index"] == index && tool["error"].is_null())
+        .find(|tool| tool.index == index && tool.error.is_none())
         .unwrap_or_default()
 }
 

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::cells::{self, TAB};
 use super::palette::{self, Ground, Tone, bold, paint};
 use super::{image, tame, text};
-use crate::tool::{Look, Painted, Scene, Screen, Tool};
+use crate::tool::{Look, Painted, Scene, Screen, Tool, json};
 
 /// How many lines of a result are shown before somebody asks for all.
 const PREVIEW: usize = 12;
@@ -70,7 +70,7 @@ fn of_call(tool: &Tool, arguments: &RawValue, look: &Look) -> Vec<String> {
 }
 
 fn members(arguments: &RawValue) -> Vec<(String, Value)> {
-    match serde_json::from_str(arguments.get()) {
+    match json::parse(arguments.get()) {
         Ok(Value::Object(members)) => members.into_iter().collect(),
         _ => Vec::new(),
     }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::{ClientHints, Problem, schema};
+
 /// One callable tool: what a model or a person needs to know to call it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
@@ -16,6 +18,8 @@ pub struct Tool {
     pub description: String,
     /// The JSON Schema (2020-12) of its arguments.
     pub input_schema: Value,
+    /// What makes that schema an invalid one, so that no model can be offered the tool.
+    pub schema_problem: Option<String>,
     /// The JSON Schema of its structured result, where the author gave one.
     pub output_schema: Option<Value>,
     /// How much harm a call may do; decides whether the user is asked.
@@ -32,6 +36,13 @@ pub struct Tool {
     /// The tools that its calls run besides itself, and those that these run. What the user says
     /// against one of them holds for it too.
     pub uses: Vec<Used>,
+    /// The order in which `execute` of a module takes its arguments; `None` for all other tools.
+    pub argument_order: Option<ArgumentOrder>,
+    /// What its author wishes of clients.
+    pub hints: ClientHints,
+    /// The text of its results is the JSON of `details`, so a client that shows a model only one of
+    /// the two hides nothing.
+    pub text_repeats_details: bool,
     /// Where it came from.
     pub source: Source,
 }
@@ -51,6 +62,7 @@ impl Tool {
             name,
             description: description.into(),
             input_schema,
+            schema_problem: None,
             output_schema: None,
             // Nothing is known of what it does (spec omp 10).
             approval: Tier::Exec,
@@ -59,8 +71,28 @@ impl Tool {
             trusted: true,
             tags: Vec::new(),
             uses: Vec::new(),
+            argument_order: None,
+            hints: ClientHints::default(),
+            text_repeats_details: false,
             source,
         }
+    }
+}
+
+impl Tool {
+    /// Looks for what is wrong with the schema of the arguments. What is found stays with the tool, and
+    /// is returned as problems of its file.
+    pub(crate) fn check_schema(&mut self) -> Vec<Problem> {
+        let found = schema::problems(&self.input_schema);
+        self.schema_problem = found.first().map(|(why, _)| why.clone());
+        let problem = |(why, then): &(String, &str)| {
+            let text = format!("the schema of `{}` is invalid at {why}; {then}", self.name);
+            Problem::warning(text)
+                .at(&self.source.path)
+                .about(&self.name)
+                .hint("correct it; until then models are not offered the tool")
+        };
+        found.iter().map(problem).collect()
     }
 }
 
@@ -71,6 +103,26 @@ pub struct Used {
     pub name: String,
     /// Its tags.
     pub tags: Vec<String>,
+}
+
+/// The order of the arguments that `execute` of a module gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgumentOrder {
+    /// That of oh-my-pi: `(id, params, onUpdate, ctx, signal)`.
+    Omp,
+    /// That of early pi and of pi's extensions: `(id, params, signal, onUpdate, ctx)`.
+    Pi,
+}
+
+impl ArgumentOrder {
+    /// The parameters in their order.
+    pub fn parameters(self) -> &'static str {
+        match self {
+            ArgumentOrder::Omp => "(id, params, onUpdate, ctx, signal)",
+            ArgumentOrder::Pi => "(id, params, signal, onUpdate, ctx)",
+        }
+    }
 }
 
 /// Where a tool came from.

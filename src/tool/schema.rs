@@ -4,12 +4,17 @@
 //! words of a refusal are those that JavaScript tools have (`js-runtime/21_arguments.ts`), so that a
 //! model meets one form whatever a tool is written in.
 
-use jsonschema::Validator;
-use jsonschema::error::ValidationErrorKind;
+mod faults;
+mod words;
+
+use jsonschema::paths::Location;
+use jsonschema::{Keyword, ValidationError, ValidationOptions, Validator};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::json;
 use crate::error::{Error, ErrorKind};
+pub(crate) use faults::{FaultKind, faults, inner_schemas, is_pattern, percent_decoded};
 
 /// Longer strings are cut where received arguments are shown, in characters.
 const MAX_SHOWN_STRING: usize = 256;
@@ -19,67 +24,170 @@ const MAX_SHOWN_STRING: usize = 256;
 pub(crate) struct Schema(Validator);
 
 /// One thing that is wrong with a value.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
-    /// Where in the value: `a/b`, or `root` for all of it.
-    pub(crate) path: String,
+    /// Where in the value, as a JSON pointer. What is missing is named itself.
+    pub(crate) pointer: String,
     /// The keyword of the schema that it offends.
     pub(crate) keyword: String,
     /// What is wrong, in words.
     pub(crate) message: String,
-    /// The property that has to be there and is not.
-    pub(crate) missing: Option<String>,
+}
+
+impl Mismatch {
+    /// Where in the value, for people: `a/b`, or `root` for all of it.
+    pub(crate) fn path(&self) -> String {
+        shown_path(&self.pointer)
+    }
+
+    /// A line of a refusal.
+    pub(crate) fn line(&self) -> String {
+        format!("  - {}: {}", self.path(), self.message)
+    }
 }
 
 impl Schema {
     /// Compiles; the error says what is wrong with the schema.
     pub(crate) fn compile(schema: &Value) -> Result<Schema, String> {
-        jsonschema::options()
-            .should_validate_formats(true)
-            .build(schema)
-            .map(Schema)
-            .map_err(|error| error.to_string())
+        build(options(), schema).map(Schema).map_err(|error| {
+            let faults = faults(schema);
+            let first = faults.first();
+            first.map_or(error, |fault| format!("{}: {}", fault.place(), fault.text))
+        })
+    }
+
+    /// Compiles what can be checked of a schema that has faults: see [`faults`].
+    pub(crate) fn compile_rest(schema: &Value) -> Result<Schema, String> {
+        if let Ok(built) = build(options(), schema) {
+            return Ok(Schema(built));
+        }
+        let rest = faults::without(schema, &faults(schema));
+        let options = options()
+            .with_keyword(faults::UNREADABLE, unreadable)
+            .with_keyword(faults::UNREADABLE_TEXT, unreadable_text);
+        build(options, &rest).map(Schema)
     }
 
     /// Everything that is wrong with `value`; empty when it fits.
     pub(crate) fn mismatches(&self, value: &Value) -> Vec<Mismatch> {
-        let found = self.0.iter_errors(value).map(|error| {
-            let path = error.instance_path().as_str().trim_start_matches('/');
-            Mismatch {
-                path: if path.is_empty() { "root" } else { path }.to_owned(),
-                keyword: error.kind().keyword().to_owned(),
-                message: error.to_string(),
-                missing: missing(error.kind()),
+        json::with_stack_for(value, || {
+            let mut found = Vec::new();
+            for error in self.0.iter_errors(value) {
+                words::describe(&error, &mut found);
             }
-        });
-        found.collect()
+            found
+        })
     }
 
     /// Checks the arguments of a call of `tool`; all that is wrong is in the error's text.
     pub(crate) fn check(&self, tool: &str, arguments: &Value) -> Result<(), Error> {
         // Nearly all arguments fit, and to hear only that is several times faster.
-        if self.0.is_valid(arguments) {
+        if json::with_stack_for(arguments, || self.0.is_valid(arguments)) {
             return Ok(());
         }
         let mismatches = self.mismatches(arguments);
-        let lines = mismatches
-            .iter()
-            .map(|wrong| format!("  - {}: {}", wrong.path, wrong.message));
-        let lines: Vec<String> = lines.collect();
+        let lines: Vec<String> = mismatches.iter().map(Mismatch::line).collect();
         Err(refusal(tool, &lines.join("\n"), arguments))
     }
 }
 
-fn missing(kind: &ValidationErrorKind) -> Option<String> {
-    match kind {
-        ValidationErrorKind::Required { property } => property.as_str().map(str::to_owned),
-        _ => None,
+/// What is wrong with a schema that calls are checked against, and what becomes of them; empty where it
+/// compiles.
+pub(crate) fn problems(schema: &Value) -> Vec<(String, &'static str)> {
+    let faults = faults(schema);
+    if !faults.is_empty() && build(options(), schema).is_ok() {
+        return Vec::new();
+    }
+    let said = faults.iter().map(|fault| {
+        let then = match fault.kind {
+            FaultKind::Meaningless => "it is not checked",
+            FaultKind::Pattern => "strings there are refused",
+            FaultKind::Reference => "values there are refused",
+        };
+        (format!("{}: {}", fault.place(), fault.text), then)
+    });
+    said.collect()
+}
+
+/// Compiles. References are URIs, but many are written as they are: `#/$defs/List<Item>`.
+fn build(options: ValidationOptions<'_>, schema: &Value) -> Result<Validator, String> {
+    json::with_stack_for(schema, || {
+        let error = match options.build(schema) {
+            Ok(built) => return Ok(built),
+            Err(error) => error.to_string(),
+        };
+        let encoded = faults::with_encoded_references(schema);
+        match encoded == *schema {
+            true => Err(error),
+            false => options.build(&encoded).map_err(|error| error.to_string()),
+        }
+    })
+}
+
+/// `format` says what a string is meant to be and refuses nothing, as 2020-12 has it by default.
+fn options() -> ValidationOptions<'static> {
+    jsonschema::options().should_validate_formats(false)
+}
+
+/// Refuses every value that it sees, or strings alone.
+struct Unreadable {
+    why: String,
+    is_text: bool,
+}
+
+impl<'i> Keyword<'i> for Unreadable {
+    fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
+        match self.is_valid(value) {
+            true => Ok(()),
+            false => Err(ValidationError::custom(format!(
+                "cannot be checked, so it is refused: in the tool's schema {}",
+                self.why
+            ))),
+        }
+    }
+
+    fn is_valid(&self, value: &'i Value) -> bool {
+        self.is_text && !value.is_string()
+    }
+}
+
+type Checks<'a> = Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'a>>;
+
+fn unreadable<'a>(_: &'a Map<String, Value>, why: &'a Value, _: Location) -> Checks<'a> {
+    Ok(Box::new(Unreadable {
+        why: why.as_str().unwrap_or_default().to_owned(),
+        is_text: false,
+    }))
+}
+
+fn unreadable_text<'a>(_: &'a Map<String, Value>, why: &'a Value, _: Location) -> Checks<'a> {
+    Ok(Box::new(Unreadable {
+        why: why.as_str().unwrap_or_default().to_owned(),
+        is_text: true,
+    }))
+}
+
+/// A JSON pointer with one step more.
+pub(crate) fn below(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// A step of a JSON pointer as a key.
+pub(crate) fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+/// A JSON pointer for people.
+fn shown_path(pointer: &str) -> String {
+    match pointer.strip_prefix('/') {
+        None => "root".to_owned(),
+        Some(steps) => unescaped(steps),
     }
 }
 
 /// The arguments of a call as an object. No arguments at all are an empty one.
 pub(crate) fn object_of(tool: &str, arguments: &RawValue) -> Result<Map<String, Value>, Error> {
-    let parsed = serde_json::from_str(arguments.get()).map_err(|error| {
+    let parsed = json::parse(arguments.get()).map_err(|error| {
         let text = format!(
             "Validation failed for tool \"{tool}\": Tool call arguments are not valid JSON.\n\
              Parse Error: {error}"

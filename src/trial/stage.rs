@@ -22,7 +22,7 @@ use crate::config::{Config, Env, Flags, Permission};
 use crate::error::Error;
 use crate::host::Host;
 use crate::registry::Catalog;
-use crate::tool::{Block, Call, Event, Outcome, Severity};
+use crate::tool::{Block, Call, Event, Outcome, Severity, json};
 
 /// From the polite stop to the forced one: a tool under test has nothing to lose.
 const GRACE: Duration = Duration::from_millis(500);
@@ -215,7 +215,7 @@ impl Stage {
                 break;
             };
             if let Event::Update(partial) = event {
-                let partial: Value = serde_json::from_str(partial.get()).unwrap_or_default();
+                let partial: Value = json::read(partial.get()).unwrap_or_default();
                 updates.push(self.portable_value(partial));
             }
         }

@@ -42,6 +42,8 @@ pub struct Reviewed {
     pub files: Vec<PathBuf>,
     /// The packages that it pulls in.
     pub packages: Vec<PackageUse>,
+    /// What it imports and does not find: packages that are not installed, most often.
+    pub missing: BTreeSet<String>,
     /// Where it may load code that is not among these files.
     pub openings: BTreeSet<Opening>,
     /// How it compares to what was trusted.
@@ -185,9 +187,18 @@ fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: Stat
         packages: packages
             .map(|(name, files)| PackageUse { name, files })
             .collect(),
+        missing: missing_packages(graph),
         openings: openings.collect(),
         state,
     }
+}
+
+/// Returns the missing imports that are no files of the tool's own.
+fn missing_packages(graph: &Graph) -> BTreeSet<String> {
+    let missing = graph.missing_at_run_time();
+    let all = missing.into_values().flatten();
+    all.filter(|specifier| !specifier.starts_with(['.', '/', '#']))
+        .collect()
 }
 
 /// The name of the package that holds the file: what follows the last `node_modules`.

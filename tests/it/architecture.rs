@@ -61,6 +61,13 @@ const EDGES: &[(&str, &[&str])] = &[
         &["config", "family", "files", "process", "tool", "error"],
     ),
     ("agents", &["config", "error", "files", "process", "tool"]),
+    // npm packages that tools lack. Modules are read and compiled for it, never run.
+    (
+        "install",
+        &[
+            "config", "discover", "engine", "error", "files", "process", "tool",
+        ],
+    ),
     // Tests of tools without a model, each with a host of its own.
     (
         "trial",
@@ -91,6 +98,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "discover",
             "error",
             "host",
+            "install",
+            // The end of the program ends its children.
+            "process",
             "registry",
             "render",
             "session",

@@ -117,6 +117,11 @@ export class BunFile extends Blob {
   }
 }
 
+/** A file that takes bytes in another way than by being written anew. */
+export interface Written {
+  put(bytes: Uint8Array): void;
+}
+
 /** A file, whether it exists or not. */
 export function file(path: string | URL, options: { type?: string } = {}): BunFile {
   return new BunFile(pathOf(path), options.type);
@@ -130,6 +135,11 @@ export async function write(
 ): Promise<number> {
   const path = destination instanceof BunFile ? destination.name : pathOf(destination);
   const bytes = await toBytes(data);
+  const taking = destination as Partial<Written>;
+  if (destination instanceof BunFile && typeof taking.put === "function") {
+    taking.put(bytes);
+    return bytes.length;
+  }
   const put = () => fs().writeFile(path, bytes, { mode: options.mode ?? 0o666 });
   await put().catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT" || options.createPath === false) throw error;

@@ -42,6 +42,28 @@ export function escapeHTML(value: unknown): string {
 export function inspect(value: unknown, options?: object): string {
   return builtin("node:util").inspect(value, options);
 }
+inspect.custom = Symbol.for("nodejs.util.inspect.custom");
+
+type Details = [state: 0 | 1 | 2, result: unknown];
+
+function detailsOf(promise: Promise<unknown>): Details {
+  return (globalThis as Record<symbol, any>)[Symbol.for("haft.promiseDetails")](promise);
+}
+
+/** What a promise was settled with, without waiting; the promise itself while it is not. */
+export function peek(promise: unknown): unknown {
+  if (!(promise instanceof Promise)) return promise;
+  const [state, result] = detailsOf(promise);
+  return state === 0 ? promise : result;
+}
+peek.status = (promise: unknown): string =>
+  promise instanceof Promise
+    ? (["pending", "fulfilled", "rejected"][detailsOf(promise)[0]] as string)
+    : "fulfilled";
+
+export function allocUnsafe(size: number): Uint8Array {
+  return builtin("node:buffer").Buffer.allocUnsafe(size);
+}
 
 export function deepEquals(left: unknown, right: unknown): boolean {
   return builtin("node:util").isDeepStrictEqual(left, right);

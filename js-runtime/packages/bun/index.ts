@@ -1,11 +1,12 @@
 // `bun` and the global `Bun`: what tools that were written for Bun use of it, over Node's modules.
 //
-// Files, processes, the shell template, hashing, globbing and small helpers. Servers, databases,
-// bundling and foreign functions are not here and say so when they are called. Nothing but
+// Files, processes, the shell template, hashing, globbing and small helpers. Servers, databases but
+// SQLite, bundling and foreign functions are not here and say so when they are used. Nothing but
 // declarations happens at evaluation; Node is asked for when a function is called.
 
 import { builtin } from "../builtin.ts";
-import { unavailable } from "../unavailable.ts";
+import { missingMembers } from "./missing.ts";
+import { standardStreams } from "./standard.ts";
 
 export { stringWidth, stripANSI } from "./ansi.ts";
 export { CryptoHasher, MD5, SHA1, SHA256, SHA384, SHA512, sha } from "./crypto.ts";
@@ -13,6 +14,7 @@ export { BunFile, file, write } from "./file.ts";
 export { Glob } from "./glob.ts";
 export { hash } from "./hash.ts";
 export {
+  allocUnsafe,
   concatArrayBuffers,
   deepEquals,
   deflateSync,
@@ -25,12 +27,14 @@ export {
   inspect,
   nanoseconds,
   pathToFileURL,
+  peek,
   randomUUIDv7,
   resolve,
   resolveSync,
   sleep,
   sleepSync,
 } from "./helpers.ts";
+export { semver } from "./semver.ts";
 export { $, ShellError } from "./shell.ts";
 export { spawn, spawnSync } from "./spawn.ts";
 export {
@@ -47,19 +51,10 @@ export { which } from "./which.ts";
 export const version = "1.4.5";
 export const revision = "haft";
 
-const notHere = (name: string, hint: string) => unavailable("Bun", name, hint);
-const NO_SERVER = "use node:http or node:net";
-const NO_DATABASE = "install a package for it";
-
-export const serve = notHere("Bun.serve", NO_SERVER);
-export const listen = notHere("Bun.listen", NO_SERVER);
-export const connect = notHere("Bun.connect", NO_SERVER);
-export const build = notHere("Bun.build", "haft bundles nothing");
-export const Transpiler = notHere("Bun.Transpiler", "haft transpiles modules by itself");
-export const plugin = notHere("Bun.plugin", "haft has no loader plugins");
-export const SQL = notHere("Bun.SQL", NO_DATABASE);
-export const RedisClient = notHere("Bun.RedisClient", NO_DATABASE);
-export const S3Client = notHere("Bun.S3Client", NO_DATABASE);
+export const isMainThread = true;
+export const enableANSIColors = false;
+export const embeddedFiles: Blob[] = [];
+export const origin = "";
 
 const data = () => (globalThis as Record<symbol, any>)[Symbol.for("haft.package")]("bun-data");
 
@@ -68,7 +63,12 @@ export const __getters = {
   argv: () => builtin("node:process").argv,
   env: () => builtin("node:process").env,
   main: () => builtin("node:process").argv[1] ?? "",
-  cwd: () => () => builtin("node:process").cwd(),
+  cwd: () => builtin("node:process").cwd(),
+  fetch: () => globalThis.fetch,
+  stdin: () => standardStreams().stdin,
+  stdout: () => standardStreams().stdout,
+  stderr: () => standardStreams().stderr,
   YAML: () => data().YAML,
   TOML: () => data().TOML,
+  ...missingMembers,
 };

@@ -11,6 +11,7 @@ import type {} from "../typebox/type.ts";
 import { unavailable } from "../unavailable.ts";
 
 export {
+  BorderedLoader,
   Box,
   Container,
   getEditorTheme,
@@ -35,8 +36,15 @@ export { StringEnum, Type } from "@sinclair/typebox";
 export { z } from "zod";
 export { DynamicBorder } from "./border.ts";
 export { CustomToolAdapter, defineTool, ToolError, withFileMutationQueue } from "./custom-tool.ts";
+export { generateDiffString, renderDiff } from "./diff.ts";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "./facts.ts";
 export { logger } from "./logger.ts";
+export {
+  convertToLlm,
+  getActiveSkills,
+  isToolCallEventType,
+  parseFrontmatter,
+} from "./messages.ts";
 export { SessionManager, Settings } from "./session.ts";
 export {
   DEFAULT_MAX_BYTES,
@@ -57,3 +65,14 @@ export const discoverAndLoadCustomTools = noAgent("discoverAndLoadCustomTools");
 export const loadCustomTools = noAgent("loadCustomTools");
 export const AuthStorage = noAgent("AuthStorage");
 export const ModelRegistry = noAgent("ModelRegistry");
+export const compact = noAgent("compact");
+export const copyToClipboard = noAgent("copyToClipboard");
+export const createBashTool = noAgent("createBashTool");
+export const createReadTool = noAgent("createReadTool");
+export const createEditTool = noAgent("createEditTool");
+export const createWriteTool = noAgent("createWriteTool");
+
+/** Exports that are looked up when they are asked for. */
+export const __getters = {
+  settings: () => (globalThis as Record<symbol, any>)[Symbol.for("haft.settings")],
+};

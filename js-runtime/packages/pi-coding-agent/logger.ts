@@ -22,5 +22,16 @@ export const logger = {
   warn: (message: string, context?: Context) => write("warn", message, context),
   error: (message: string, context?: Context) => write("error", message, context),
   /** Runs `work`; the original also notes how long it took. */
-  time: <T>(_name: string, work?: () => T): T | undefined => work?.(),
+  time: (_name: string, work?: (...args: any[]) => unknown, ...args: unknown[]): unknown =>
+    work?.(...args),
+  startTiming(): void {},
+  endTiming(): void {},
+  printTimings(): void {},
+  startupMarker(): void {},
+  recordModuleLoadSpan(): void {},
+  openSpanPath: (): string => "",
+  shouldExitAfterTimings: (): boolean => false,
+  timingModeIncludes: (): boolean => false,
+  setTransports(): void {},
+  registerLogSink: (): (() => void) => () => {},
 };

@@ -4,7 +4,7 @@
 // shift or alt and Enter, or a backslash before it, make a new line.
 
 import { type Component, cursorMark, type Style } from "./component.ts";
-import { parseKey } from "./keys.ts";
+import { keyName } from "./keys.ts";
 import type { SelectListTheme } from "./select-list.ts";
 import { graphemes, graphemeWidth, stripEscapes, TAB, visibleWidth } from "./width.ts";
 
@@ -129,7 +129,7 @@ export class Editor implements Component {
   handleInput(data: string): void {
     const pasted = PASTE.exec(data);
     if (pasted) return this.insertTextAtCursor(stripEscapes(pasted[1] ?? ""));
-    const key = parseKey(data);
+    const key = keyName(data);
     if (key === "enter" && !this.disableSubmit) return this.#submit();
     const action = key === undefined ? undefined : this.#actions[key];
     if (action) action();

@@ -3,6 +3,7 @@
 // Written for the contract of the original (spec omp 9), not from its code. Here are components, text
 // measures and styles; the terminal belongs to the program around the tool.
 
+export { BorderedLoader } from "./bordered-loader.ts";
 export {
   applyBackgroundToLine,
   type Component,
@@ -38,6 +39,7 @@ export {
 } from "./image.ts";
 export { Input } from "./input.ts";
 export {
+  getEditorKeybindings,
   getKeybindings,
   type KeybindingDefinition,
   type KeybindingsConfig,
@@ -46,6 +48,7 @@ export {
   TUI_KEYBINDINGS,
 } from "./keybindings.ts";
 export { isKeyRelease, Key, matchesKey, parseKey } from "./keys.ts";
+export { latexToUnicode } from "./latex.ts";
 export { CancellableLoader, Loader, type LoaderIndicatorOptions } from "./loader.ts";
 export {
   type DefaultTextStyle,
@@ -61,6 +64,7 @@ export type {
   SizeValue,
 } from "./overlay.ts";
 export type { CellDimensions } from "./screen.ts";
+export { ScrollView, type ScrollViewOptions } from "./scroll-view.ts";
 export { type SelectItem, SelectList, type SelectListTheme } from "./select-list.ts";
 export {
   type SettingItem,
@@ -68,6 +72,7 @@ export {
   type SettingsListOptions,
   type SettingsListTheme,
 } from "./settings-list.ts";
+export { type Tab, TabBar, type TabBarTheme } from "./tab-bar.ts";
 export {
   CombinedAutocompleteProvider,
   detectCapabilities,
@@ -79,6 +84,7 @@ export {
   StdinBuffer,
   setCapabilities,
   setCellDimensions,
+  TERMINAL,
   type TerminalCapabilities,
   TUI,
 } from "./terminal.ts";

@@ -3,7 +3,7 @@
 // The cursor counts graphemes, so that it never stands inside of an emoji.
 
 import type { Component } from "./component.ts";
-import { parseKey } from "./keys.ts";
+import { keyName } from "./keys.ts";
 import { graphemes, graphemeWidth, stripEscapes } from "./width.ts";
 
 const PROMPT = "> ";
@@ -32,7 +32,7 @@ export class Input implements Component {
   handleInput(data: string): void {
     const pasted = PASTE.exec(data);
     if (pasted) return this.#insert(stripEscapes(pasted[1] ?? "").replace(/[\r\n]+/g, " "));
-    const key = parseKey(data);
+    const key = keyName(data);
     const action = key === undefined ? undefined : this.#actions[key];
     if (action) action();
     else if (!/\p{Control}/v.test(data)) this.#insert(data);

@@ -25,8 +25,8 @@ export const TUI_KEYBINDINGS: Record<string, KeybindingDefinition> = {
   "tui.editor.cursorLineEnd": keys(["end", "ctrl+e"], "To the end of the line"),
   "tui.editor.jumpForward": keys("ctrl+]", "On to a character"),
   "tui.editor.jumpBackward": keys("ctrl+alt+]", "Back to a character"),
-  "tui.editor.pageUp": keys("pageup", "One page up"),
-  "tui.editor.pageDown": keys("pagedown", "One page down"),
+  "tui.editor.pageUp": keys("pageUp", "One page up"),
+  "tui.editor.pageDown": keys("pageDown", "One page down"),
   "tui.editor.deleteCharBackward": keys("backspace", "Erase the character before"),
   "tui.editor.deleteCharForward": keys(["delete", "ctrl+d"], "Erase the character under it"),
   "tui.editor.deleteWordBackward": keys(["ctrl+w", "alt+backspace"], "Erase the word before"),
@@ -42,8 +42,8 @@ export const TUI_KEYBINDINGS: Record<string, KeybindingDefinition> = {
   "tui.input.copy": keys("ctrl+c", "Copy"),
   "tui.select.up": keys("up", "One up"),
   "tui.select.down": keys("down", "One down"),
-  "tui.select.pageUp": keys("pageup", "One page up"),
-  "tui.select.pageDown": keys("pagedown", "One page down"),
+  "tui.select.pageUp": keys("pageUp", "One page up"),
+  "tui.select.pageDown": keys("pageDown", "One page down"),
   "tui.select.confirm": keys("enter", "Choose"),
   "tui.select.cancel": keys(["escape", "ctrl+c"], "Cancel"),
 };
@@ -99,6 +99,8 @@ let manager = new KeybindingsManager(TUI_KEYBINDINGS);
 export function getKeybindings(): KeybindingsManager {
   return manager;
 }
+
+export { getKeybindings as getEditorKeybindings };
 
 export function setKeybindings(keybindings: KeybindingsManager): void {
   manager = keybindings;

@@ -68,8 +68,17 @@ const TILDE_KEY = /^\x1b\[(\d+)(?:;(\d+)(?::\d)?)?~$/;
 const KITTY_KEY = /^\x1b\[(\d+)(?::\d*)*(?:;(\d+)?(?::\d)?)?(?:;[\d:]*)?u$/;
 const RELEASE = /^\x1b\[[\d:;]*:3[~uA-DFHP-S]$/;
 
-/** The name of the key, or nothing where `data` is text or unknown. */
+/** The name of the key as tools compare it (`pageUp`, `A`), or nothing where `data` is text or unknown. */
 export function parseKey(data: string): string | undefined {
+  // A capital letter is its own name.
+  if (data.length === 1 && data !== data.toLowerCase()) return data;
+  return keyName(data)?.replace(/page(up|down)$/, (name) => SHOWN[name] as string);
+}
+
+const SHOWN: Record<string, string> = { pageup: "pageUp", pagedown: "pageDown" };
+
+/** The name of the key in the one form in which names are compared. */
+export function keyName(data: string): string | undefined {
   const named = NAMED[data];
   if (named !== undefined) return named;
   const special = CURSOR_KEY.exec(data);
@@ -80,7 +89,7 @@ export function parseKey(data: string): string | undefined {
   if (kitty) return withModifiers(kittyName(Number(kitty[1])), kitty[2]);
   if (data.length === 1) return oneCharacter(data);
   if (data.length === 2 && data.startsWith("\x1b")) {
-    const rest = parseKey(data.slice(1));
+    const rest = keyName(data.slice(1));
     return rest && ordered(`alt+${rest}`);
   }
   return [...data].length === 1 ? data : undefined;
@@ -88,7 +97,7 @@ export function parseKey(data: string): string | undefined {
 
 /** True if `data` is the key called `name`; the order of modifiers does not matter. */
 export function matchesKey(data: string, name: string): boolean {
-  const key = parseKey(data);
+  const key = keyName(data);
   return (
     key !== undefined &&
     key ===
@@ -118,8 +127,8 @@ const plainKeys = {
   insert: "insert",
   home: "home",
   end: "end",
-  pageUp: "pageup",
-  pageDown: "pagedown",
+  pageUp: "pageUp",
+  pageDown: "pageDown",
   up: "up",
   down: "down",
   left: "left",

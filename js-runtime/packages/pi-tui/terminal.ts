@@ -35,6 +35,26 @@ export function hyperlink(text: string, url: string): string {
   return `\x1b]8;;${url}\x1b\\${text}\x1b]8;;\x1b\\`;
 }
 
+const IMAGE_LINE = /\x1b_G|\x1b\]1337;File=/;
+
+/** What components of omp ask of its terminal. */
+export const TERMINAL = {
+  id: "base",
+  get imageProtocol(): "kitty" | "iterm2" | null {
+    return getCapabilities().images;
+  },
+  get trueColor(): boolean {
+    return getCapabilities().trueColor;
+  },
+  get hyperlinks(): boolean {
+    return getCapabilities().hyperlinks;
+  },
+  /** Whether a line holds a picture, which must not be cut. */
+  isImageLine: (line: string): boolean => IMAGE_LINE.test(line),
+  /** The host tells its user what there is to tell. */
+  sendNotification(_message: unknown): void {},
+};
+
 const REASON = "the terminal belongs to the program that runs haft";
 const noTerminal = (name: string) => unavailable("pi-tui", name, REASON);
 

@@ -146,6 +146,8 @@ class Wrapping {
   #gap = 0;
   #word = "";
   #wordWidth = 0;
+  /** There is a line before. */
+  #isBroken = false;
 
   constructor(lines: Lines, limit: number, styles: StyleState) {
     this.#lines = lines;
@@ -158,7 +160,8 @@ class Wrapping {
     for (let at = 0; at < text.length; ) {
       const code = text.charCodeAt(at);
       if (code === 0x20 || code === 0x09) {
-        this.#putWord();
+        // Spaces are put with the word behind them: at the end of a line there are none.
+        if (this.#word !== "") this.#putWord();
         const columns = code === 0x20 ? 1 : TAB.length;
         // Spaces that do not fit any more are the break itself.
         if (this.#used + this.#gap + columns <= this.#limit) this.#gap += columns;
@@ -175,7 +178,7 @@ class Wrapping {
         at = end;
       }
     }
-    this.#putWord();
+    if (this.#word !== "" || !this.#isBroken) this.#putWord();
     this.#lines.push(this.#line + this.#styles.close(), this.#used);
   }
 
@@ -184,11 +187,13 @@ class Wrapping {
     this.#line = this.#styles.open();
     this.#used = 0;
     this.#gap = 0;
+    this.#isBroken = true;
   }
 
   #putWord(): void {
     const width = this.#wordWidth;
-    if (width > 0 && this.#used > 0 && this.#used + this.#gap + width > this.#limit) this.#break();
+    const before = this.#used + this.#gap;
+    if (width > 0 && before > 0 && before + width > this.#limit) this.#break();
     if (this.#gap > 0) {
       this.#line += " ".repeat(this.#gap);
       this.#used += this.#gap;

@@ -1,7 +1,6 @@
 //! What one module said, and everything that this came from.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Fresh;
@@ -69,10 +68,18 @@ impl Entry {
 }
 
 fn has_live_description(described: &str) -> bool {
-    let described: Value = serde_json::from_str(described).unwrap_or_default();
-    let tools = described["tools"].as_array().map(Vec::as_slice);
-    let mut tools = tools.unwrap_or_default().iter();
-    tools.any(|tool| tool["hasLiveDescription"] == true)
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Tool {
+        #[serde(default)]
+        has_live_description: bool,
+    }
+    #[derive(Default, Deserialize)]
+    struct Described {
+        tools: Vec<Tool>,
+    }
+    let described: Described = serde_json::from_str(described).unwrap_or_default();
+    described.tools.iter().any(|tool| tool.has_live_description)
 }
 
 /// Computed imports are seen while they happen; what else gets in unseen rules an answer out.

@@ -20,6 +20,10 @@ pub trait IsolateHost {
     /// JavaScript answers the request `id` (or reports on it, for an update).
     fn reply(&self, id: u32, kind: ReplyKind, text: String);
 
+    /// The arguments of the call behind the request `id` are accepted: whether its tool may start. It may
+    /// not once the call was asked to end; the request is answered then.
+    fn start(&self, id: u32) -> bool;
+
     /// The language's own functions are not what they were; the module `module` ran last.
     fn built_ins_changed(&self, module: u32, what: &str);
 
@@ -28,6 +32,12 @@ pub trait IsolateHost {
 
     /// Stops the program that `id` names, if it still runs.
     fn abort_exec(&self, id: u32);
+
+    /// A tool is about to start a program by itself.
+    fn starts_program(&self);
+
+    /// A tool has let go of the program `pid` that it started (`unref`).
+    fn release_program(&self, pid: i32);
 
     /// Whether the call `request` has a user who can be asked now. Where there is no such call it is
     /// about the user of `owner` outside of calls; so for the others that ask for both.

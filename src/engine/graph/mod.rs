@@ -8,6 +8,7 @@
 mod facts;
 mod imports;
 mod learned;
+mod missing;
 mod nesting;
 mod open;
 mod packages;

@@ -76,10 +76,12 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
 
     /// A specifier that needs no referrer: a URL with a scheme of ours, Node's or a file's.
     fn absolute_url(&self, specifier: &str) -> Result<Option<Url>, JsErrorBox> {
-        if let Some(rest) = specifier.strip_prefix("bun:") {
-            return Err(JsErrorBox::generic(format!(
-                "Cannot find module 'bun:{rest}': haft provides `bun` and Node's builtins, not Bun's own modules"
-            )));
+        if specifier.starts_with("bun:") {
+            let refused = || {
+                let why = "haft provides `bun`, `bun:sqlite` and Node's builtins, not Bun's other modules";
+                JsErrorBox::generic(format!("Cannot find module '{specifier}': {why}"))
+            };
+            return parse(packages::provided(specifier).ok_or_else(refused)?).map(Some);
         }
         if specifier == "bun" {
             return parse("haft:bun").map(Some);

@@ -24,6 +24,20 @@ pub(super) fn import_for(code: &str, url: &Url, declared: &[String]) -> Option<S
     ))
 }
 
+/// Hides `Deno` from the module with these top-level names: Deno's own modules find it there, but tools are
+/// given Node's and Bun's interfaces, and packages would take their Deno way.
+pub(super) fn hide_deno(code: &mut String, declared: &[String]) {
+    if uses_deno(code) && !declared.iter().any(|name| name == "Deno") {
+        // Hoisted, so that no line moves.
+        code.push_str("\nvar Deno;\n");
+    }
+}
+
+/// Whether the global `Deno` may be meant somewhere.
+pub(super) fn uses_deno(code: &str) -> bool {
+    is_used(code, "Deno")
+}
+
 /// The source of `haft:commonjs?<url of the importing module>`.
 pub(super) fn module_source(url: &Url) -> Option<String> {
     if url.scheme() != "haft" || url.path() != "commonjs" {

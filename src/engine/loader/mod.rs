@@ -37,6 +37,7 @@ pub(super) use ahead::Ahead;
 pub(super) use files::{probe, text_of};
 pub(super) use find::{Finder, Packages};
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
+pub(crate) use packages::is_provided;
 pub(super) use tsconfig::Cache as TsConfigs;
 
 use super::compiled::{Key, Kind, LEAST};
@@ -189,6 +190,15 @@ impl ModuleLoader for Loader {
         // Every map is our own and names the file that it was made from.
         Some(true)
     }
+}
+
+/// Returns the JavaScript that runs for the file at `path`, without imports that only types need;
+/// `None` if it cannot be compiled.
+pub(super) fn compiled(path: &Path) -> Option<String> {
+    let node = NodeServices::new(None);
+    let url = url_of(path).ok()?;
+    let prepared = source::prepare(path, &url, &tsconfig::Cache::default(), &node);
+    prepared.ok().map(|prepared| prepared.code)
 }
 
 fn javascript(code: String, url: &Url) -> ModuleSource {

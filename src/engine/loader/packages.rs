@@ -17,6 +17,14 @@ pub(super) fn provided(specifier: &str) -> Option<&'static str> {
     Some(table[found].1)
 }
 
+/// True for the name of a Node builtin and of a package of which haft provides at least a part.
+pub(crate) fn is_provided(package: &str) -> bool {
+    let table = generated::HOST_PACKAGES;
+    package == "bun"
+        || deno_runtime::deno_node::is_builtin_node_module(package)
+        || table.iter().any(|(name, _)| package_name(name) == package)
+}
+
 /// True if a `node_modules` at or above the importing file holds the package of `specifier`.
 pub(super) fn installed_above(disk: &impl Disk, specifier: &str, from: &Path) -> bool {
     let package = package_name(specifier);

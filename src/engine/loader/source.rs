@@ -106,7 +106,7 @@ pub(super) fn prepare_required(
     let url = super::url_of(path)?;
     if !needs_transform(MediaType::from_path(path)) {
         return Ok(Prepared {
-            code: files::read_text(path)?,
+            code: required_text(&url, path)?,
             source_map: None,
             form: Form::CommonJs,
         });
@@ -131,6 +131,19 @@ pub(super) fn prepare_required(
         }
         Ok(prepared)
     })
+}
+
+/// JavaScript as it is; only what names `Deno` is parsed.
+fn required_text(url: &Url, path: &Path) -> Result<String, JsErrorBox> {
+    let mut code = files::read_text(path)?;
+    let is_script = MediaType::from_path(path) != MediaType::Json;
+    if is_script && globals::uses_deno(&code) {
+        // What does not parse is reported by V8.
+        if let Ok(parsed) = parse(url, path, code.clone()) {
+            globals::hide_deno(&mut code, &top_level_names(&parsed));
+        }
+    }
+    Ok(code)
 }
 
 /// The form of a file that `require` was given, decided without the cost of a parse where the name
@@ -397,6 +410,7 @@ fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
     if let Some(import) = globals::import_for(&code, url, &declared) {
         code.push_str(&import);
     }
+    globals::hide_deno(&mut code, &declared);
     Prepared {
         code,
         source_map,

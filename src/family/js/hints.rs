@@ -5,23 +5,40 @@
 
 use std::path::Path;
 
-/// Advice for the problem `message` of the module at `path`.
-pub(super) fn hint_for(message: &str, path: &Path) -> Option<String> {
-    if path.is_dir() {
+use super::dialects;
+use crate::config::paths;
+use crate::discover::Candidate;
+
+/// The provider of paths that are given by name.
+const GIVEN: &str = "config";
+
+/// Advice for the problem `message` of the module of `candidate`.
+pub(super) fn hint_for(message: &str, candidate: &Candidate) -> Option<String> {
+    if candidate.resolved.is_dir() {
         let text =
             "a directory needs an index.ts or index.js, or a package.json that names its `main`";
         return Some(text.into());
     }
-    if message == "Tool must export a default function" {
+    if let Some(hint) = dialects::hint_for(&candidate.resolved) {
+        return Some(hint);
+    }
+    if message == super::NO_DEFAULT {
         let text =
             "`export default (pi) => ({ name, description, parameters, execute })` makes a tool";
         return Some(text.into());
     }
     if registers(message) {
-        let text = "this looks like an extension; a tool's function returns its tools and registers nothing";
-        return Some(text.into());
+        return Some(dialects::EXTENSION.into());
     }
-    missing_package(message).or_else(|| missing_export(message))
+    missing_package(message, candidate).or_else(|| missing_export(message))
+}
+
+/// Advice for a script of another language that was named as a module.
+pub(super) fn for_script(language: &str) -> String {
+    format!(
+        "this is a script for `{language}`, and no module; haft runs executables that describe themselves \
+         from the folders of Kodelet and ikigai, and commands of a shell as YAML tools"
+    )
 }
 
 /// Whether the module wants the interface that extensions get.
@@ -39,20 +56,42 @@ fn registers(message: &str) -> bool {
                 | "registerFlag"
                 | "registerProvider"
                 | "registerMessageRenderer"
+                | "setLabel"
+                | "appendEntry"
+                | "sendUserMessage"
+                | "getActiveTools"
+                | "setActiveTools"
         ))
     )
 }
 
-fn missing_package(message: &str) -> Option<String> {
+/// A package that nothing provides. What looks like no package (`@/lib`, a URL) has no hint.
+fn missing_package(message: &str, candidate: &Candidate) -> Option<String> {
     let (_, rest) = message.split_once("Cannot find package '")?;
     let (specifier, file) = rest.split_once("' imported from ")?;
     let slashes = if specifier.starts_with('@') { 2 } else { 1 };
     let parts: Vec<&str> = specifier.split('/').take(slashes).collect();
+    let is_name = parts.iter().all(|part| {
+        let part = part.strip_prefix('@').unwrap_or(part);
+        part.starts_with(|c: char| c.is_ascii_alphanumeric()) && !part.contains([':', '@', ' '])
+    });
+    if !is_name || parts.len() < slashes {
+        return None;
+    }
     let package = parts.join("/");
-    let folder = Path::new(file).parent()?;
+    if Path::new(file).iter().any(|part| part == "node_modules") {
+        let folder = Path::new(file).parent()?;
+        return Some(format!(
+            "an installed package lacks `{package}`: install that package again ({})",
+            folder.display()
+        ));
+    }
+    let tool = match candidate.source.provider == GIVEN {
+        true => paths::quoted(&candidate.path),
+        false => paths::quoted(Path::new(&candidate.key)),
+    };
     Some(format!(
-        "haft installs nothing: `npm install {package}` in {} or above it",
-        folder.display()
+        "`haft install {tool}` installs `{package}` beside it"
     ))
 }
 

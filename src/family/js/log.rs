@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value, json};
 
 use crate::engine::ToolLog;
-use crate::tool::LogLevel;
+use crate::tool::{LogLevel, json};
 
 /// The log of the tools of one host. The file is made with its first line.
 pub(super) struct LogFile {
@@ -74,7 +74,7 @@ fn line(level: &str, tool: &str, message: &str, context: &str) -> Value {
     if !tool.is_empty() {
         members.insert("tool".into(), json!(tool));
     }
-    if let Ok(Value::Object(more)) = serde_json::from_str(context) {
+    if let Ok(Value::Object(more)) = json::read(context) {
         for (key, value) in more {
             members.entry(key).or_insert(value);
         }

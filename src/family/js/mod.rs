@@ -2,9 +2,11 @@
 //!
 //! Knows what a module's description and errors mean; how a module runs is the engine's.
 
+mod dialects;
 mod drawing;
 mod frame;
 mod hints;
+mod hints_of_author;
 mod log;
 mod programs;
 mod resolve;
@@ -22,7 +24,10 @@ use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
 use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
-use crate::tool::{CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool};
+use crate::tool::json;
+use crate::tool::{
+    ArgumentOrder, CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool,
+};
 use drawing::Renderers;
 use runner::JsRunner;
 
@@ -53,7 +58,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
         access: access(&config.permissions),
-        programs: programs::programs(world.tape.clone()),
+        programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later: world.has_later,
         tape: world.tape,
@@ -131,6 +136,9 @@ fn refusal(candidate: &Candidate) -> Option<Problem> {
                 .hint("name a .ts or .js module; .md and .json files only describe tools"),
         );
     }
+    if let Some(language) = dialects::script_language(path) {
+        return Some(refused(NO_DEFAULT.into()).hint(hints::for_script(&language)));
+    }
     if !path.exists() {
         let text = format!(
             "Failed to load tool: Cannot find module '{}' imported from haft",
@@ -152,7 +160,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
                 error: json.clone(),
                 stack: None,
             });
-            let hint = hints::hint_for(&failure.error, path);
+            let hint = hints::hint_for(&failure.error, candidate);
             let mut problem = refused(failure.error);
             problem.hint = hint;
             frame::locate(problem, path, failure.stack.as_deref())
@@ -163,6 +171,8 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
 
 const DECLARATIVE: &str =
     "Declarative tool files (.md, .json) cannot be loaded as executable modules";
+
+const NO_DEFAULT: &str = "Tool must export a default function";
 
 fn is_declarative(path: &Path) -> bool {
     path.extension()
@@ -186,10 +196,12 @@ fn take_tools(module: Module, elements: Vec<Element>, candidate: &Candidate) -> 
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
                 );
                 loaded.problems.extend(described.misfits(&candidate.path));
-                loaded.tools.push((
-                    Arc::new(described.into_tool(candidate.source.clone())),
-                    Arc::new(runner),
-                ));
+                let is_checked_by_schema = described.checked_by_schema;
+                let mut tool = described.into_tool(candidate.source.clone());
+                if is_checked_by_schema {
+                    loaded.problems.extend(tool.check_schema());
+                }
+                loaded.tools.push((Arc::new(tool), Arc::new(runner)));
             }
             Element::Refused(Refused { error, name }) => {
                 let mut problem = Problem::error(error).at(&candidate.path);
@@ -223,7 +235,7 @@ struct Refused {
 impl Element {
     // Made by our own runtime, never by a user: there are no bad messages to fear.
     fn read(text: &str) -> serde_json::Result<Element> {
-        match serde_json::from_str(text) {
+        match json::read(text) {
             Ok(described) => Ok(Element::Tool(described)),
             Err(_) => serde_json::from_str(text).map(Element::Refused),
         }
@@ -238,6 +250,9 @@ struct Described {
     label: Option<String>,
     description: String,
     input_schema: Value,
+    /// Calls are checked against that schema, and not by the library that made it.
+    #[serde(default)]
+    checked_by_schema: bool,
     /// Nothing where it depends on the call.
     approval: Option<Stance>,
     hidden: bool,
@@ -248,9 +263,16 @@ struct Described {
     renders_call: bool,
     #[serde(default)]
     renders_result: bool,
+    /// Nothing where it is that of oh-my-pi.
+    argument_order: Option<ArgumentOrder>,
     /// Functions that are none: their names, and what they are.
     #[serde(default)]
     unusable: Vec<(String, String)>,
+    output_schema: Option<Value>,
+    /// Why the declared schema of the result cannot be used.
+    no_output_schema: Option<String>,
+    #[serde(default)]
+    hints: hints_of_author::Written,
 }
 
 #[derive(Deserialize)]
@@ -273,7 +295,18 @@ impl Described {
             };
             Problem::warning(text).at(path).about(&self.name).hint(hint)
         };
-        self.unusable.iter().map(misfit).collect()
+        let mut misfits: Vec<Problem> = self.unusable.iter().map(misfit).collect();
+        if let Some(why) = &self.no_output_schema {
+            let text = format!("`outputSchema` of `{}` is ignored: {why}", self.name);
+            let hint = "declare a zod, TypeBox or JSON Schema of an object, or remove it";
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        for (text, hint) in self.hints.misfits(&self.name) {
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        misfits
     }
 
     fn into_tool(self, source: Source) -> Tool {
@@ -283,6 +316,9 @@ impl Described {
             approval: self.approval.map_or(Tier::Exec, |stance| stance.tier),
             hidden: self.hidden,
             strict: self.strict,
+            argument_order: Some(self.argument_order.unwrap_or(ArgumentOrder::Omp)),
+            output_schema: self.output_schema,
+            hints: self.hints.read(),
             ..Tool::new(self.name, self.description, self.input_schema, source)
         }
     }

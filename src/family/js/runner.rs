@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 
 use super::Described;
 use super::drawing::Renderers;
-use crate::engine::{Ended, Lost, Module, abort_reason};
+use crate::engine::{Ended, Lost, Module};
 use crate::error::{Error, ErrorKind};
+use crate::tool::json;
 use crate::tool::{
     Approval, Block, Call, CallCtx, Look, Outcome, Painted, Problem, Runner, Scene, Stance, Stopped,
 };
@@ -131,22 +132,12 @@ impl Runner for JsRunner {
             Ended::Result(text, stopped) => Ok(read_result(&text, duration, stopped)),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
             Ended::Denied(error) => Err(error),
-            Ended::NotStarted(why) => Ok(not_started(why)),
+            Ended::NotStarted(why) => Ok(Outcome::not_started(why)),
             Ended::Killed(why) => Ok(self.killed(why, duration)),
             Ended::RanAway(Lost(how)) => Ok(self.stopped(Stopped::Discarded, &how, duration)),
             Ended::Changed(how) => Err(self.changed(&how)),
             Ended::Lost(lost) => Err(self.lost(lost)),
         }
-    }
-}
-
-/// The text is the original's (spec omp 8).
-fn not_started(why: Stopped) -> Outcome {
-    let reason = abort_reason(why);
-    let text = format!("Tool was not executed because the run was aborted: {reason}.");
-    Outcome {
-        stopped: Some(why),
-        ..Outcome::failure(text, Duration::ZERO)
     }
 }
 
@@ -172,8 +163,8 @@ struct Text<'a> {
 }
 
 impl Written<Block> {
-    fn read(json: &str) -> serde_json::Result<Self> {
-        match serde_json::from_str::<Written<Text<'_>>>(json) {
+    fn read(text: &str) -> serde_json::Result<Self> {
+        match serde_json::from_str::<Written<Text<'_>>>(text) {
             Ok(texts) if texts.content.iter().all(|block| block.r#type == "text") => {
                 let blocks = texts.content.into_iter();
                 Ok(Written {
@@ -185,7 +176,7 @@ impl Written<Block> {
                     useless: texts.useless,
                 })
             }
-            _ => serde_json::from_str(json),
+            _ => json::read(text),
         }
     }
 }
@@ -193,7 +184,7 @@ impl Written<Block> {
 fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outcome {
     let written = match Written::read(text) {
         Ok(written) => written,
-        // The runtime writes JSON whatever a tool returns; what is left is that it nests too deeply.
+        // The runtime writes JSON whatever a tool returns.
         Err(error) => {
             return Outcome {
                 stopped,
@@ -216,5 +207,6 @@ fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outc
         duration,
         stopped,
         display: None,
+        kept_in: None,
     }
 }

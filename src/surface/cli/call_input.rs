@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use serde_json::value::RawValue;
 
 use super::call_pairs::{self, Pair};
+use crate::dialect::PropertyNames;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Family, Tool};
 
@@ -33,17 +34,20 @@ impl Input {
         }
     }
 
-    /// The arguments for this tool.
+    /// The arguments for this tool. Properties may have the names that models know them by.
     pub(super) fn typed_by(self, tool: &Tool) -> Result<Box<RawValue>, Error> {
         let schema = &tool.input_schema;
-        match self {
+        let arguments = match self {
             Input::Json(json) => Ok(json),
             // The format of these says what lists look like on a command line (spec cycod 42).
             Input::Pairs(pairs) if tool.source.family == Family::Shell => {
                 call_pairs::build(&call_pairs::divided(pairs, schema), schema)
             }
             Input::Pairs(pairs) => call_pairs::build(&pairs, schema),
-        }
+        }?;
+        let names = PropertyNames::of(schema);
+        let real = names.and_then(|names| names.real_arguments(&arguments));
+        Ok(real.unwrap_or(arguments))
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! What `haft list` leaves out on purpose: why a file that lies there is not a tool.
 
+mod clients;
+
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,12 +31,16 @@ Examples:
   haft doctor
   haft --tool ./broken.ts doctor
   haft doctor --json | jq '.files[] | select(.verdict != \"candidate\")'
+  haft doctor --clients              which MCP client drops, cuts or hides what of which tool
 
 The exit code is 1 if there is a problem of severity error.")]
 pub(super) struct Args {
     /// Print the report as one JSON object
     #[arg(long)]
     pub(super) json: bool,
+    /// Say what MCP clients (Claude Code, Codex, Gemini CLI, …) do with each tool
+    #[arg(long)]
+    pub(super) clients: bool,
 }
 
 #[derive(Serialize)]
@@ -51,6 +57,8 @@ struct Report<'a> {
     config_file: String,
     state_dir: Cow<'a, str>,
     cache_dir: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clients: Option<&'a [clients::Finding]>,
 }
 
 #[derive(Serialize)]
@@ -68,12 +76,20 @@ struct FileView<'a> {
 impl Args {
     pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
-        let catalog = with_what_providers_say(&catalog);
+        let catalog = with_what_providers_say(&catalog, session.host.config());
         let worst = catalog.problems.iter().map(|p| p.severity).max();
         let ok = worst < Some(Severity::Error);
+        let config = session.host.config();
+        let clients = self.clients.then(|| clients::findings(&catalog, config));
         if self.json {
-            let report = report(&catalog, session.host.config(), ok);
+            let report = Report {
+                clients: clients.as_deref(),
+                ..report(&catalog, config, ok)
+            };
             session.out.json(&report)?;
+        } else if let Some(clients) = &clients {
+            let page = clients::page(clients, session.out.ink());
+            session.out.write_all(page.as_bytes())?;
         } else {
             let page = page(&catalog, session.host.config(), session.out.ink());
             session.out.write_all(page.as_bytes())?;
@@ -83,7 +99,7 @@ impl Args {
 }
 
 /// The catalog with what providers make of its tools among the problems.
-fn with_what_providers_say(catalog: &Catalog) -> Catalog {
+fn with_what_providers_say(catalog: &Catalog, config: &Config) -> Catalog {
     let mut catalog = catalog.clone();
     let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
     let told = names.aliases().map(|(name, alias)| {
@@ -95,7 +111,7 @@ fn with_what_providers_say(catalog: &Catalog) -> Catalog {
     let mut told: Vec<Problem> = told.collect();
     told.extend(schema::offered(&catalog).filter_map(|tool| refused(tool, &names)));
     catalog.problems.extend(told);
-    let left_out = mcp::problems(&catalog);
+    let left_out = mcp::problems(&catalog, config);
     catalog.problems.extend(left_out);
     catalog
 }
@@ -134,6 +150,7 @@ fn report<'a>(catalog: &'a Catalog, config: &'a Config, ok: bool) -> Report<'a> 
         config_file: wire::path(&config_file(config)).into_owned(),
         state_dir: wire::path(&config.state_dir),
         cache_dir: wire::path(&config.cache_dir),
+        clients: None,
     }
 }
 

@@ -15,6 +15,7 @@ mod call_session;
 mod calling;
 mod completions;
 mod doctor;
+mod install;
 mod list;
 mod manual;
 mod new;
@@ -30,6 +31,7 @@ mod trust;
 mod watch;
 
 mod exit;
+mod install_page;
 mod pending;
 mod progress;
 mod region;
@@ -44,6 +46,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::process;
 use crate::render::ink::Ink;
 use crate::surface::stdout::Out;
 use crate::telemetry;
@@ -83,6 +86,7 @@ enum Command {
     Refresh(With<refresh::Args>),
     Watch(With<watch::Args>),
     Trust(With<trust::Args>),
+    Install(With<install::Args>),
     #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Tool(Box<tool::Args>),
@@ -141,6 +145,8 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     let ended = runtime.block_on(cli.command.run(&globals, out));
     // A file operation that never returns must not hold up the end.
     runtime.shutdown_background();
+    // Whatever was not waited for: a second signal, a host that did not end in time.
+    process::kill_all();
     let code = ended?;
     out.flush()?;
     Ok(code)
@@ -155,6 +161,7 @@ impl Command {
             Command::Doctor(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Refresh(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Watch(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
+            Command::Install(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Call(c) => {
                 // Before the session: a wrong argument starts nothing.
                 let input = c.args.input()?;
@@ -189,6 +196,7 @@ impl Command {
             Command::Refresh(c) => &c.globals,
             Command::Watch(c) => &c.globals,
             Command::Trust(c) => &c.globals,
+            Command::Install(c) => &c.globals,
             Command::Rpc(c) => &c.globals,
             Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
@@ -208,6 +216,7 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Watch(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
+            Command::Install(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
             Command::Tool(args) => args.answer(),
             Command::Agents(args) => args.answer(),

@@ -142,20 +142,23 @@ impl Progress {
 
 /// Waits for `loading`; at a terminal, says so once it takes long.
 pub(super) async fn while_loading<T>(loading: impl Future<Output = T>) -> T {
-    tokio::pin!(loading);
+    while_busy("loading tools", loading).await
+}
+
+/// Waits for `work`; at a terminal, says `what` is being done once it takes long.
+pub(super) async fn while_busy<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
     tokio::select! {
         biased;
-        loaded = &mut loading => return loaded,
+        done = &mut work => return done,
         () = tokio::time::sleep(PATIENCE) => {}
     }
-    let bar = io::stderr()
-        .is_terminal()
-        .then(|| spinner("loading tools".into()));
-    let loaded = loading.await;
+    let bar = io::stderr().is_terminal().then(|| spinner(what.into()));
+    let done = work.await;
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    loaded
+    done
 }
 
 fn spinner(what: String) -> ProgressBar {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::exit::{Failure, SUCCESS};
@@ -11,7 +12,7 @@ use crate::registry::Entry;
 use crate::render::table::{self, Column, Fit};
 use crate::render::text;
 use crate::surface::wire::ToolView;
-use crate::tool::Tool;
+use crate::tool::{ArgumentOrder, Tool};
 
 const PARAMETERS: [Column; 4] = [
     Column {
@@ -51,12 +52,31 @@ impl Args {
     pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
         let entry = session.tool(&self.name).await?;
         if self.json {
-            session.out.json(&ToolView::from(&*entry.tool))?;
+            session.out.json(&Shown::from(&*entry.tool))?;
         } else {
             let page = page(&entry, session);
             session.out.write_all(page.as_bytes())?;
         }
         Ok(SUCCESS)
+    }
+}
+
+/// Everything about a tool, for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    #[serde(flatten)]
+    tool: ToolView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    argument_order: Option<ArgumentOrder>,
+}
+
+impl<'a> From<&'a Tool> for Shown<'a> {
+    fn from(tool: &'a Tool) -> Self {
+        Shown {
+            tool: ToolView::from(tool),
+            argument_order: tool.argument_order,
+        }
     }
 }
 
@@ -96,6 +116,9 @@ fn facts(tool: &Tool, entry: &Entry, session: &Session<'_>) -> Vec<(&'static str
     if entry.resolved_path != source.path {
         let resolved = text::path(&entry.resolved_path, session.home());
         facts.insert(1, ("file", resolved));
+    }
+    if let Some(order) = tool.argument_order {
+        facts.push(("execute", order.parameters().to_owned()));
     }
     if !tool.tags.is_empty() {
         facts.push(("tags", text::clean(&tool.tags.join(", ")).into_owned()));

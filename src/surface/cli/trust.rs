@@ -168,7 +168,7 @@ pub(super) async fn offer(flags: Flags, ink: Ink) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn can_ask() -> bool {
+pub(super) fn can_ask() -> bool {
     io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
 }
 
@@ -189,6 +189,11 @@ async fn ask(review: &Review) -> Result<bool, Failure> {
         );
     }
     question.push_str("Once trusted, this code can do whatever you can do. Trust it? [y/N] ");
+    consents(question).await
+}
+
+/// Asks at the terminal; true if the answer is yes.
+pub(super) async fn consents(question: String) -> Result<bool, Failure> {
     let answer = tokio::task::spawn_blocking(move || answer(&question)).await;
     let answer = answer.map_err(|error| {
         Error::new(

@@ -73,6 +73,11 @@ impl Page<'_> {
                 one_line(&package.name)
             ));
         }
+        if !tool.missing.is_empty() {
+            let missing: Vec<String> = tool.missing.iter().map(|it| one_line(it)).collect();
+            let word = self.ink.warning("not installed");
+            lines.push_str(&format!("  {word}: {}\n", missing.join(", ")));
+        }
         for opening in &tool.openings {
             let place = match opening.line {
                 0 => self.file(&opening.path),

@@ -5,6 +5,8 @@
 
 mod schema;
 
+mod hints;
+mod instructions;
 mod offer;
 mod selection;
 
@@ -16,10 +18,13 @@ mod tasks;
 
 mod call;
 mod changes;
+mod client;
 mod log;
+mod message;
 mod progress;
 mod request;
 mod result;
+mod structured;
 
 mod server;
 
@@ -27,6 +32,6 @@ mod http;
 mod stdio;
 
 pub(crate) use http::router;
-pub(crate) use offer::problems;
+pub(crate) use offer::{ListedTool, listed, problems};
 pub(crate) use selection::{Selection, Wanted};
 pub(crate) use stdio::serve as serve_stdio;

@@ -1,17 +1,22 @@
 //! What one catalog offers to MCP clients: tools in a stable order, under names that models take.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{JsonObject, MetaObject, Tool as McpTool, ToolAnnotations};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::schema;
+use super::instructions::{self, Summary};
 use super::selection::Selection;
-use crate::dialect::{self, Names};
+use super::{hints, schema};
+use crate::config::{Config, Structured};
+use crate::dialect::{self, ForMcp, Names, PropertyNames};
+use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
-use crate::tool::schema::Schema;
-use crate::tool::{Problem, Tier, Tool};
+use crate::tool::schema::{Mismatch, Schema};
+use crate::tool::{Problem, TaskMode, Tier, Tool};
 
 /// Where the whole schema of a tool stands that is offered in plainer words.
 const WHOLE_SCHEMA: &str = "haft/inputSchema";
@@ -25,24 +30,35 @@ pub(super) struct Offer {
     by_name: HashMap<String, usize>,
     /// What cannot be offered, and why.
     pub(super) left_out: Vec<String>,
+    /// What the server says of itself to models.
+    pub(super) instructions: Option<String>,
 }
 
 /// One tool.
 pub(super) struct Offered {
     /// As it goes over the wire.
     pub(super) listed: McpTool,
-    /// The same for clients of the older era, which hand schemas on to providers as they are: no union
-    /// at the root. `None`: there is no difference.
-    plain: Option<McpTool>,
+    /// The properties that clients know under another name than the tool.
+    names: Option<PropertyNames>,
     /// The name that the host knows.
     pub(super) name: String,
+    /// When a call goes on as a task.
+    pub(super) task: TaskMode,
+    /// The most characters of a result, where the user said so for this tool.
+    pub(super) max_result_chars: Option<u32>,
+    /// Its author declared a schema of its structured results, listed or not.
+    pub(super) declares_output: bool,
+    /// The text of its results is the JSON of their details.
+    pub(super) text_repeats_details: bool,
+    /// It was logged that clients hide the text of its results.
+    pub(super) is_warned_of: Arc<AtomicBool>,
     /// Checks structured results, compiled when the first one comes.
     output: OnceLock<Option<Schema>>,
 }
 
 impl Offer {
     /// Everything that `selection` takes and a model may call. What cannot be offered is logged.
-    pub(super) fn of(catalog: &Catalog, selection: &Selection) -> Offer {
+    pub(super) fn of(catalog: &Catalog, selection: &Selection, config: &Config) -> Offer {
         let mut seen = HashSet::new();
         let taken = catalog.tools().filter(|tool| {
             let is_open = tool.trusted && !tool.hidden;
@@ -51,19 +67,30 @@ impl Offer {
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
         for tool in taken {
-            match offered(tool, &names) {
-                Ok(offered) => tools.push(offered),
+            match offered(tool, &names, config) {
+                Ok(offered) => tools.push((offered, tool)),
                 Err(why) => {
                     tracing::warn!(tool = tool.name, "left out: {why}");
                     left_out.push(format!("the tool \"{}\" is left out: {why}", tool.name));
                 }
             }
         }
-        tools.sort_by(|a, b| a.listed.name.cmp(&b.listed.name));
+        tools.sort_by(|(a, _), (b, _)| a.listed.name.cmp(&b.listed.name));
+        let count = tools.len();
+        for (offered, tool) in &mut tools {
+            let settings = config.mcp.for_tool(&tool.name);
+            offered.tell_hints(hints::meta(tool, &settings, config, count));
+        }
+        let summaries: Vec<Summary> = tools
+            .iter()
+            .map(|(offered, tool)| Summary::of(tool, &offered.listed.name))
+            .collect();
+        let tools: Vec<Offered> = tools.into_iter().map(|(offered, _)| offered).collect();
         let by_name = tools.iter().enumerate();
         let by_name = by_name.map(|(index, tool)| (tool.listed.name.to_string(), index));
         Offer {
             by_name: by_name.collect(),
+            instructions: instructions::of(&summaries, config),
             tools,
             left_out,
         }
@@ -82,6 +109,15 @@ impl Offer {
         self.tools.iter().map(|tool| &*tool.listed.name)
     }
 
+    /// What was logged of tools of an earlier catalog is not logged again.
+    pub(super) fn remember(&mut self, earlier: &Offer) {
+        for tool in &mut self.tools {
+            if let Some(&known) = earlier.by_name.get(&*tool.listed.name) {
+                tool.is_warned_of = earlier.tools[known].is_warned_of.clone();
+            }
+        }
+    }
+
     /// Whether a client sees no difference.
     pub(super) fn is_like(&self, other: &Offer) -> bool {
         let (own, others) = (self.tools.iter(), other.tools.iter());
@@ -91,12 +127,7 @@ impl Offer {
 
     /// The tools after the one of that name, or all of them; at most `most`, and the name to go
     /// on after if there are more.
-    pub(super) fn page(
-        &self,
-        after: Option<&str>,
-        most: usize,
-        is_new: bool,
-    ) -> (Vec<McpTool>, Option<&str>) {
+    pub(super) fn page(&self, after: Option<&str>, most: usize) -> (Vec<McpTool>, Option<&str>) {
         let start = after.map_or(0, |after| {
             self.tools
                 .partition_point(|tool| &*tool.listed.name <= after)
@@ -105,7 +136,7 @@ impl Offer {
         let page: Vec<McpTool> = rest
             .iter()
             .take(most)
-            .map(|tool| tool.for_era(is_new).clone())
+            .map(|tool| tool.listed.clone())
             .collect();
         let next = match rest.len() > most {
             true => rest.get(most - 1).map(|tool| &*tool.listed.name),
@@ -116,9 +147,31 @@ impl Offer {
 }
 
 impl Offered {
-    fn for_era(&self, is_new: bool) -> &McpTool {
-        let plain = self.plain.as_ref().filter(|_| !is_new);
-        plain.unwrap_or(&self.listed)
+    /// The arguments of a call as the tool knows them.
+    pub(super) fn real_arguments(&self, arguments: Box<RawValue>) -> Box<RawValue> {
+        let names = self.names.as_ref();
+        let real = names.and_then(|names| names.real_arguments(&arguments));
+        real.unwrap_or(arguments)
+    }
+
+    /// Why arguments were refused, with the names that the client knows.
+    pub(super) fn in_refusal(&self, error: Error) -> Error {
+        match (&self.names, error.kind()) {
+            (Some(names), ErrorKind::BadArguments) => {
+                let told = Error::new(ErrorKind::BadArguments, names.in_refusal(error.message()));
+                match error.hint() {
+                    Some(hint) => told.with_hint(hint),
+                    None => told,
+                }
+            }
+            _ => error,
+        }
+    }
+
+    /// Adds to what clients are told of it beyond the protocol.
+    fn tell_hints(&mut self, hints: MetaObject) {
+        let meta = self.listed.meta.get_or_insert_default();
+        meta.0.extend(hints.0);
     }
 
     /// What is wrong with a structured result; nothing where no schema was promised.
@@ -129,19 +182,60 @@ impl Offered {
             Schema::compile(&schema).ok()
         });
         let mismatches = compiled.as_ref()?.mismatches(structured);
-        let lines = mismatches.iter();
-        let lines: Vec<String> = lines
-            .map(|wrong| format!("  - {}: {}", wrong.path, wrong.message))
-            .collect();
+        let lines: Vec<String> = mismatches.iter().map(Mismatch::line).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 }
 
-/// What `haft doctor` says of tools that MCP clients do not get.
-pub(crate) fn problems(catalog: &Catalog) -> Vec<Problem> {
+/// A tool as clients see it in their list.
+pub(crate) struct ListedTool {
+    /// The name that the host knows.
+    pub(crate) real_name: String,
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) schema: Value,
+    /// The length of the schema as JSON without blanks, in bytes.
+    pub(crate) schema_length: usize,
+    /// Properties with the names that clients know them by, where those are others.
+    pub(crate) aliases: Vec<(String, String)>,
+    /// Its own schema is a union at the root.
+    pub(crate) is_union: bool,
+    pub(crate) has_output_schema: bool,
+}
+
+/// Every tool that a client would be offered without a selection.
+pub(crate) fn listed(catalog: &Catalog, config: &Config) -> Vec<ListedTool> {
+    let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
     let tools = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
-    let problems = tools.filter_map(|tool| {
-        let why = schema::of_object(&tool.input_schema).err()?;
+    let listed = tools.filter_map(|tool| {
+        let Offered { listed, names, .. } = offered(tool, &names, config).ok()?;
+        let schema = Value::Object(JsonObject::clone(&listed.input_schema));
+        let aliases = names.iter().flat_map(PropertyNames::aliases);
+        let unions = ["allOf", "anyOf", "oneOf"];
+        Some(ListedTool {
+            real_name: tool.name.clone(),
+            name: listed.name.into_owned(),
+            description: listed.description.unwrap_or_default().into_owned(),
+            schema_length: schema.to_string().len(),
+            schema,
+            aliases: aliases
+                .map(|(name, alias)| (name.to_owned(), alias.to_owned()))
+                .collect(),
+            is_union: unions
+                .iter()
+                .any(|key| tool.input_schema.get(key).is_some()),
+            has_output_schema: listed.output_schema.is_some(),
+        })
+    });
+    listed.collect()
+}
+
+/// What `haft doctor` says of tools that MCP clients do not get, or of which models see less than
+/// their authors may think.
+pub(crate) fn problems(catalog: &Catalog, config: &Config) -> Vec<Problem> {
+    let tools = || catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
+    let problems = tools().filter_map(|tool| {
+        let why = input_of(tool).err()?;
         let text = format!("\"{}\" is left out for MCP clients: {why}", tool.name);
         let problem = Problem::warning(text).at(&tool.source.path);
         Some(
@@ -150,45 +244,96 @@ pub(crate) fn problems(catalog: &Catalog) -> Vec<Problem> {
                 .hint("correct the schema of its parameters"),
         )
     });
-    problems.collect()
+    let mut problems: Vec<Problem> = problems.collect();
+    problems.extend(tools().filter_map(|tool| hides_text(tool, config.mcp.structured)));
+    problems.extend(about_settings(config));
+    problems
 }
 
-fn offered(tool: &Tool, names: &Names) -> Result<Offered, String> {
-    let input = schema::of_object(&tool.input_schema)?;
+/// A warning where clients show a model the structured result and nothing else.
+fn hides_text(tool: &Tool, structured: Structured) -> Option<Problem> {
+    let is_sent = structured != Structured::Never && tool.output_schema.is_some();
+    if !is_sent || tool.text_repeats_details {
+        return None;
+    }
+    let text = format!(
+        "`{}` declares an output schema: Claude Code, Codex and others show the model only the JSON of \
+         `details`, no text and no images of `content`",
+        tool.name
+    );
+    let problem = Problem::warning(text)
+        .at(&tool.source.path)
+        .about(&tool.name);
+    Some(problem.hint(
+        "put all that the model needs into `details`, remove the schema, or set `mcp.structured: never`",
+    ))
+}
+
+/// What is wrong with the configuration itself.
+fn about_settings(config: &Config) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if config.mcp.structured == Structured::Always {
+        let text = "`mcp.structured: always` hides text and images from models: Claude Code, Codex and \
+                    others show only the JSON of a result that has `details`";
+        problems.push(Problem::warning(text).hint("set it to `declared`, or leave it out"));
+    }
+    if let Some(length) = instructions::excess(config) {
+        let most = instructions::MAX_CHARS;
+        let text = format!("`mcp.instructions` has {length} characters: clients get {most}");
+        problems.push(Problem::warning(text).hint("shorten it; clients cut what is longer"));
+    }
+    problems
+}
+
+/// What clients get of the tool's arguments: the schema, and what goes with it.
+fn input_of(tool: &Tool) -> Result<(JsonObject, ForMcp), String> {
+    if let Some(problem) = &tool.schema_problem {
+        return Err(problem.clone());
+    }
+    let offered = dialect::for_mcp(tool).map_err(|finding| finding.text)?;
+    Ok((schema::of_object(&offered.schema)?, offered))
+}
+
+fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<Offered, String> {
+    let (input, offered) = input_of(tool)?;
     let name = names.offered(&tool.name).to_owned();
-    let mut listed = McpTool::new(name, tool.description.clone(), Arc::new(input));
+    let mut listed = McpTool::new(name, offered.description, Arc::new(input));
     if tool.label != tool.name && !tool.label.is_empty() {
         listed = listed.with_title(&tool.label);
     }
     listed = listed.with_annotations(annotations(tool.approval));
-    match tool.output_schema.as_ref().map(schema::of_object) {
+    let output = tool.output_schema.as_ref();
+    let output = output.filter(|_| config.mcp.structured != Structured::Never);
+    match output.map(schema::of_object) {
         Some(Ok(output)) => listed = listed.with_raw_output_schema(Arc::new(output)),
         Some(Err(why)) => tracing::warn!(tool = tool.name, "its output schema is left out: {why}"),
         None => {}
     }
+    let mut meta = MetaObject::new();
     if listed.name != tool.name {
-        let mut meta = MetaObject::new();
         meta.insert(REAL_NAME.to_owned(), tool.name.as_str().into());
+    }
+    if offered.is_rewritten {
+        meta.insert(WHOLE_SCHEMA.to_owned(), tool.input_schema.clone());
+    }
+    if !meta.is_empty() {
         listed = listed.with_meta(meta);
     }
+    let settings = config.mcp.for_tool(&tool.name);
     Ok(Offered {
-        plain: plain(tool, &listed),
         listed,
+        names: offered.names,
         name: tool.name.clone(),
+        task: settings
+            .task
+            .or(tool.hints.task)
+            .unwrap_or(config.mcp.task_after),
+        max_result_chars: settings.max_result_chars,
+        declares_output: tool.output_schema.is_some(),
+        text_repeats_details: tool.text_repeats_details,
+        is_warned_of: Arc::default(),
         output: OnceLock::new(),
     })
-}
-
-/// The tool in plainer words, where its schema is a union.
-fn plain(tool: &Tool, listed: &McpTool) -> Option<McpTool> {
-    let (input, description) = dialect::without_root_union(tool)?;
-    let input = schema::of_object(&Value::Object(input)).ok()?;
-    let mut meta = listed.meta.clone().unwrap_or_default();
-    meta.insert(WHOLE_SCHEMA.to_owned(), tool.input_schema.clone());
-    let mut plain = listed.clone();
-    plain.input_schema = Arc::new(input);
-    plain.description = Some(description.into());
-    Some(plain.with_meta(meta))
 }
 
 /// Hints for the client's own questions to its user. What a tool that writes destroys is not

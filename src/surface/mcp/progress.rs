@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::server::Server;
+use crate::tool::json;
 
 /// The whole update, for clients that show more than a line.
 const UPDATE: &str = "haft/update";
@@ -54,7 +55,7 @@ impl Reporter {
         if self.server.is_behind() {
             return;
         }
-        let Ok(Update { content, details }) = serde_json::from_str(update.get()) else {
+        let Ok(Update { content, details }) = json::read(update.get()) else {
             return;
         };
         let number = |key: &str| details.get(key).and_then(Value::as_f64);
@@ -65,7 +66,7 @@ impl Reporter {
             params.total = number("total");
         }
         params.message = joined(content);
-        if let Ok(whole) = serde_json::from_str(update.get()) {
+        if let Ok(whole) = json::read(update.get()) {
             let mut meta = NotificationMetaObject::new();
             meta.insert(UPDATE.to_owned(), whole);
             params.meta = Some(meta);
@@ -87,7 +88,7 @@ impl Reporter {
 
 /// The text of an update, if it has any.
 pub(super) fn text_of(update: &RawValue) -> Option<String> {
-    let update: Update = serde_json::from_str(update.get()).ok()?;
+    let update: Update = json::read(update.get()).ok()?;
     joined(update.content)
 }
 

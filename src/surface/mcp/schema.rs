@@ -5,36 +5,10 @@
 
 use serde_json::{Map, Value};
 
-/// Deeper schemas end clients that read them by recursion.
-const DEEPEST: usize = 64;
+use crate::tool::schema::faults;
 
-const TYPES: [&str; 7] = [
-    "array", "boolean", "integer", "null", "number", "object", "string",
-];
-/// Keywords that hold one schema.
-const ONE: [&str; 11] = [
-    "additionalProperties",
-    "contains",
-    "contentSchema",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-/// Keywords that hold a list of schemas.
-const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-/// Keywords that hold schemas by name.
-const MAPS: [&str; 5] = [
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
+/// Deeper schemas end clients that read them by recursion.
+const MAX_DEPTH: usize = 64;
 
 /// The schema of a tool's arguments or of its structured result.
 ///
@@ -44,7 +18,12 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     let Value::Object(root) = schema else {
         return Err("the schema is not an object".to_owned());
     };
-    check(schema, schema, "", 0)?;
+    if is_deeper_than(schema, 2 * MAX_DEPTH) {
+        return Err("root: it nests too deeply".to_owned());
+    }
+    if let Some(fault) = faults(schema).first() {
+        return Err(format!("{}: {}", fault.place(), fault.text));
+    }
     let mut root = root.clone();
     match root.get("type") {
         Some(kind) if kind == "object" => {}
@@ -67,97 +46,12 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     Ok(root)
 }
 
-fn check(node: &Value, root: &Value, path: &str, depth: usize) -> Result<(), String> {
-    if depth > DEEPEST {
-        return Err(format!("{}: it nests too deeply", place(path)));
-    }
-    let node = match node {
-        Value::Object(node) => node,
-        Value::Bool(_) => return Ok(()),
-        _ => return Err(format!("{}: this is no schema", place(path))),
+/// True for a value of more levels. A schema within another is two levels below it, mostly.
+fn is_deeper_than(value: &Value, most: usize) -> bool {
+    let mut inner: Box<dyn Iterator<Item = &Value>> = match value {
+        Value::Array(items) => Box::new(items.iter()),
+        Value::Object(fields) => Box::new(fields.values()),
+        _ => return false,
     };
-    for (key, value) in node {
-        let at = || format!("{path}/{key}");
-        match key.as_str() {
-            "type" => check_type(value).map_err(|why| format!("{}: {why}", place(&at())))?,
-            "$ref" => {
-                check_reference(value, root).map_err(|why| format!("{}: {why}", place(&at())))?
-            }
-            "required" if !is_list_of_texts(value) => {
-                return Err(format!("{}: it is not a list of names", place(&at())));
-            }
-            "enum" if !value.is_array() => {
-                return Err(format!("{}: it is not a list of values", place(&at())));
-            }
-            "pattern" | "description" | "title" | "format" if !value.is_string() => {
-                return Err(format!("{}: it is not a text", place(&at())));
-            }
-            key if ONE.contains(&key) => match value {
-                // The form that lists had before 2020-12.
-                Value::Array(items) if key == "items" => {
-                    for (index, item) in items.iter().enumerate() {
-                        check(item, root, &format!("{}/{index}", at()), depth + 1)?;
-                    }
-                }
-                one => check(one, root, &at(), depth + 1)?,
-            },
-            key if LISTS.contains(&key) => {
-                let Value::Array(items) = value else {
-                    return Err(format!("{}: it is not a list of schemas", place(&at())));
-                };
-                for (index, item) in items.iter().enumerate() {
-                    check(item, root, &format!("{}/{index}", at()), depth + 1)?;
-                }
-            }
-            key if MAPS.contains(&key) => {
-                let Value::Object(named) = value else {
-                    return Err(format!("{}: it holds no schemas by name", place(&at())));
-                };
-                for (name, item) in named {
-                    check(item, root, &format!("{}/{name}", at()), depth + 1)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn check_type(value: &Value) -> Result<(), String> {
-    let is_type = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
-    let fits = match value {
-        Value::Array(names) => !names.is_empty() && names.iter().all(is_type),
-        one => is_type(one),
-    };
-    match fits {
-        true => Ok(()),
-        false => Err(format!("{value} is no type of JSON Schema")),
-    }
-}
-
-/// References to other documents are never fetched; those into this one must lead somewhere.
-fn check_reference(value: &Value, root: &Value) -> Result<(), String> {
-    let Some(reference) = value.as_str() else {
-        return Err("it is not a text".to_owned());
-    };
-    match reference.strip_prefix('#') {
-        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
-            match root.pointer(pointer) {
-                Some(_) => Ok(()),
-                None => Err(format!("`{reference}` leads nowhere")),
-            }
-        }
-        // An anchor.
-        Some(_) => Ok(()),
-        None => Err(format!("`{reference}` is in another document")),
-    }
-}
-
-fn is_list_of_texts(value: &Value) -> bool {
-    let list = value.as_array();
-    list.is_some_and(|list| list.iter().all(Value::is_string))
-}
-
-fn place(path: &str) -> &str {
-    if path.is_empty() { "root" } else { path }
+    inner.any(|inner| most == 0 || is_deeper_than(inner, most - 1))
 }

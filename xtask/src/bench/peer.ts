@@ -1,5 +1,5 @@
-// Bun's side of the bench: the least that gives the same answers: `list FILE…`, `call FILE JSON`, or
-// `loop FILE JSON`, which says how many microseconds one call took from text to text; `render FILE`
+// Bun's side of the bench: the least that gives the same answers: `list FILE…` (with each tool's JSON
+// Schema, which haft makes while it loads), `call FILE JSON`, or `loop FILE JSON`, which says how many microseconds one call took from text to text; `render FILE`
 // says it of drawing a result at a width of 120, `reload FILE` of importing a saved file again under another
 // query (nothing that was imported is ever let go).
 import { z } from "zod";
@@ -23,6 +23,7 @@ const [action, ...rest] = process.argv.slice(2);
 if (action === "list") {
   for (const file of rest) {
     const tool = await load(file);
+    JSON.stringify(z.toJSONSchema(tool.parameters, { target: "draft-2020-12" }));
     console.log(`${tool.name}  ${tool.description}`);
   }
 } else if (action === "render") {

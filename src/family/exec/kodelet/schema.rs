@@ -23,7 +23,12 @@ impl Schema {
         let text = arguments::object(&call.arguments).map_err(|why| invalid(why.to_string()))?;
         let value: Value =
             serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
-        let wrong: Vec<String> = self.0.mismatches(&value).iter().map(line).collect();
+        let wrong: Vec<String> = self
+            .0
+            .mismatches(&value)
+            .iter()
+            .map(Mismatch::line)
+            .collect();
         match wrong.is_empty() {
             true => Ok(text),
             false => Err(format!(
@@ -34,16 +39,6 @@ impl Schema {
             )),
         }
     }
-}
-
-/// `  - sizes/1/cm: …`; what is missing is named itself.
-fn line(wrong: &Mismatch) -> String {
-    let path = match (&wrong.missing, wrong.path.as_str()) {
-        (Some(property), "root") => property.clone(),
-        (Some(property), path) => format!("{path}/{property}"),
-        (None, path) => path.to_owned(),
-    };
-    format!("  - {path}: {}", wrong.message)
 }
 
 fn pretty(value: &Value) -> String {

@@ -20,3 +20,6 @@ export default (pi) =>
     parameters: pi.zod.object({}),
     execute: (_id, _params, _onUpdate, _ctx, signal) => execute(signal, pi),
   }));
+
+// It is hidden from modules, and code from text still finds it.
+const Deno: any = new Function("return Deno")();

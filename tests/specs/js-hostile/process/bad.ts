@@ -42,3 +42,6 @@ export default (pi) =>
     parameters: pi.zod.object({}),
     execute,
   }));
+
+// It is hidden from modules, and code from text still finds it.
+const Deno: any = new Function("return Deno")();

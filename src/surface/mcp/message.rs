@@ -1,4 +1,4 @@
-//! One line as messages, or as the refusals that its sender gets.
+//! The text of a line or of a request as messages, or as the refusals that its sender gets.
 //!
 //! A call is read here, in one pass and with its arguments as they stand; everything else by rmcp.
 
@@ -26,7 +26,7 @@ const METHODS: [&str; 10] = [
     "completion/complete",
 ];
 
-const CALL: &str = "tools/call";
+pub(super) const CALL: &str = "tools/call";
 
 /// A call as nearly all clients write it, read in one pass.
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ pub(super) enum Said {
     Other(Box<ClientJsonRpcMessage>),
 }
 
-/// Reads a line. Batches were part of the protocol once; each message in one is answered by itself.
+/// Reads a text. Batches were part of the protocol once; each message in one is answered by itself.
 pub(super) fn read(text: &str) -> Vec<Result<Said, JsonRpcError>> {
     let text = text.trim();
     if text.is_empty() {
@@ -123,7 +123,7 @@ fn one(text: &str) -> Result<Said, JsonRpcError> {
 }
 
 fn not_json(error: &serde_json::Error) -> JsonRpcError {
-    let text = format!("the line is not JSON: {error}");
+    let text = format!("the message is not JSON: {error}");
     JsonRpcError::new(None, ErrorData::parse_error(text, None))
 }
 

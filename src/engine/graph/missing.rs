@@ -1,0 +1,47 @@
+//! Imports that resolve to nothing and that running the modules would ask for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::imports::Imports;
+use super::{Graph, nesting};
+use crate::engine::loader::compiled;
+
+impl Graph {
+    /// Returns the missing specifiers by the file that imports them. Left out are imports that are
+    /// erased when the file is compiled, because only types need them, and what installed packages
+    /// miss: their own manifests are responsible for that.
+    pub fn missing_at_run_time(&self) -> BTreeMap<PathBuf, BTreeSet<String>> {
+        let own = self.missing.iter().filter(|(file, _)| !is_installed(file));
+        let kept = own.map(|(file, specifiers)| {
+            let mut specifiers = specifiers.clone();
+            if let Some(imports) = imports_at_run_time(file) {
+                specifiers.retain(|specifier| imports.contains(specifier));
+            }
+            (file.clone(), specifiers)
+        });
+        kept.filter(|(_, specifiers)| !specifiers.is_empty())
+            .collect()
+    }
+}
+
+/// True for a file of an installed package.
+fn is_installed(file: &Path) -> bool {
+    file.iter().any(|part| part == "node_modules")
+}
+
+/// What the compiled file imports; `None` if it cannot be compiled.
+fn imports_at_run_time(file: &Path) -> Option<BTreeSet<String>> {
+    let code = compiled(file)?;
+    let imports = stacker::maybe_grow(nesting::STACK, nesting::STACK, || {
+        // Compiled code is JavaScript, whatever the file is called.
+        Imports::of(&file.with_extension("js"), code)
+    });
+    Some(
+        imports
+            .imported
+            .into_iter()
+            .chain(imports.required)
+            .collect(),
+    )
+}

@@ -1,0 +1,194 @@
+//! Recognises files that are written for another program, so that a problem says what they are.
+//!
+//! Only the source is looked at: such a file often fails before it runs, because its program's package
+//! is not there. Installing that would lead to the next refusal.
+
+use std::path::Path;
+
+/// Larger files are not looked through.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a file is, and what is in its source if it is that.
+struct Dialect {
+    what: &'static str,
+    signs: &'static [Sign],
+}
+
+enum Sign {
+    /// It imports the package, or something below it.
+    Imports(&'static str),
+    /// It imports that name from the package.
+    ImportsName(&'static str, &'static str),
+    /// It calls a method of that name.
+    Calls(&'static str),
+}
+
+use Sign::{Calls, Imports, ImportsName};
+
+const DIALECTS: &[Dialect] = &[
+    Dialect {
+        what: "an opencode tool",
+        signs: &[Imports("@opencode-ai/plugin")],
+    },
+    Dialect {
+        what: "a tool for the Claude Agent SDK",
+        signs: &[
+            Imports("@anthropic-ai/claude-agent-sdk"),
+            ImportsName("@anthropic-ai/claude-code", "tool"),
+        ],
+    },
+    Dialect {
+        what: "a tool for the AI SDK",
+        signs: &[
+            ImportsName("ai", "tool"),
+            ImportsName("ai", "dynamicTool"),
+            Imports("@ai-sdk/provider-utils"),
+        ],
+    },
+    Dialect {
+        what: "an extension for GitHub Copilot",
+        signs: &[
+            Imports("@github/copilot-sdk"),
+            Imports("@copilot-extensions/preview-sdk"),
+        ],
+    },
+    Dialect {
+        what: "an extension for VS Code",
+        signs: &[Imports("vscode")],
+    },
+    Dialect {
+        what: "an MCP server",
+        signs: &[
+            ImportsName("@modelcontextprotocol/sdk", "McpServer"),
+            ImportsName("@modelcontextprotocol/sdk", "Server"),
+            ImportsName("@modelcontextprotocol/server", "McpServer"),
+        ],
+    },
+    Dialect {
+        what: "a LangChain tool",
+        signs: &[Imports("@langchain/core/tools")],
+    },
+    Dialect {
+        what: "a tool for the OpenAI Agents SDK",
+        signs: &[ImportsName("@openai/agents", "tool")],
+    },
+    Dialect {
+        what: "a Mastra tool",
+        signs: &[ImportsName("@mastra/core", "createTool")],
+    },
+    Dialect {
+        what: PI_EXTENSION,
+        signs: &[
+            Calls("registerTool"),
+            Calls("registerCommand"),
+            Calls("registerShortcut"),
+            Calls("registerFlag"),
+            Calls("registerProvider"),
+            Calls("registerMessageRenderer"),
+            Calls("setLabel"),
+        ],
+    },
+];
+
+const MODULES: &[&str] = &["ts", "js", "mts", "mjs", "cts", "cjs", "tsx", "jsx"];
+
+/// Advice for a file of another program: what it is, and what haft loads.
+pub(super) fn hint_for(path: &Path) -> Option<String> {
+    let text = source(path)?;
+    let found = DIALECTS
+        .iter()
+        .find(|dialect| dialect.signs.iter().any(|sign| sign.is_in(&text)))?;
+    Some(advice(found.what))
+}
+
+/// Advice for a module that registers what a tool's function returns.
+pub(super) const EXTENSION: &str =
+    "this looks like a pi extension; a tool's function returns its tools and registers nothing";
+
+const PI_EXTENSION: &str = "a pi extension";
+
+fn advice(what: &str) -> String {
+    if what == PI_EXTENSION {
+        return EXTENSION.into();
+    }
+    format!(
+        "this looks like {what}; haft loads modules whose default export is a function that returns \
+         tools: `export default (pi) => ({{ name, description, parameters, execute }})`"
+    )
+}
+
+/// The program that a script is for, if that is not JavaScript: the last part of its first line's path,
+/// or what its name says.
+pub(super) fn script_language(path: &Path) -> Option<String> {
+    // Nearly all files: they are not read for this.
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if extension.is_some_and(|own| MODULES.contains(&own)) {
+        return None;
+    }
+    let text = source(path)?;
+    let Some(line) = text.lines().next()?.strip_prefix("#!") else {
+        let known = [
+            "sh", "bash", "zsh", "fish", "py", "rb", "pl", "php", "lua", "ps1",
+        ];
+        let extension = extension.filter(|extension| known.contains(extension));
+        return extension.map(str::to_owned);
+    };
+    let mut words = line.split_whitespace();
+    let mut program = file_name(words.next()?);
+    if program == "env" {
+        // `env -S deno run`
+        program = words.map(file_name).find(|word| !word.starts_with('-'))?;
+    }
+    let is_javascript = [
+        "node", "bun", "deno", "tsx", "ts-node", "npx", "bunx", "haft",
+    ];
+    (!is_javascript.contains(&program)).then(|| program.to_owned())
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn source(path: &Path) -> Option<String> {
+    let about = std::fs::metadata(path).ok()?;
+    if !about.is_file() || about.len() > MAX_BYTES {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Sign {
+    fn is_in(&self, text: &str) -> bool {
+        match self {
+            Imports(package) => import_of(text, package).is_some(),
+            ImportsName(package, name) => {
+                import_of(text, package).is_some_and(|names| words(names).any(|word| word == *name))
+            }
+            Calls(method) => text.contains(&format!(".{method}(")),
+        }
+    }
+}
+
+/// What is written between `import` or `const` and the package, where the package is imported.
+fn import_of<'a>(text: &'a str, package: &str) -> Option<&'a str> {
+    text.match_indices(package).find_map(|(at, _)| {
+        let before = text[..at].strip_suffix(['"', '\''])?;
+        let after = text[at + package.len()..].chars().next()?;
+        if !matches!(after, '"' | '\'' | '/') {
+            return None;
+        }
+        let statement = before.trim_end().trim_end_matches(['(', ' ']);
+        let is_import = ["from", "import", "require"]
+            .iter()
+            .any(|word| statement.ends_with(word));
+        let start = statement.rfind([';', '\n']).map_or(0, |at| at + 1);
+        // The names may stand on lines of their own.
+        let start = statement.rfind("import").map_or(start, |at| at.min(start));
+        is_import.then(|| &statement[start..])
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
+}

@@ -1,0 +1,145 @@
+//! Which module tools are meant: by name, by file, by folder, or all of them.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, paths};
+use crate::discover::{self, Candidate};
+use crate::error::{Error, ErrorKind};
+use crate::tool::{Family, nearest};
+
+/// The provider of paths that are given by name.
+const GIVEN: &str = "config";
+
+/// A module tool, or a folder that only has a manifest.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// What it is called where it is listed.
+    pub(super) name: String,
+    /// The module; for a folder without one the folder.
+    pub(super) entry: PathBuf,
+    /// The folder that belongs to the tool: packages beside it are in there.
+    pub(super) folder: PathBuf,
+    /// The folder of many tools that a tool's own folder lies in.
+    pub(super) shared: Option<PathBuf>,
+    /// Its project is run only if the user trusts it.
+    pub(super) needs_trust: bool,
+}
+
+/// Returns the tools that `words` mean; without words every module tool that is found.
+pub(super) fn find(config: &Config, words: &[String]) -> Result<Vec<Target>, Error> {
+    let mut known = discover::scan(config).candidates;
+    let others: Vec<String> = known
+        .iter()
+        .filter(|one| one.source.family != Family::Js)
+        .map(Candidate::likely_name)
+        .collect();
+    known.retain(|candidate| candidate.source.family == Family::Js);
+    if words.is_empty() {
+        return Ok(known.iter().map(Target::of).collect());
+    }
+    let mut found: Vec<Target> = Vec::new();
+    for word in words {
+        let more = match by_name(&known, word) {
+            named if !named.is_empty() => named,
+            _ => match by_path(config, &known, word)? {
+                Some(targets) => targets,
+                None => return Err(unknown(word, &known, &others)),
+            },
+        };
+        for target in more {
+            if !found.iter().any(|one| one.entry == target.entry) {
+                found.push(target);
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl Target {
+    fn of(candidate: &Candidate) -> Target {
+        let entry = candidate.resolved.clone();
+        let parent = entry.parent().unwrap_or(Path::new("/")).to_owned();
+        let is_folder = entry.is_dir();
+        let is_index = entry.file_stem().is_some_and(|stem| stem == "index");
+        let shared = (is_index && candidate.source.provider != GIVEN)
+            .then(|| parent.parent().map(Path::to_owned))
+            .flatten();
+        Target {
+            name: match candidate.source.provider == GIVEN {
+                true => paths::quoted(&candidate.path),
+                false => candidate.key.clone(),
+            },
+            folder: if is_folder { entry.clone() } else { parent },
+            shared,
+            needs_trust: candidate.needs_trust(),
+            entry,
+        }
+    }
+}
+
+fn by_name(known: &[Candidate], word: &str) -> Vec<Target> {
+    let named = known.iter().filter(|candidate| candidate.key == word);
+    named.map(Target::of).collect()
+}
+
+/// The tools at a path; `None` if there is nothing at it.
+fn by_path(config: &Config, known: &[Candidate], word: &str) -> Result<Option<Vec<Target>>, Error> {
+    let Some(given) = discover::given(config, &[word.to_owned()]).candidates.pop() else {
+        return Ok(None);
+    };
+    let path = &given.resolved;
+    if !path.exists() {
+        return match word.contains('/') {
+            true => Err(nothing_at(path)),
+            false => Ok(None),
+        };
+    }
+    if given.source.family != Family::Js {
+        let text = format!("`{word}` is not a module, so it imports no packages");
+        return Err(Error::new(ErrorKind::Usage, text));
+    }
+    if !path.is_dir() {
+        let is_same = |candidate: &&Candidate| candidate.resolved == *path;
+        let found = known.iter().find(is_same).unwrap_or(&given);
+        return Ok(Some(vec![Target::of(found)]));
+    }
+    let below = known.iter().filter(|one| one.resolved.starts_with(path));
+    let below: Vec<Target> = below.map(Target::of).collect();
+    let is_package = is_module(path) || path.join(super::manifest::FILE).is_file();
+    match (below.is_empty(), is_package) {
+        (false, _) => Ok(Some(below)),
+        (true, true) => Ok(Some(vec![Target::of(&given)])),
+        (true, false) => {
+            let text = format!("there is no tool in `{}`", path.display());
+            let hint = "name a tool, its file, or a folder with an index.ts or a package.json";
+            Err(Error::new(ErrorKind::Usage, text).with_hint(hint))
+        }
+    }
+}
+
+/// True for a folder that can be imported.
+fn is_module(folder: &Path) -> bool {
+    !crate::engine::graph::module_graph(folder).files.is_empty()
+}
+
+fn nothing_at(path: &Path) -> Error {
+    let text = format!("there is nothing at `{}`", path.display());
+    let hint = "check the path; relative paths start at the working directory";
+    Error::new(ErrorKind::Usage, text).with_hint(hint)
+}
+
+fn unknown(word: &str, known: &[Candidate], others: &[String]) -> Error {
+    if others.iter().any(|name| name == word) {
+        let text = format!("`{word}` is not a module, so it imports no packages");
+        return Error::new(ErrorKind::Usage, text);
+    }
+    let keys = known.iter().map(|candidate| candidate.key.as_str());
+    let hint = match nearest(word, keys) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            "name a tool, not a package: `haft install` adds the packages that the tool imports"
+                .to_owned()
+        }
+    };
+    Error::new(ErrorKind::NoSuchTool, format!("there is no tool `{word}`")).with_hint(hint)
+}

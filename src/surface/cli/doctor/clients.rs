@@ -1,0 +1,475 @@
+//! `haft doctor --clients`: what MCP clients do with the tools, from one table of facts.
+//!
+//! A fact is a limit of one client, with the version that was looked at, the day, and how it is known. haft
+//! already serves around some of them (aliases for properties, one object for a union); those are
+//! listed as well, since the tool that the client shows is not the tool as it was written then.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::registry::Catalog;
+use crate::render::ink::Ink;
+use crate::render::text;
+use crate::surface::mcp::{self, ListedTool};
+use crate::tool::schema::{below, inner_schemas};
+
+/// What a client has been observed to do.
+struct Fact {
+    client: &'static str,
+    /// The version that it holds for.
+    version: &'static str,
+    /// The day on which that was looked at.
+    on: &'static str,
+    basis: Basis,
+    effect: Effect,
+    limit: Limit,
+    /// What becomes of it, for people.
+    outcome: &'static str,
+}
+
+/// How a fact is known.
+enum Basis {
+    /// The client was run, and what reached the model was read.
+    Measured,
+    /// Its issue tracker or documentation says so.
+    Reported(&'static str),
+}
+
+/// What a client does to a tool, or to its results.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    /// The model does not get the tool.
+    Drops,
+    /// The model gets part of it.
+    Cuts,
+    /// The model does not see what the tool says.
+    Hides,
+    /// haft offers it in another form, which the client takes.
+    Avoided,
+}
+
+/// Which tools a fact is about.
+enum Limit {
+    /// The name, behind this prefix, has more characters.
+    Name { prefix: &'static str, most: usize },
+    /// The description has more characters.
+    Description(usize),
+    /// The schema has more bytes, as JSON without blanks.
+    Schema(usize),
+    /// Variants or references more levels down, in a schema of more bytes.
+    Nested { levels: usize, bytes: usize },
+    /// A property has a name that providers refuse.
+    PropertyName,
+    /// The schema is a union.
+    RootUnion,
+    /// The tool declares a schema of its results.
+    OutputSchema,
+    /// A result has more characters: about all tools.
+    Result(usize),
+    /// About all tools, whatever they are.
+    Always,
+}
+
+const CLAUDE: &str = "Claude Code";
+const CODEX: &str = "Codex";
+const GEMINI: &str = "Gemini CLI";
+const OPENCODE: &str = "opencode";
+const CURSOR: &str = "Cursor";
+const VS_CODE: &str = "VS Code";
+
+/// Everything that is known. One line or two for each; the order is that of the page.
+const FACTS: &[Fact] = &[
+    Fact {
+        client: CLAUDE,
+        version: "2.1.330",
+        on: "2026-11-22",
+        basis: Basis::Reported("anthropics/claude-code#19882"),
+        effect: Effect::Drops,
+        limit: Limit::Name {
+            prefix: "mcp__haft__",
+            most: 64,
+        },
+        outcome: "its API refuses the request, so the whole session stops",
+    },
+    Fact {
+        client: CLAUDE,
+        version: "2.1.330",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Avoided,
+        limit: Limit::PropertyName,
+        outcome: "it leaves such a tool out, so haft offers",
+    },
+    Fact {
+        client: CLAUDE,
+        version: "before 2.1.330",
+        on: "2026-11-22",
+        basis: Basis::Reported("anthropics/claude-code#95504"),
+        effect: Effect::Avoided,
+        limit: Limit::RootUnion,
+        outcome: "it leaves a union at the root out without a word, so haft offers one object",
+    },
+    Fact {
+        client: CLAUDE,
+        version: "before 2.1.330",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Cuts,
+        limit: Limit::Description(2048),
+        outcome: "the rest is cut off",
+    },
+    Fact {
+        client: CLAUDE,
+        version: "2.1.330",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Hides,
+        limit: Limit::OutputSchema,
+        outcome: "the model sees the structured result and not the text",
+    },
+    Fact {
+        client: CLAUDE,
+        version: "2.1.330",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Cuts,
+        limit: Limit::Result(50_000),
+        outcome: "they go to a file, and the model sees the first 2 KB",
+    },
+    Fact {
+        client: CODEX,
+        version: "0.169.0",
+        on: "2026-11-22",
+        basis: Basis::Reported("openai/codex#23904"),
+        effect: Effect::Cuts,
+        limit: Limit::Nested {
+            levels: 3,
+            bytes: 4096,
+        },
+        outcome: "what lies deeper becomes a value of any kind",
+    },
+    Fact {
+        client: CODEX,
+        version: "0.169.0",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Avoided,
+        limit: Limit::RootUnion,
+        outcome: "it hands a union at the root on, which OpenAI refuses, so haft offers one object",
+    },
+    Fact {
+        client: CODEX,
+        version: "0.169.0",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Hides,
+        limit: Limit::OutputSchema,
+        outcome: "the model sees the structured result, and neither text nor images",
+    },
+    Fact {
+        client: CODEX,
+        version: "0.169.0",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Cuts,
+        limit: Limit::Result(12_000),
+        outcome: "the middle is cut out",
+    },
+    Fact {
+        client: CODEX,
+        version: "0.169.0",
+        on: "2026-11-22",
+        basis: Basis::Measured,
+        effect: Effect::Hides,
+        limit: Limit::Always,
+        outcome: "tools that come or change while it runs are not seen before its next start",
+    },
+    Fact {
+        client: GEMINI,
+        version: "0.61.0",
+        on: "2026-11-23",
+        basis: Basis::Reported("google-gemini/gemini-cli#28971"),
+        effect: Effect::Cuts,
+        limit: Limit::Name {
+            prefix: "mcp_haft_",
+            most: 63,
+        },
+        outcome: "the middle is cut out, and of two tools that are alike then only one is left",
+    },
+    Fact {
+        client: OPENCODE,
+        version: "1.18.33",
+        on: "2026-11-23",
+        basis: Basis::Reported("OpenAI's limit for names of functions"),
+        effect: Effect::Drops,
+        limit: Limit::Name {
+            prefix: "haft_",
+            most: 64,
+        },
+        outcome: "OpenAI's models refuse the request",
+    },
+    Fact {
+        client: OPENCODE,
+        version: "1.18.33",
+        on: "2026-11-22",
+        basis: Basis::Reported("anomalyco/opencode#32074"),
+        effect: Effect::Hides,
+        limit: Limit::OutputSchema,
+        outcome: "the model sees the structured result and not the text",
+    },
+    Fact {
+        client: CURSOR,
+        version: "1.6 and later",
+        on: "2026-11-23",
+        basis: Basis::Reported("ComposioHQ/composio#2788"),
+        effect: Effect::Drops,
+        limit: Limit::Name {
+            prefix: "haft:",
+            most: 60,
+        },
+        outcome: "the tool is filtered out",
+    },
+    Fact {
+        client: VS_CODE,
+        version: "2026",
+        on: "2026-11-22",
+        basis: Basis::Reported("microsoft/vscode#290063"),
+        effect: Effect::Hides,
+        limit: Limit::OutputSchema,
+        outcome: "the model sees the structured result and not the text",
+    },
+    Fact {
+        client: "all",
+        version: "",
+        on: "2026-11-22",
+        basis: Basis::Reported("its size alone"),
+        effect: Effect::Cuts,
+        limit: Limit::Schema(4096),
+        outcome: "clients with many tools shorten large schemas, or offer the tool only after a search",
+    },
+];
+
+/// One thing that a client does to one tool, or to all.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Finding {
+    client: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    version: &'static str,
+    /// The day on which the client was looked at.
+    checked: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    effect: &'static str,
+    text: String,
+    /// How it is known: `measured`, or where it is reported.
+    basis: &'static str,
+}
+
+impl Effect {
+    fn as_str(self) -> &'static str {
+        match self {
+            Effect::Drops => "drops",
+            Effect::Cuts => "cuts",
+            Effect::Hides => "hides",
+            Effect::Avoided => "avoided",
+        }
+    }
+}
+
+impl Fact {
+    fn finding(&self, tool: Option<&ListedTool>, what: &str) -> Finding {
+        let text = match what {
+            "" => self.outcome.to_owned(),
+            what => format!("{what}: {}", self.outcome),
+        };
+        Finding {
+            client: self.client,
+            version: self.version,
+            checked: self.on,
+            tool: tool.map(|tool| tool.real_name.clone()),
+            effect: self.effect.as_str(),
+            text,
+            basis: match self.basis {
+                Basis::Measured => "measured",
+                Basis::Reported(by) => by,
+            },
+        }
+    }
+
+    /// What the fact means for a tool, if anything.
+    fn about(&self, tool: &ListedTool) -> Option<Finding> {
+        let what = match self.limit {
+            Limit::Name { prefix, most } => {
+                let length = prefix.len() + tool.name.chars().count();
+                (length > most)
+                    .then(|| format!("`{prefix}{}` has {length} characters of {most}", tool.name))
+            }
+            Limit::Description(most) => {
+                let length = tool.description.chars().count();
+                (length > most)
+                    .then(|| format!("the description has {length} characters of {most}"))
+            }
+            Limit::Schema(most) => {
+                let length = tool.schema_length;
+                (length > most).then(|| format!("the schema has {length} bytes of {most}"))
+            }
+            Limit::Nested { levels, bytes } => {
+                let places = nested_deeper_than(&tool.schema, levels);
+                (tool.schema_length > bytes && !places.is_empty()).then(|| {
+                    format!(
+                        "variants or references more than {levels} levels deep ({})",
+                        few(&places)
+                    )
+                })
+            }
+            Limit::PropertyName => {
+                let aliases: Vec<String> = tool
+                    .aliases
+                    .iter()
+                    .map(|(name, alias)| format!("`{name}` as `{alias}`"))
+                    .collect();
+                return (!aliases.is_empty()).then(|| {
+                    let mut finding = self.finding(Some(tool), "");
+                    finding.text = format!("{} {}", self.outcome, few(&aliases));
+                    finding
+                });
+            }
+            Limit::RootUnion => tool.is_union.then(String::new),
+            Limit::OutputSchema => tool
+                .has_output_schema
+                .then(|| "it declares an output schema".to_owned()),
+            Limit::Result(_) | Limit::Always => None,
+        };
+        what.map(|what| self.finding(Some(tool), &what))
+    }
+
+    /// What the fact means whatever the tools are.
+    fn about_all(&self, config: &Config) -> Option<Finding> {
+        match self.limit {
+            Limit::Always => Some(self.finding(None, "")),
+            Limit::Result(most) => {
+                let kept = config.limits.spill_kb as usize * 1024;
+                (kept > most).then(|| {
+                    let what = format!("results of more than {most} characters (haft keeps {kept} bytes, `limits.spill_kb`)");
+                    self.finding(None, &what)
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What the clients do with the tools of the catalog.
+pub(super) fn findings(catalog: &Catalog, config: &Config) -> Vec<Finding> {
+    let tools = mcp::listed(catalog, config);
+    let mut found: Vec<Finding> = Vec::new();
+    for fact in FACTS {
+        found.extend(fact.about_all(config));
+        found.extend(tools.iter().filter_map(|tool| fact.about(tool)));
+    }
+    found
+}
+
+/// The findings, a paragraph for each client.
+pub(super) fn page(findings: &[Finding], ink: Ink) -> String {
+    let mut clients: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        match clients.iter_mut().find(|(name, _)| *name == finding.client) {
+            Some((_, of_client)) => of_client.push(finding),
+            None => clients.push((finding.client, vec![finding])),
+        }
+    }
+    let mut page = String::new();
+    for (client, findings) in clients {
+        let heading = match client {
+            "all" => "all clients",
+            client => client,
+        };
+        page.push_str(&format!("{}\n", ink.bold(heading)));
+        for finding in findings {
+            let tool = finding
+                .tool
+                .as_deref()
+                .map_or("every tool".to_owned(), text::first_line);
+            let since = match finding.version {
+                "" => String::new(),
+                version => format!("  {}", ink.dim(format!("({version}, {})", finding.checked))),
+            };
+            page.push_str(&format!(
+                "  {}  {tool}  {}{since}\n",
+                effect(finding.effect, ink),
+                text::clean(&finding.text)
+            ));
+        }
+        page.push('\n');
+    }
+    page
+}
+
+fn effect(effect: &'static str, ink: Ink) -> String {
+    let padded = format!("{effect:<7}");
+    match effect {
+        "drops" => ink.error(padded).to_string(),
+        "avoided" => ink.good(padded).to_string(),
+        _ => ink.warning(padded).to_string(),
+    }
+}
+
+/// The first of a list.
+fn few(all: &[String]) -> String {
+    const MAX_SHOWN: usize = 3;
+    let shown = all.get(..MAX_SHOWN).unwrap_or(all).join(", ");
+    match all.len().saturating_sub(MAX_SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The places of variants and references that lie more than `levels` schemas below the root.
+fn nested_deeper_than(schema: &Value, levels: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    search(schema, "", 0, levels, &mut found);
+    found
+}
+
+fn search(schema: &Value, at: &str, depth: usize, levels: usize, found: &mut Vec<String>) {
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    let variants = ["$ref", "allOf", "anyOf", "oneOf"];
+    if depth > levels && variants.iter().any(|key| fields.contains_key(*key)) {
+        found.push(at.to_owned());
+        // What lies below is lost with it.
+        return;
+    }
+    for (key, value) in fields {
+        let at = below(at, key);
+        match value {
+            Value::Object(named) if NAMED.contains(&key.as_str()) => {
+                for (name, inner) in named {
+                    search(inner, &below(&at, name), depth + 1, levels, found);
+                }
+            }
+            value => {
+                for (index, inner) in inner_schemas(key, value).into_iter().enumerate() {
+                    let at = match value {
+                        Value::Array(_) => format!("{at}/{index}"),
+                        _ => at.clone(),
+                    };
+                    search(inner, &at, depth + 1, levels, found);
+                }
+            }
+        }
+    }
+}
+
+/// Keywords that hold schemas by name.
+const NAMED: [&str; 5] = [
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];

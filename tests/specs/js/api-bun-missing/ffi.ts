@@ -1,0 +1,2 @@
+import { dlopen } from "bun:ffi";
+export default () => dlopen;

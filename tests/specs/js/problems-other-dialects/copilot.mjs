@@ -1,0 +1,3 @@
+import { joinSession } from "@github/copilot-sdk/extension";
+
+await joinSession({ tools: [] });

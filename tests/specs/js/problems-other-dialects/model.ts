@@ -1,0 +1,3 @@
+import { generateText } from "ai";
+
+export default () => ({ name: "t", description: "d", parameters: {}, execute: () => generateText({} as any) });

@@ -1,0 +1,1 @@
+export default () => { throw new Error("cut \ud83d"); };
