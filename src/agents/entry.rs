@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::agent::{Agent, Format, Place};
+use super::settings::{Setting, Settings};
 use super::{jsonc, toml};
+use crate::error::Error;
 
 /// A server as haft thinks of it.
 #[derive(Clone, Debug)]
@@ -28,9 +30,38 @@ pub(super) const OWN_KEYS: [&str; 6] = [
     "bearer_token_env_var",
 ];
 
+/// What an agent's configuration says about one server.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Who the server is. It replaces what an older entry says.
+    pub(super) server: Map<String, Value>,
+    /// How the agent treats it. What an older entry says stays, unless a flag gave the value.
+    pub(super) settings: Vec<Setting>,
+}
+
+impl Entry {
+    /// The whole entry, as a new one is written.
+    pub(super) fn whole(&self) -> Map<String, Value> {
+        let settings = self.settings.iter();
+        let settings = settings.map(|setting| (setting.key.to_owned(), setting.value.clone()));
+        self.server.clone().into_iter().chain(settings).collect()
+    }
+}
+
 impl Server {
-    /// The entry in the agent's own form.
-    pub(crate) fn entry(&self, agent: Agent) -> Map<String, Value> {
+    /// The entry in the agent's own form, with what the agent is to be told besides.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::error::ErrorKind::Usage) for a setting that the agent does not have.
+    pub(crate) fn entry(&self, agent: Agent, settings: &Settings) -> Result<Entry, Error> {
+        Ok(Entry {
+            server: self.identity(agent),
+            settings: settings.of(agent)?,
+        })
+    }
+
+    /// What says who the server is, in the agent's own form.
+    pub(crate) fn identity(&self, agent: Agent) -> Map<String, Value> {
         let value = match self {
             Server::Program { command, args } => program(agent, command, args),
             Server::Http {
@@ -85,9 +116,9 @@ fn http(agent: Agent, url: &str, token_variable: Option<&str>) -> Value {
 }
 
 /// A whole file that has nothing but this entry, for people to copy from.
-pub(crate) fn snippet(place: &Place, name: &str, entry: &Map<String, Value>) -> String {
+pub(crate) fn snippet(place: &Place, name: &str, entry: &Entry) -> String {
     match place.format {
-        Format::Json => jsonc::alone(&place.keys, name, entry),
+        Format::Json => jsonc::alone(&place.keys, name, &entry.whole()),
         Format::Toml => toml::alone(&place.keys, name, entry),
     }
 }

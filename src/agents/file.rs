@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, Format, Place};
+use super::entry::Entry;
 use super::{jsonc, toml};
 use crate::config::paths;
 use crate::error::{Error, ErrorKind};
@@ -45,12 +46,7 @@ impl Refusal {
 ///
 /// # Errors
 /// [`ErrorKind::Load`] where the file cannot be read, understood or written. It is then as it was.
-pub(crate) fn add(
-    agent: Agent,
-    place: &Place,
-    name: &str,
-    entry: &Map<String, Value>,
-) -> Result<Change, Error> {
+pub(crate) fn add(agent: Agent, place: &Place, name: &str, entry: &Entry) -> Result<Change, Error> {
     let text = read(place)?;
     let had_one = match &text {
         Some(text) => servers(place, text)?.contains_key(name),

@@ -8,7 +8,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
-use super::entry::OWN_KEYS;
+use super::entry::{Entry, OWN_KEYS};
 use super::file::Refusal;
 
 const INDENT: &str = "  ";
@@ -26,29 +26,35 @@ pub(super) fn alone(keys: &[String], name: &str, entry: &Map<String, Value>) -> 
 }
 
 /// The text with the entry in it. Of an entry that is there already only the keys change that say
-/// what the server is.
+/// what the server is, and settings that are missing or were asked for.
 pub(super) fn put(
     text: &str,
     keys: &[String],
     name: &str,
-    entry: &Map<String, Value>,
+    entry: &Entry,
 ) -> Result<String, Refusal> {
     let mut path: Vec<&str> = keys.iter().map(String::as_str).collect();
     path.push(name);
     if !is_there(text, &path)? {
-        return set(text, &path, &Value::Object(entry.clone()));
+        return set(text, &path, &Value::Object(entry.whole()));
     }
     let mut text = text.to_owned();
     for key in OWN_KEYS {
         let path = [&path[..], &[key]].concat();
-        text = match entry.get(key) {
+        text = match entry.server.get(key) {
             Some(value) => set(&text, &path, value)?,
             None => unset(&text, &path)?.unwrap_or(text),
         };
     }
     // A new way to say who one is has to be said; another one may be somebody's own.
-    if let Some(headers) = entry.get("headers") {
+    if let Some(headers) = entry.server.get("headers") {
         text = set(&text, &[&path[..], &["headers"]].concat(), headers)?;
+    }
+    for setting in &entry.settings {
+        let path = [&path[..], &[setting.key]].concat();
+        if setting.is_given || !is_there(&text, &path)? {
+            text = set(&text, &path, &setting.value)?;
+        }
     }
     Ok(text)
 }

@@ -5,14 +5,15 @@
 
 mod agent;
 mod entry;
-
 mod file;
 mod jsonc;
+mod settings;
 mod toml;
 
 pub(crate) use agent::{Agent, Place, Scope};
 pub(crate) use entry::{Server, own_file, snippet};
 pub(crate) use file::{Change, add, lists, remove};
+pub(crate) use settings::Settings;
 
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,13 @@
 //! One entry in a TOML file, put in or taken out with everything around it left alone.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::entry::OWN_KEYS;
+use super::entry::{Entry, OWN_KEYS};
 use super::file::Refusal;
 
 /// A file that has nothing but the entry.
-pub(super) fn alone(keys: &[String], name: &str, entry: &Map<String, Value>) -> String {
+pub(super) fn alone(keys: &[String], name: &str, entry: &Entry) -> String {
     put("", keys, name, entry).unwrap_or_default()
 }
 
@@ -16,7 +16,7 @@ pub(super) fn put(
     text: &str,
     keys: &[String],
     name: &str,
-    entry: &Map<String, Value>,
+    entry: &Entry,
 ) -> Result<String, Refusal> {
     let mut document = parse(text)?;
     let mut servers: &mut dyn TableLike = document.as_table_mut();
@@ -32,13 +32,18 @@ pub(super) fn put(
         .or_insert_with(|| empty(is_inline, false));
     let table = item.as_table_like_mut().ok_or_else(|| no_table(name))?;
     for key in OWN_KEYS {
-        if !entry.contains_key(key) {
+        if !entry.server.contains_key(key) {
             table.remove(key);
         }
     }
-    for (key, value) in entry {
+    for (key, value) in &entry.server {
         if is_new || OWN_KEYS.contains(&key.as_str()) {
             set(table, key, value);
+        }
+    }
+    for setting in &entry.settings {
+        if setting.is_given || !table.contains_key(setting.key) {
+            set(table, setting.key, &setting.value);
         }
     }
     Ok(document.to_string())
@@ -92,13 +97,15 @@ fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
     }
 }
 
-/// Entries are made of texts and lists of texts.
+/// Entries are made of texts, lists of texts, switches and whole numbers.
 fn written(value: &Value) -> toml_edit::Value {
     match value {
         Value::Array(words) => {
             let words = words.iter().filter_map(Value::as_str);
             toml_edit::Value::Array(Array::from_iter(words))
         }
+        Value::Bool(is_on) => (*is_on).into(),
+        Value::Number(number) => number.as_i64().unwrap_or_default().into(),
         other => other.as_str().unwrap_or_default().into(),
     }
 }
@@ -106,6 +113,8 @@ fn written(value: &Value) -> toml_edit::Value {
 fn plain(value: &toml_edit::Value) -> Option<Value> {
     match value {
         toml_edit::Value::String(text) => Some(Value::from(text.value().as_str())),
+        toml_edit::Value::Boolean(is_on) => Some(Value::from(*is_on.value())),
+        toml_edit::Value::Integer(number) => Some(Value::from(*number.value())),
         toml_edit::Value::Array(words) => words
             .iter()
             .map(|word| word.as_str().map(Value::from))

@@ -189,7 +189,7 @@ fn server(config: &Config, words: &[String], project: &Path, tools: &Tools) -> S
         command: program(config, Scope::User),
         args,
     };
-    let mut entry = server.entry(Agent::ClaudeCode);
+    let mut entry = server.identity(Agent::ClaudeCode);
     // Agents do not hand their whole environment on to servers.
     let mut variables = config.sessions.variables.clone();
     let mode = config.approval.mode.name().to_owned();

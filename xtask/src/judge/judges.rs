@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Suite;
 use crate::command;
 use crate::error::{During, Result};
 
@@ -19,7 +20,7 @@ const PACKAGES: [(&str, &str); 5] = [
 /// The agents whose configuration haft writes, as far as they are packages. They stand apart: they are
 /// large, and each brings what it likes.
 const AGENTS: [(&str, &str); 4] = [
-    ("@anthropic-ai/claude-code", "2.1.197"),
+    ("@anthropic-ai/claude-code", "2.1.330"),
     ("@openai/codex", "0.169.0"),
     ("@google/gemini-cli", "0.61.0"),
     ("opencode-ai", "1.18.33"),
@@ -31,21 +32,27 @@ pub struct Judges {
 }
 
 impl Judges {
-    pub fn install(folder: &Path) -> Result<Judges> {
+    /// Installs what the chosen suites need.
+    pub fn install(folder: &Path, suites: &[Suite]) -> Result<Judges> {
         let judges = Judges {
             folder: folder.to_owned(),
         };
+        // Node and the clients; the scripts of every suite run on this Node.
         install_once(
             folder,
             &PACKAGES.map(|(name, version)| format!("{name}@{version}")),
             npm,
         )?;
-        install_once(
-            &judges.agents(),
-            &AGENTS.map(|(name, version)| format!("{name}@{version}")),
-            npm,
-        )?;
-        install_once(&folder.join("python"), &PYTHON.map(str::to_owned), pip)?;
+        if suites.contains(&Suite::Agents) {
+            install_once(
+                &judges.agents(),
+                &AGENTS.map(|(name, version)| format!("{name}@{version}")),
+                npm,
+            )?;
+        }
+        if suites.contains(&Suite::Clients) {
+            install_once(&folder.join("python"), &PYTHON.map(str::to_owned), pip)?;
+        }
         Ok(judges)
     }
 
@@ -68,7 +75,7 @@ impl Judges {
         let mut node = Command::new(self.modules().join(".bin/node"));
         node.arg(path)
             .env("PACKAGES", self.modules())
-            .env("AGENTS", self.agents().join("node_modules"))
+            .env("AGENTS", self.agent_packages())
             .env("PATH", self.path());
         node
     }
@@ -78,6 +85,11 @@ impl Judges {
         let mut python = Command::new(self.folder.join("python/bin/python"));
         python.arg(path);
         python
+    }
+
+    /// Where the packages of the agents are.
+    pub fn agent_packages(&self) -> PathBuf {
+        self.agents().join("node_modules")
     }
 
     fn modules(&self) -> PathBuf {

@@ -1,8 +1,8 @@
-//! `cargo xtask judge`: lets others judge the MCP server: its conformance suite and its clients.
+//! `cargo xtask judge`: lets others judge the MCP server: its conformance suite, its clients, coding agents.
 //!
-//! What they call are tools of ours in `tests/specs/mcp`, so that the whole way through V8 is
-//! judged. What a server of tools cannot pass is listed there with the reason; whatever else fails
-//! is a failure, and so is what is listed and passes.
+//! What they call are tools of ours in `tests/specs/mcp` and `tests/judges/agents`, so that the whole
+//! way through V8 is judged. What a server of tools cannot pass, and what an agent cannot do, is listed
+//! there with the reason; whatever else fails is a failure, and so is what is listed and passes.
 
 mod judges;
 mod server;
@@ -10,7 +10,7 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::error::{During, Error, Result};
 use crate::{command, prerequisites, workspace};
@@ -30,22 +30,59 @@ const TASKS: [&str; 6] = [
     "tasks-dispatch-and-envelope",
 ];
 
-/// Let the conformance suite and other people's clients judge the MCP server.
+/// Let the conformance suite, other people's clients and coding agents judge the MCP server.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask judge                                  every judge
+  cargo xtask judge agents                           the coding agents, with a fake model API
+  cargo xtask judge agents --agent codex --check 'big result'
+  cargo xtask judge conformance --haft target/release/haft")]
 pub struct Judge {
+    /// The judges, all of them by default.
+    #[arg(value_enum, value_name = "JUDGE")]
+    suites: Vec<Suite>,
+
     /// Judge this program instead of a debug build of the checkout.
     #[arg(long, value_name = "PATH")]
     haft: Option<PathBuf>,
 
-    /// Only the judges whose names contain this; may be repeated.
+    /// Of the agents only this one, as `haft agents` names it; may be repeated.
+    #[arg(long, value_name = "AGENT")]
+    agent: Vec<String>,
+
+    /// Of what the agents are judged by only the checks whose names contain this; may be repeated.
     #[arg(long, value_name = "TEXT")]
-    only: Vec<String>,
+    check: Vec<String>,
+}
+
+/// A group of judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Suite {
+    /// The conformance suite of the protocol.
+    Conformance,
+    /// The inspector of the protocol.
+    Inspector,
+    /// The official TypeScript and Python clients.
+    Clients,
+    /// Coding agents: what reaches their models and their users.
+    Agents,
 }
 
 /// One verdict to get: its name, and the command that fails if it is bad.
 struct Case {
+    suite: Suite,
     name: String,
     command: Command,
+}
+
+/// Where everything is.
+struct Scene<'a> {
+    judges: &'a Judges,
+    haft: &'a Path,
+    url: String,
+    /// The folder of the tests.
+    tests: PathBuf,
 }
 
 impl Judge {
@@ -53,15 +90,26 @@ impl Judge {
         let root = workspace::root();
         let target = workspace::target_dir(&root)?;
         let haft = workspace::program(self.haft.as_deref(), || build(&root, &target))?;
-        let judges = Judges::install(&target.join("judges"))?;
-        let specs = root.join("tests/specs/mcp");
+        let suites = match self.suites.is_empty() {
+            true => Suite::value_variants(),
+            false => &self.suites,
+        };
+        let judges = Judges::install(&target.join("judges"), suites)?;
         let home = tempfile::tempdir().during(|| "make a home directory".to_owned())?;
-        let server = Server::start(&haft, &specs.join("conformance.ts"), home.path())?;
+        let tests = root.join("tests");
+        let server = Server::start(&haft, &tests.join("specs/mcp/conformance.ts"), home.path())?;
+        let scene = Scene {
+            judges: &judges,
+            haft: &haft,
+            url: server.url(),
+            tests,
+        };
         let mut failed = Vec::new();
-        for mut case in cases(&judges, &server, &haft, &specs, home.path()) {
-            if !self.only.is_empty() && !self.only.iter().any(|word| case.name.contains(word)) {
+        for mut case in self.cases(&scene) {
+            if !suites.contains(&case.suite) {
                 continue;
             }
+            case.command.env("HOME", home.path());
             eprintln!("\n== {}", case.name);
             command::show(&case.command);
             if !command::status(&mut case.command)?.success() {
@@ -77,76 +125,123 @@ impl Judge {
             failed.join(", ")
         )))
     }
-}
 
-fn cases(judges: &Judges, server: &Server, haft: &Path, specs: &Path, home: &Path) -> Vec<Case> {
-    let url = server.url();
-    let tools = specs.join("conformance.ts");
-    let mut cases = Vec::new();
-    for revision in REVISIONS {
-        let mut suite = judges.node("@modelcontextprotocol/conformance/dist/index.js");
-        suite.args(["server", "--url", &url, "--requirements", revision]);
-        suite.arg("--expected-failures");
-        suite.arg(specs.join(format!("not-served-{revision}.yaml")));
-        cases.push(Case {
-            name: format!("conformance {revision}"),
-            command: suite,
-        });
+    fn cases(&self, scene: &Scene<'_>) -> Vec<Case> {
+        let mut cases = scene.conformance();
+        cases.extend(scene.inspector());
+        cases.extend(scene.scripts());
+        cases.push(self.agents(scene));
+        cases
     }
-    for scenario in TASKS {
-        let mut suite = judges.node("@modelcontextprotocol/conformance/dist/index.js");
-        suite.args(["server", "--url", &url, "--scenario", scenario]);
-        cases.push(Case {
-            name: format!("conformance {scenario}"),
-            command: suite,
-        });
-    }
-    for (name, arguments) in [
-        ("inspector list", ["--method", "tools/list"].as_slice()),
-        (
-            "inspector call",
-            &["--method", "tools/call", "--tool-name", "test_simple_text"],
-        ),
-    ] {
-        let mut over_http = judges.inspector();
-        over_http.args([url.as_str(), "--transport", "http"]);
-        over_http.args(arguments);
-        let mut over_stdio = judges.inspector();
-        over_stdio
-            .arg(haft)
-            .arg("--tool")
-            .arg(&tools)
-            .args(["serve", "mcp"]);
-        over_stdio.args(arguments);
-        for (transport, command) in [("http", over_http), ("stdio", over_stdio)] {
-            cases.push(Case {
-                name: format!("{name}, {transport}"),
-                command,
-            });
+
+    /// The agents, whose models are played by a script.
+    fn agents(&self, scene: &Scene<'_>) -> Case {
+        let script = scene.tests.join("judges/agents/judge.mjs");
+        let mut command = scene.judges.script(&script);
+        command.arg("--haft").arg(scene.haft);
+        command.arg("--packages").arg(scene.judges.agent_packages());
+        for (flag, words) in [("--agent", &self.agent), ("--check", &self.check)] {
+            for word in words {
+                command.args([flag, word]);
+            }
+        }
+        Case {
+            suite: Suite::Agents,
+            name: "coding agents, with a model".to_owned(),
+            command,
         }
     }
-    // Each of these connects over both transports.
-    for (name, mut command) in [
-        (
-            "typescript clients",
-            judges.script(&specs.join("clients.mjs")),
-        ),
-        ("python clients", judges.python(&specs.join("clients.py"))),
-        ("coding agents", judges.script(&specs.join("agents.mjs"))),
-    ] {
-        command
-            .env("HAFT", haft)
-            .env("TOOLS", &tools)
-            .env("URL", &url);
-        cases.push(Case {
-            name: name.to_owned(),
-            command,
+}
+
+impl Scene<'_> {
+    fn specs(&self, file: &str) -> PathBuf {
+        self.tests.join("specs/mcp").join(file)
+    }
+
+    fn conformance(&self) -> Vec<Case> {
+        let case = |name: &str, arguments: &[&str]| {
+            let mut command = self
+                .judges
+                .node("@modelcontextprotocol/conformance/dist/index.js");
+            command.args(["server", "--url", &self.url]).args(arguments);
+            Case {
+                suite: Suite::Conformance,
+                name: format!("conformance {name}"),
+                command,
+            }
+        };
+        let revisions = REVISIONS.map(|revision| {
+            let mut case = case(revision, &["--requirements", revision]);
+            let not_served = self.specs(&format!("not-served-{revision}.yaml"));
+            case.command.arg("--expected-failures").arg(not_served);
+            case
         });
+        let tasks = TASKS.map(|scenario| case(scenario, &["--scenario", scenario]));
+        revisions.into_iter().chain(tasks).collect()
     }
-    for case in &mut cases {
-        case.command.env("HOME", home);
+
+    fn inspector(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for (name, arguments) in [
+            ("inspector list", ["--method", "tools/list"].as_slice()),
+            (
+                "inspector call",
+                &["--method", "tools/call", "--tool-name", "test_simple_text"],
+            ),
+        ] {
+            let mut over_http = self.judges.inspector();
+            over_http.args([self.url.as_str(), "--transport", "http"]);
+            over_http.args(arguments);
+            let mut over_stdio = self.judges.inspector();
+            over_stdio
+                .arg(self.haft)
+                .arg("--tool")
+                .arg(self.specs("conformance.ts"))
+                .args(["serve", "mcp"]);
+            over_stdio.args(arguments);
+            for (transport, command) in [("http", over_http), ("stdio", over_stdio)] {
+                cases.push(Case {
+                    suite: Suite::Inspector,
+                    name: format!("{name}, {transport}"),
+                    command,
+                });
+            }
+        }
+        cases
     }
-    cases
+
+    /// Clients that connect over both transports.
+    fn scripts(&self) -> Vec<Case> {
+        let judges = self.judges;
+        let case = |suite, name: &str, mut command: Command| {
+            command
+                .env("HAFT", self.haft)
+                .env("TOOLS", self.specs("conformance.ts"))
+                .env("URL", &self.url);
+            Case {
+                suite,
+                name: name.to_owned(),
+                command,
+            }
+        };
+        vec![
+            case(
+                Suite::Clients,
+                "typescript clients",
+                judges.script(&self.specs("clients.mjs")),
+            ),
+            case(
+                Suite::Clients,
+                "python clients",
+                judges.python(&self.specs("clients.py")),
+            ),
+            case(
+                Suite::Agents,
+                "coding agents, their configuration",
+                judges.script(&self.specs("agents.mjs")),
+            ),
+        ]
+    }
 }
 
 fn build(root: &Path, target: &Path) -> Result<PathBuf> {

@@ -1,14 +1,16 @@
 //! `haft agents config`: prints, writes or removes the entry of haft in an agent's configuration.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::agents::{self, Agent, Change, Place, Scope, Server};
+use crate::agents::{self, Agent, Change, Place, Scope, Server, Settings};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::render::text;
+use crate::surface::cli::call::time;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::stdout::Out;
@@ -24,8 +26,8 @@ Examples:
   haft agents config gemini --remove
 
 With --write everything else in the file stays as it is: comments, order, other servers. Of an
-entry that is there already only what haft is changes. A file that cannot be understood is left
-alone. `--tool`, `--config` and the other global options are passed on to the server.")]
+entry that is there already only what haft is changes, settings that are missing are added, and
+those that a flag gives are replaced. A file that cannot be understood is left alone. `--tool`, `--config` and the other global options are passed on to the server.")]
 pub(super) struct Args {
     /// The agent
     #[arg(value_enum)]
@@ -59,6 +61,24 @@ pub(super) struct Args {
     /// With --url: the variable that holds the server's token
     #[arg(long, value_name = "NAME", requires = "url")]
     token_env: Option<String>,
+
+    /// Codex: wait for the tools before the first request, and end if the server does not start
+    /// [default: true]
+    #[arg(long, value_name = "BOOL")]
+    required: Option<bool>,
+
+    /// Claude Code: show the model every tool at once, not only the names [default: true]
+    #[arg(long, value_name = "BOOL")]
+    always_load: Option<bool>,
+
+    /// How long the start may take (Codex) [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    startup_timeout: Option<Duration>,
+
+    /// How long a call may take (Codex, opencode, Claude Code, Gemini CLI)
+    /// [default: 10m for Codex and opencode]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    tool_timeout: Option<Duration>,
 }
 
 impl Args {
@@ -73,7 +93,8 @@ impl Args {
             self.report(change, &path, out)?;
             return Ok(SUCCESS);
         }
-        let entry = self.server(globals, scope, &config).entry(self.agent);
+        let server = self.server(globals, scope, &config);
+        let entry = server.entry(self.agent, &self.settings())?;
         if self.write {
             let change = agents::add(self.agent, &place, &self.name, &entry)?;
             self.report(change, &path, out)?;
@@ -111,6 +132,15 @@ impl Args {
         Server::Program {
             command: command.unwrap_or_else(|| agents::program(config, scope)),
             args,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            required: self.required,
+            always_load: self.always_load,
+            startup_timeout: self.startup_timeout,
+            tool_timeout: self.tool_timeout,
         }
     }
 

@@ -1,0 +1,177 @@
+//! What agents can be told about a server besides who it is: when its tools are loaded, and how long it may take.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::agent::Agent;
+use crate::error::{Error, ErrorKind};
+
+/// How long Codex waits for the start and the list of tools. Its default of 30 seconds is what one module alone may take
+/// to load (`load_timeout`).
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a call may take where the agent's own limit is too short for builds and tests: Codex gives up a call after
+/// 300 seconds (60 in older versions), opencode one that reports nothing for 60. Gemini CLI's own limit is ten minutes.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Settings that flags give; `None` takes what haft recommends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// Codex: the first request to the model waits for the tools, and Codex ends if the server does not start.
+    pub(crate) required: Option<bool>,
+    /// Claude Code: the model gets the whole definition of every tool at once, not only the names.
+    pub(crate) always_load: Option<bool>,
+    pub(crate) startup_timeout: Option<Duration>,
+    pub(crate) tool_timeout: Option<Duration>,
+}
+
+/// One setting in an agent's own words.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Setting {
+    pub(super) key: &'static str,
+    pub(super) value: Value,
+    /// Whether a flag gave the value, which then replaces what the file says.
+    pub(super) is_given: bool,
+}
+
+/// A setting as a flag names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Required,
+    AlwaysLoad,
+    StartupTimeout,
+    ToolTimeout,
+}
+
+/// Where an agent keeps a setting, and in which unit.
+struct Form {
+    key: &'static str,
+    unit: Unit,
+    /// What is written unless a flag says otherwise; where it is `None` the agent's own default is good.
+    recommended: Option<Given>,
+}
+
+enum Unit {
+    Switch,
+    Seconds,
+    Milliseconds,
+}
+
+#[derive(Clone, Copy)]
+enum Given {
+    Switch(bool),
+    Time(Duration),
+}
+
+const KINDS: [Kind; 4] = [
+    Kind::Required,
+    Kind::AlwaysLoad,
+    Kind::StartupTimeout,
+    Kind::ToolTimeout,
+];
+
+impl Settings {
+    /// The settings of one agent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a setting that the agent does not have.
+    pub(super) fn of(&self, agent: Agent) -> Result<Vec<Setting>, Error> {
+        let mut settings = Vec::new();
+        for kind in KINDS {
+            let given = self.given(kind);
+            let Some(form) = kind.form(agent) else {
+                if given.is_some() {
+                    return Err(kind.refused(agent));
+                }
+                continue;
+            };
+            if let Some(value) = given.or(form.recommended) {
+                settings.push(Setting {
+                    key: form.key,
+                    value: form.unit.write(value),
+                    is_given: given.is_some(),
+                });
+            }
+        }
+        Ok(settings)
+    }
+
+    fn given(&self, kind: Kind) -> Option<Given> {
+        match kind {
+            Kind::Required => self.required.map(Given::Switch),
+            Kind::AlwaysLoad => self.always_load.map(Given::Switch),
+            Kind::StartupTimeout => self.startup_timeout.map(Given::Time),
+            Kind::ToolTimeout => self.tool_timeout.map(Given::Time),
+        }
+    }
+}
+
+impl Kind {
+    fn flag(self) -> &'static str {
+        match self {
+            Kind::Required => "--required",
+            Kind::AlwaysLoad => "--always-load",
+            Kind::StartupTimeout => "--startup-timeout",
+            Kind::ToolTimeout => "--tool-timeout",
+        }
+    }
+
+    /// How the agent writes it; `None` if it has no such setting.
+    fn form(self, agent: Agent) -> Option<Form> {
+        let form = |key, unit, recommended| {
+            Some(Form {
+                key,
+                unit,
+                recommended,
+            })
+        };
+        let on = Some(Given::Switch(true));
+        match (self, agent) {
+            (Kind::Required, Agent::Codex) => form("required", Unit::Switch, on),
+            (Kind::AlwaysLoad, Agent::ClaudeCode) => form("alwaysLoad", Unit::Switch, on),
+            (Kind::StartupTimeout, Agent::Codex) => form(
+                "startup_timeout_sec",
+                Unit::Seconds,
+                Some(Given::Time(STARTUP_TIMEOUT)),
+            ),
+            (Kind::ToolTimeout, Agent::Codex) => form(
+                "tool_timeout_sec",
+                Unit::Seconds,
+                Some(Given::Time(TOOL_TIMEOUT)),
+            ),
+            (Kind::ToolTimeout, Agent::Opencode) => form(
+                "timeout",
+                Unit::Milliseconds,
+                Some(Given::Time(TOOL_TIMEOUT)),
+            ),
+            (Kind::ToolTimeout, Agent::ClaudeCode | Agent::Gemini) => {
+                form("timeout", Unit::Milliseconds, None)
+            }
+            _ => None,
+        }
+    }
+
+    fn refused(self, agent: Agent) -> Error {
+        let flag = self.flag();
+        let able = Agent::ALL
+            .into_iter()
+            .filter(|agent| self.form(*agent).is_some());
+        let able: Vec<&str> = able.map(Agent::id).collect();
+        let text = format!("{} has no setting for `{flag}`", agent.label());
+        Error::new(ErrorKind::Usage, text)
+            .with_hint(format!("leave it out; it is for: {}", able.join(", ")))
+    }
+}
+
+impl Unit {
+    fn write(&self, given: Given) -> Value {
+        match (self, given) {
+            (_, Given::Switch(is_on)) => Value::from(is_on),
+            // A part of a second is more than nothing.
+            (Unit::Seconds, Given::Time(time)) => {
+                Value::from(time.as_millis().div_ceil(1000) as u64)
+            }
+            (_, Given::Time(time)) => Value::from(time.as_millis() as u64),
+        }
+    }
+}
