@@ -142,7 +142,7 @@ fn explained(printed: &str) -> Error {
     let code = code.unwrap_or_default();
     let (text, hint) = match code {
         "E404" => (
-            match between(printed, "requested resource '", "'") {
+            match lines(printed).find_map(|line| between(line.strip_prefix("404")?, "'", "'")) {
                 Some(asked) => format!("the registry has no package `{}`", without_version(asked)),
                 None => "the registry does not have one of the packages".to_owned(),
             },
