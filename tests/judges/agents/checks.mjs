@@ -41,12 +41,12 @@ export const ONCE = {
     const turn = await run.first();
     const ours = run.instructions;
     if (!ours) fail("haft sends none");
-    // Enough of it to be it; clients cut what is long.
-    const begin = ours.slice(0, 200);
-    const about = turn.tools.find(({ about }) => about?.includes(begin));
+    // Enough of it to be it: clients cut what is long, and indent it.
+    const begin = oneLine(ours.slice(0, 200));
+    const about = turn.tools.find(({ about }) => about && oneLine(about).includes(begin));
     if (about) return "in the description of the namespace";
-    if (turn.system.includes(begin)) return "in a system message";
-    if (JSON.stringify(turn.raw).includes(JSON.stringify(begin).slice(1, -1)))
+    if (oneLine(turn.system).includes(begin)) return "in the system prompt";
+    if (oneLine(JSON.stringify(turn.raw).replaceAll("\\n", " ")).includes(begin))
       return "in a message";
     fail("they are not in the request");
   },
@@ -223,5 +223,7 @@ function isWhole(path) {
   const lines = Array.from({ length: LINES }, (_, line) => `line ${line} ${"x".repeat(80)}`);
   return text.trim() === lines.join("\n");
 }
+
+const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
 const quote = (text) => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);

@@ -50,6 +50,7 @@ if (strange.length) {
   console.error(`unknown agent: ${strange.join(", ")}; the judge knows: ${known}`);
   process.exit(2);
 }
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130));
 if (!process.env[ALONE] && hasNamespaces()) process.exit(alone());
 process.exit(await judge());
 

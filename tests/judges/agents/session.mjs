@@ -5,6 +5,12 @@ import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 
 const ENDING_TIMEOUT = 5_000;
+/** What runs; it ends with the judge, however that ends. */
+const running = new Set();
+
+process.on("exit", () => {
+  for (const child of running) signalGroup(child, "SIGKILL");
+});
 
 /** A started agent. Its client says how prompts, answers and interruptions are sent. */
 export class Session {
@@ -23,6 +29,7 @@ export class Session {
       // Ended as a group: agents start servers.
       detached: true,
     });
+    running.add(this.#child);
     this.#ended = new Promise((resolve) => {
       this.#child.on("error", (error) => {
         this.show(`\n[cannot start ${program}: ${error.message}]\n`);
@@ -72,14 +79,19 @@ export class Session {
     await this.ended(ENDING_TIMEOUT);
     // What outlived its agent is in the same group.
     this.#signal("SIGKILL");
+    running.delete(this.#child);
   }
 
   #signal(signal) {
-    try {
-      process.kill(-this.#child.pid, signal);
-    } catch {
-      // It is gone.
-    }
+    signalGroup(this.#child, signal);
+  }
+}
+
+function signalGroup(child, signal) {
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // It is gone.
   }
 }
 
