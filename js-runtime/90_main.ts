@@ -3,7 +3,7 @@
 // `globalThis.__haft` exists only until Rust has taken the functions, before any tool runs.
 
 import { type Settings, settings } from "ext:haft/00_state.ts";
-import "ext:haft/06_loader.ts";
+import { hideNodeBootstrap } from "ext:haft/06_loader.ts";
 import "ext:haft/08_warm.ts";
 import { redirectConsole } from "ext:haft/13_logger.ts";
 import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
@@ -20,6 +20,7 @@ import "ext:haft/43_children.ts";
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
   guardUncaught();
+  hideNodeBootstrap();
   redirectConsole();
   explainFetch();
   if (settings.hasTape) installTape();

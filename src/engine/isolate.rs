@@ -202,13 +202,23 @@ impl Shared {
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost; only the first
     /// reason counts.
     pub(super) fn doom(self: &Arc<Self>, doom: Doom) {
+        // Code that nothing waits for is near its end, most often, and may be loading a built-in module
+        // of Deno, which panics when it is interrupted. A full heap cannot wait.
+        let may_end_by_itself = !doom.is_out_of_memory && self.requests.is_idle();
         if self.doomed.set(doom).is_err() {
             return;
         }
+        if !may_end_by_itself {
+            self.terminate_javascript();
+        }
+        undertaker::bury(self, &self.programs);
+    }
+
+    /// Makes V8 return from whatever JavaScript it runs.
+    pub(super) fn terminate_javascript(&self) {
         if let Some(life) = self.life.get() {
             life.v8.terminate_execution();
         }
-        undertaker::bury(self, &self.programs);
     }
 
     /// Sees to it that nobody else meets what `module` did here: what runs may end, but nothing new

@@ -31,6 +31,7 @@ mod module;
 mod options;
 mod patience;
 mod pending;
+mod platform;
 mod requests;
 mod round;
 mod schema_check;

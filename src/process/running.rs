@@ -195,7 +195,8 @@ impl Running {
         let is_over = tokio::select! {
             biased;
             () = cancel.cancelled() => return Cause::Cancel,
-            () = until(deadline) => true,
+            // What the program left behind gets no time for having been kept from running.
+            _ = until(deadline, Duration::ZERO, self.leader.pid()) => true,
             // They may go on for ever. That is the point of the limit.
             _ = timeout(late, self.until_quiet()) => false,
         };

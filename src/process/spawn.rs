@@ -156,7 +156,9 @@ impl Spawn {
     ) -> Result<Finished, SpawnError> {
         // Never closed.
         let mut turn = turns.acquire().await.ok();
-        let running = Running::begin(self, None).await?;
+        let Some(running) = Running::begin(self, None, cancel).await? else {
+            return Ok(Finished::never_started());
+        };
         let leader = running.leader.pid();
         let finished = running.finish(cancel);
         tokio::pin!(finished);

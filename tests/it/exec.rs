@@ -211,12 +211,12 @@ async fn the_directories_of_an_installation_are_read() {
         fixture.script(folder, name, "--schema", &described, "echo 1");
     };
     let (of_haft, of_ikigai) = ("prefix/libexec/haft", "prefix/libexec/ikigai");
-    describe(of_haft, "bash", "haft's");
-    describe(of_haft, "both", "haft's");
-    describe(of_haft, "only", "haft's");
-    describe(of_ikigai, "bash", "ikigai's");
-    describe(of_ikigai, "both", "ikigai's");
-    describe(of_ikigai, "glob", "ikigai's");
+    describe(of_haft, "bash", "of haft");
+    describe(of_haft, "both", "of haft");
+    describe(of_haft, "only", "of haft");
+    describe(of_ikigai, "bash", "of ikigai");
+    describe(of_ikigai, "both", "of ikigai");
+    describe(of_ikigai, "glob", "of ikigai");
     describe(IKIGAI, "glob", "mine");
     let catalog = fixture.host.catalog().await;
     let tools = catalog.tools();
@@ -227,10 +227,10 @@ async fn the_directories_of_an_installation_are_read() {
     assert_eq!(
         tools,
         [
-            ("bash", "ikigai's", Tier::Exec),
-            ("both", "ikigai's", Tier::Exec),
+            ("bash", "of ikigai", Tier::Exec),
+            ("both", "of ikigai", Tier::Exec),
             ("glob", "mine", Tier::Exec),
-            ("only", "haft's", Tier::Exec),
+            ("only", "of haft", Tier::Exec),
         ]
     );
     let is_info = |problem: &haft::Problem| problem.severity == Severity::Info;
@@ -249,7 +249,7 @@ async fn both_of_kodelets_directories_of_a_project_are_read() {
         let described = format!(r#"{{"name":"{name}","description":"{text}"}}"#);
         fixture.script(folder, name, "description", &described, "echo 1");
     };
-    describe(KODELET, "a", "user's");
+    describe(KODELET, "a", "of the user");
     describe("kodelet-tools", "a", "older");
     describe("kodelet-tools", "b", "older");
     describe(".kodelet/tools", "b", "newer");

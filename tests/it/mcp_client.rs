@@ -162,6 +162,16 @@ impl Client {
         self.next_if_any().expect("haft says something")
     }
 
+    /// The answer to the request with this text for an id.
+    pub fn named(&mut self, id: &str) -> Value {
+        loop {
+            let message = self.next();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
     /// The answer to a request; what comes before it is passed over.
     pub fn answer(&mut self, id: u64) -> Value {
         loop {

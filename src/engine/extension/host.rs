@@ -17,6 +17,18 @@ pub type TouchFuture = Pin<Box<dyn Future<Output = String>>>;
 
 /// One isolate's connection to the rest of haft, kept in its op state.
 pub trait IsolateHost {
+    /// True if the file is an ES module by its syntax.
+    fn is_es_module(&self, path: &str) -> bool;
+
+    /// The module that loads changed the global object under a registered symbol.
+    fn noticed_symbol(&self);
+
+    /// `require(specifier)` finds nothing.
+    fn required_in_vain(&self, specifier: &str);
+
+    /// The file that `require(specifier)` means in the file `from`, by the rules of `import`.
+    fn find_required(&self, specifier: &str, from: &str) -> Option<String>;
+
     /// JavaScript answers the request `id` (or reports on it, for an update).
     fn reply(&self, id: u32, kind: ReplyKind, text: String);
 

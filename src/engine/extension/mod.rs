@@ -14,6 +14,7 @@ mod ops_log;
 mod ops_pending;
 mod ops_read;
 mod ops_reply;
+mod ops_require;
 mod ops_schema;
 mod ops_session;
 mod ops_show;
@@ -69,6 +70,9 @@ deno_core::extension!(
         ops_guard::op_haft_refuse_priority,
         ops_guard::op_haft_umask,
         ops_guard::op_haft_ignore,
+        ops_require::op_haft_find_required,
+        ops_require::op_haft_is_es_module,
+        ops_require::op_haft_required_in_vain,
         ops_read::op_haft_read_file,
         ops_read::op_haft_read_file_sync,
         ops_signal::op_haft_signal_bind,
@@ -79,6 +83,7 @@ deno_core::extension!(
         ops_tape::op_haft_tape_play,
         ops_tape::op_haft_tape_keep,
         ops_witness::op_haft_noticed,
+        ops_witness::op_haft_noticed_symbol,
         ops_env::op_haft_set_env,
         ops_env::op_haft_delete_env,
         ops_env::op_haft_get_env,

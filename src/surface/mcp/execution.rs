@@ -155,11 +155,12 @@ pub(super) fn answer(
     form: ResultForm,
     log: Option<&dyn LogListener>,
 ) -> Result<CallToolResult, ErrorData> {
+    let ended = match tool {
+        Some(tool) => tool.in_client_names(ended),
+        None => ended,
+    };
     match ended {
         Ok(outcome) => Ok(result::of_outcome(outcome, tool, form, log)),
-        Err(error) => result::of_error(&match tool {
-            Some(tool) => tool.in_refusal(error),
-            None => error,
-        }),
+        Err(error) => result::of_error(&error),
     }
 }

@@ -16,7 +16,7 @@ use crate::dialect::{self, ForMcp, Names, PropertyNames};
 use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
 use crate::tool::schema::{Mismatch, Schema};
-use crate::tool::{Problem, TaskMode, Tier, Tool};
+use crate::tool::{Block, Outcome, Problem, TaskMode, Tier, Tool};
 
 /// Where the whole schema of a tool stands that is offered in plainer words.
 const WHOLE_SCHEMA: &str = "haft/inputSchema";
@@ -154,17 +154,32 @@ impl Offered {
         real.unwrap_or(arguments)
     }
 
-    /// Why arguments were refused, with the names that the client knows.
-    pub(super) fn in_refusal(&self, error: Error) -> Error {
-        match (&self.names, error.kind()) {
-            (Some(names), ErrorKind::BadArguments) => {
-                let told = Error::new(ErrorKind::BadArguments, names.in_refusal(error.message()));
-                match error.hint() {
-                    Some(hint) => told.with_hint(hint),
-                    None => told,
-                }
+    /// Rewrites a refusal of arguments with the names that the client knows.
+    pub(super) fn in_client_names(&self, ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
+        let Some(names) = &self.names else {
+            return ended;
+        };
+        match ended {
+            Err(error) if error.kind() == ErrorKind::BadArguments => {
+                let renamed = Error::new(error.kind(), names.in_refusal(error.message()));
+                Err(match error.hint() {
+                    Some(hint) => renamed.with_hint(hint),
+                    None => renamed,
+                })
             }
-            _ => error,
+            // Some protocols want a refusal as a result.
+            Ok(mut outcome) if outcome.is_error => {
+                for block in &mut outcome.content {
+                    if let Block::Text { text } = block {
+                        names.rename_refusal(text);
+                    }
+                }
+                if let Some(Value::String(text)) = outcome.details.get_mut("error") {
+                    names.rename_refusal(text);
+                }
+                Ok(outcome)
+            }
+            ended => ended,
         }
     }
 
@@ -200,7 +215,8 @@ pub(crate) struct ListedTool {
     pub(crate) aliases: Vec<(String, String)>,
     /// Its own schema is a union at the root.
     pub(crate) is_union: bool,
-    pub(crate) has_output_schema: bool,
+    /// It declares an output schema, and its text says something else than the structured result.
+    pub(crate) hides_text: bool,
 }
 
 /// Every tool that a client would be offered without a selection.
@@ -224,7 +240,7 @@ pub(crate) fn listed(catalog: &Catalog, config: &Config) -> Vec<ListedTool> {
             is_union: unions
                 .iter()
                 .any(|key| tool.input_schema.get(key).is_some()),
-            has_output_schema: listed.output_schema.is_some(),
+            hides_text: listed.output_schema.is_some() && !tool.text_repeats_details,
         })
     });
     listed.collect()
@@ -285,7 +301,7 @@ fn about_settings(config: &Config) -> Vec<Problem> {
     problems
 }
 
-/// What clients get of the tool's arguments: the schema, and what goes with it.
+/// Returns the schema that clients get of the tool's arguments, and what goes with it.
 fn input_of(tool: &Tool) -> Result<(JsonObject, ForMcp), String> {
     if let Some(problem) = &tool.schema_problem {
         return Err(problem.clone());

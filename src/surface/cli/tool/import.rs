@@ -87,8 +87,15 @@ pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
     }
     if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
         let (line, column) = (error.line(), error.column());
-        let text = format!("{}:{line}:{column}: not valid JSON", path.display());
-        return Err(failed(text).with_hint(error.to_string()));
+        let why = error.to_string();
+        // The place stands before.
+        let why = why
+            .rsplit_once(" at line ")
+            .map_or(why.as_str(), |(why, _)| why);
+        let path = path.display();
+        return Err(failed(format!(
+            "{path}:{line}:{column}: not valid JSON: {why}"
+        )));
     }
     match Datum::from_json(&text) {
         Some(data @ Datum::Object(_)) => Ok(open(path, Draft::of(data).text())),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use rmcp::ErrorData;
-use rmcp::model::{ClientNotification, JsonRpcError, JsonRpcMessage};
+use rmcp::model::{ClientNotification, ErrorCode, JsonRpcError, JsonRpcMessage};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::surface::mcp::message::{self, CALL, Said};
@@ -38,14 +38,18 @@ pub(super) fn read(body: Vec<u8>) -> Result<Incoming, JsonRpcError> {
     let text = String::from_utf8(body)
         .map_err(|_| refused(ErrorData::parse_error("the message is not UTF-8", None)))?;
     let mut read = message::read(&text);
-    let one = match (read.pop(), read.is_empty()) {
-        (None, _) => Err(refused(ErrorData::parse_error("there is no message", None))),
-        (Some(_), false) => {
-            let text = "a request holds one message: batches are not taken";
-            Err(refused(ErrorData::invalid_request(text, None)))
-        }
-        (Some(one), true) => one,
+    let is_broken = |one: &Result<Said, JsonRpcError>| match one {
+        Ok(_) => false,
+        Err(why) => why.error.code == ErrorCode::PARSE_ERROR,
     };
+    if text.trim_start().starts_with('[') && !read.iter().all(is_broken) {
+        let text = "a request holds one message: batches are not taken";
+        return Err(refused(ErrorData::invalid_request(text, None)));
+    }
+    let one = read.pop().ok_or_else(|| {
+        let text = "there is no message";
+        refused(ErrorData::parse_error(text, None))
+    })?;
     let (method, is_notification, arguments) = match one? {
         Said::Call(_, call) => (Some(CALL.to_owned()), false, call.arguments),
         Said::Other(message) => match *message {
