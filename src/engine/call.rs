@@ -223,7 +223,10 @@ impl Module {
                 };
             }
             // Its arguments may be checked as long as that takes: its tool does not start.
-            true = alive.has_answered(), if !has_started => return Ended::NotStarted(why),
+            true = alive.has_answered(), if !has_started => {
+                isolate.forget(&asked);
+                return Ended::NotStarted(why);
+            }
             () = ctx.patience(self.engine.0.options.grace) => {}
         }
         // Where the grace was cut short it may not have come to that yet.

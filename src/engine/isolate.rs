@@ -383,6 +383,11 @@ impl Isolate {
         self.shared.requests.withdraw(asked.id)
     }
 
+    /// Lets go of a request: its answer is not wanted.
+    pub(super) fn forget(&self, asked: &Asked) {
+        self.shared.requests.forget(asked.id);
+    }
+
     /// Sends an order that has no answer.
     pub(super) fn send(&self, ask: Ask) {
         let _ = self.asks.send(Message::Ask(ask));

@@ -142,6 +142,16 @@ impl Table {
     }
 }
 
+/// Answers a request whose call was asked to end before its tool started.
+fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
+    let slot = table.slots.remove(&id);
+    // Whoever waits may be woken at once.
+    drop(table);
+    if let Some(slot) = slot {
+        let _ = slot.answer.send(Answer::Withdrawn);
+    }
+}
+
 impl Requests {
     fn table(&self) -> MutexGuard<'_, Table> {
         // Nothing in this file can panic halfway through a change.
@@ -172,11 +182,7 @@ impl Requests {
             return false;
         };
         if slot.has_to_end() {
-            let slot = table.slots.remove(&id);
-            drop(table);
-            if let Some(slot) = slot {
-                let _ = slot.answer.send(Answer::Withdrawn);
-            }
+            answer_withdrawn(table, id);
             return false;
         }
         slot.is_taken = true;
@@ -222,11 +228,7 @@ impl Requests {
             return false;
         };
         if slot.has_to_end() {
-            let slot = table.slots.remove(&id);
-            drop(table);
-            if let Some(slot) = slot {
-                let _ = slot.answer.send(Answer::Withdrawn);
-            }
+            answer_withdrawn(table, id);
             return false;
         }
         slot.is_started = true;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::mcp_client::{Client, PATIENCE, text};
 use crate::process::goes;
 use crate::sandbox::Sandbox;
+use crate::served::Served;
 
 const TOOLS: &str = r#"
 import { spawn } from "node:child_process";
@@ -286,6 +287,20 @@ fn tools_of_an_mcp_server_hear_of_start_and_shutdown() {
         events(&client.sandbox),
         "start\ncall\ncall\nshutdown\nexit\n"
     );
+}
+
+#[test]
+fn tools_of_a_rest_server_hear_of_start_and_shutdown() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    let mut command = sandbox.haft();
+    command.args(["--tool", "tools.ts", "serve", "rest"]);
+    command.args(["--listen", "127.0.0.1:0"]);
+    let mut served = Served::start(&mut command);
+    assert_eq!(served.post("/api/tools/note/call", "{}").status, 200);
+    served.signal("TERM");
+    assert_eq!(served.wait(), Some(0));
+    assert_eq!(events(&sandbox), "start\ncall\nshutdown\nexit\n");
 }
 
 #[test]

@@ -77,8 +77,9 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
                 let _ = timeout(STOPPING + WRITING, &mut talking).await;
             }
         };
-        tokio::join!(host.shutdown_within(STOPPING, FAREWELL), answering);
-        let _ = timeout(KILLING, host.kill()).await;
+        let all = async { tokio::join!(host.shutdown_within(STOPPING, FAREWELL), answering) };
+        // What hangs in the system is left to the end of the program.
+        let _ = timeout(STOPPING + FAREWELL + KILLING, all).await;
         let _ = timeout(WRITING, writer.finish()).await;
     };
     tokio::select! {

@@ -119,7 +119,7 @@ impl Lines {
             return;
         }
         self.is_over = true;
-        for (id, _) in std::mem::take(&mut self.open) {
+        for id in std::mem::take(&mut self.open).into_keys() {
             self.refuse(Some(id), ErrorData::internal_error(SHUTTING_DOWN, None));
         }
     }
