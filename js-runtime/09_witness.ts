@@ -4,26 +4,44 @@
 // A description that names the day must not be remembered, so `Date` is watched. It is replaced once,
 // in the snapshot, before anybody can keep the original: there is one `Date` for everybody.
 
-import { op_haft_noticed } from "ext:core/ops";
+import { op_haft_noticed, op_haft_noticed_symbol } from "ext:core/ops";
 
 let loads = 0;
 /** How many global properties there are. Counting them takes as long as a small factory: once for each load. */
-let globals: number | undefined;
+let globals: { named: number; registered: number } | undefined;
 
 const { apply, construct, getOwnPropertyDescriptor, ownKeys } = Reflect;
+const { keyFor } = Symbol;
 
 /** A module begins to load. */
 export function loadBegins(): void {
   loads += 1;
-  globals ??= ownKeys(globalThis).length;
+  globals ??= countGlobals();
 }
 
 /** It has loaded, or failed. */
 export function loadEnds(): void {
   const before = globals;
-  globals = ownKeys(globalThis).length;
-  if (globals !== before) noticeTrace("it changes the global object");
+  globals = countGlobals();
+  if (globals.named !== before?.named) noticeTrace("it changes the global object");
+  if (globals.registered !== before?.registered) op_haft_noticed_symbol();
   loads -= 1;
+}
+
+/**
+ * Counts the properties of the global object. Those under registered symbols are counted apart: there
+ * packages keep what all their copies share, and no other code looks at it.
+ */
+function countGlobals(): { named: number; registered: number } {
+  const keys = ownKeys(globalThis);
+  let registered = 0;
+  // Symbols come last.
+  for (let at = keys.length - 1; at >= 0; at--) {
+    const key = keys[at];
+    if (typeof key !== "symbol") break;
+    if (keyFor(key) !== undefined) registered += 1;
+  }
+  return { named: keys.length - registered, registered };
 }
 
 /** What a call changes is not the next module's doing. */

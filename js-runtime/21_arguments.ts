@@ -148,7 +148,9 @@ function shortened(value: unknown, depth = 0): unknown {
   if (depth >= MAX_SHOWN_DEPTH) return "[Too deep]";
   if (isArray(value)) return value.map((item) => shortened(item, depth + 1));
   // `fromEntries` also defines a key that is called `__proto__`.
-  return Object.fromEntries(keys(value).map((key) => [key, shortened((value as Schema)[key], depth + 1)]));
+  return Object.fromEntries(
+    keys(value).map((key) => [key, shortened((value as Schema)[key], depth + 1)]),
+  );
 }
 
 function cut(text: string, length: number): string {

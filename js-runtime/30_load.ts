@@ -150,7 +150,40 @@ function describe(tool: LoadedTool, index: number): Record<string, unknown> {
     rendersResult: typeof authored.renderResult === "function" || undefined,
     unusable: unusable(authored),
     argumentOrder: tool.order,
+    ...outputSchema(authored.outputSchema),
+    hints: clientHints(authored),
   };
+}
+
+// The schema of `details`, or why there is none.
+function outputSchema(declared: unknown): { outputSchema?: object; noOutputSchema?: string } {
+  if (declared === undefined || declared === null) return {};
+  try {
+    return { outputSchema: wireSchema(declared).schema };
+  } catch (error) {
+    return { noOutputSchema: messageOf(error).replaceAll("`parameters`", "it") };
+  }
+}
+
+// What the author wishes of clients: texts, numbers and flags only, which Rust judges. Left out where
+// there is nothing, which is nearly always.
+function clientHints(authored: AuthoredTool): Record<string, unknown> | undefined {
+  const { mcp, long, loadMode } = authored;
+  const isGiven = mcp !== undefined && mcp !== null;
+  if (!isGiven && long !== true && loadMode !== "essential") return undefined;
+  const own = typeof mcp === "object" && mcp !== null ? mcp : {};
+  return {
+    task: plain(own.task) ?? (long === true ? "always" : undefined),
+    alwaysLoad: plain(own.alwaysLoad) ?? (loadMode === "essential" || undefined),
+    searchHint: plain(own.searchHint),
+    notAnObject: !isGiven || own === mcp ? undefined : kindOf(mcp),
+  };
+}
+
+function plain(value: unknown): unknown {
+  if (value === undefined || value === null) return undefined;
+  const isPlain = typeof value === "string" || typeof value === "boolean";
+  return isPlain || typeof value === "number" ? value : { is: kindOf(value) };
 }
 
 const FUNCTIONS = ["renderCall", "renderResult", "onSession", "formatApprovalDetails"] as const;
@@ -161,10 +194,14 @@ function unusable(authored: any): [string, string][] | undefined {
   for (const name of FUNCTIONS) {
     const value = authored[name];
     if (value !== undefined && value !== null && typeof value !== "function") {
-      found.push([name, captured.isArray(value) ? "an array" : article(typeof value)]);
+      found.push([name, kindOf(value)]);
     }
   }
   return found.length > 0 ? found : undefined;
+}
+
+function kindOf(value: unknown): string {
+  return captured.isArray(value) ? "an array" : article(typeof value);
 }
 
 function article(kind: string): string {

@@ -4,7 +4,7 @@
 // `reply`. The plain path (valid arguments, a synchronous or resolved result) allocates as little
 // as it can: it is what a benchmark sees.
 
-import { op_haft_log, op_haft_schema_check } from "ext:core/ops";
+import { op_haft_log, op_haft_schema_check, op_haft_start } from "ext:core/ops";
 import {
   captured,
   LogLevel,
@@ -129,8 +129,8 @@ export function execute(
   const onUpdate = (partial: unknown) => {
     if (!call.ended) reply(call.id, ReplyKind.Update, toJson(normaliseResult(partial, tool.name)));
   };
-  // An empty update says that the arguments are accepted and the tool runs.
-  reply(call.id, ReplyKind.Update, "");
+  // Once the call was asked to end its tool never starts; the request is answered by then.
+  if (!op_haft_start(call.id)) return end(call);
   let result: unknown;
   try {
     const { signal } = call.abort!;

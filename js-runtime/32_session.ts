@@ -6,10 +6,14 @@ import { logger } from "ext:haft/13_logger.ts";
 import { contextOf, earlyEvent } from "ext:haft/15_context.ts";
 import { modules } from "ext:haft/30_load.ts";
 
-/** `text` is the JSON of the event; answers when every listener is done. */
-export function sessionEvent(id: number, text: string): void {
+/**
+ * `text` is the JSON of the event, `only` a list of the modules that hear of it: all if it is empty.
+ * Answers when every listener is done.
+ */
+export function sessionEvent(id: number, text: string, only: string): void {
+  const among = only === "" ? undefined : (captured.jsonParse(only) as number[]);
   captured.then(
-    deliver(id, captured.jsonParse(text)),
+    deliver(id, captured.jsonParse(text), among),
     () => reply(id, ReplyKind.Done, "true"),
     (error) => reply(id, ReplyKind.Failed, String(error)),
   );
@@ -18,12 +22,13 @@ export function sessionEvent(id: number, text: string): void {
 /** The events whose `previousSessionFile` is there and undefined, which JSON cannot say. */
 const WITHOUT_FILE = ["start", "switch", "branch", "tree", "shutdown"];
 
-async function deliver(id: number, told: any): Promise<void> {
+async function deliver(id: number, told: any, among?: number[]): Promise<void> {
   const event = WITHOUT_FILE.includes(told?.reason)
     ? { reason: told.reason, previousSessionFile: undefined, ...told }
     : { ...told };
   Object.setPrototypeOf(event, earlyEvent);
   for (const [moduleId, tools] of modules) {
+    if (among !== undefined && !among.includes(moduleId)) continue;
     for (const tool of tools) {
       if (typeof tool.authored["onSession"] !== "function") continue;
       // Nothing that could fail: a name for the log, and for whom it asks.

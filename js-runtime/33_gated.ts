@@ -19,6 +19,9 @@ import { execute, findTool, LOST, type Prepared, running, whenPrepared } from "e
 /** The calls that wait, by the number of the request that prepared them. */
 const waiting = new SafeMap<number, { tool: LoadedTool; moduleId: number; prepared: Prepared }>();
 
+/** The requests whose arguments are being checked. */
+const preparing = new SafeMap<number, true>();
+
 /** Checks the arguments and answers with the tool's stance on this call. */
 export function prepareCall(
   id: number,
@@ -28,7 +31,10 @@ export function prepareCall(
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
+  preparing.set(id, true);
   const pause = (prepared: Prepared) => {
+    // It was forgotten meanwhile.
+    if (!preparing.delete(id)) return;
     if (!prepared.ok) return reply(id, ReplyKind.Refused, prepared.text);
     const stance = onBehalfOf(deliberation(id, tool, moduleId), () =>
       stanceOn(tool.authored, prepared.args),
@@ -36,7 +42,10 @@ export function prepareCall(
     waiting.set(id, { tool, moduleId, prepared });
     reply(id, ReplyKind.Done, captured.jsonStringify(stance));
   };
-  const broken = (error: unknown) => reply(id, ReplyKind.Refused, messageOf(error));
+  const broken = (error: unknown) => {
+    preparing.delete(id);
+    reply(id, ReplyKind.Refused, messageOf(error));
+  };
   whenPrepared(tool, argumentsText, pause, broken);
 }
 
@@ -50,6 +59,7 @@ export function startPrepared(id: number, preparedId: number, toolCallId: string
 
 /** Drops a call that may not start. */
 export function forgetPrepared(preparedId: number): void {
+  preparing.delete(preparedId);
   waiting.delete(preparedId);
 }
 

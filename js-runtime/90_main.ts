@@ -3,7 +3,7 @@
 // `globalThis.__haft` exists only until Rust has taken the functions, before any tool runs.
 
 import { type Settings, settings } from "ext:haft/00_state.ts";
-import "ext:haft/06_loader.ts";
+import { hideNodeBootstrap } from "ext:haft/06_loader.ts";
 import "ext:haft/08_warm.ts";
 import { redirectConsole } from "ext:haft/13_logger.ts";
 import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
@@ -15,10 +15,12 @@ import { render } from "ext:haft/35_render.ts";
 import { guardUncaught } from "ext:haft/40_guard.ts";
 import { installTape } from "ext:haft/41_tape.ts";
 import { explainFetch } from "ext:haft/42_fetch.ts";
+import "ext:haft/43_children.ts";
 
 function start(given: string): void {
   Object.assign(settings, JSON.parse(given) as Settings);
   guardUncaught();
+  hideNodeBootstrap();
   redirectConsole();
   explainFetch();
   if (settings.hasTape) installTape();

@@ -70,6 +70,8 @@ struct Inner {
     scan: watch::Sender<ScanState>,
     /// The last change of what callers see.
     changes: watch::Sender<Arc<CatalogChange>>,
+    /// How often what is wrong with the tools has changed.
+    problem_changes: watch::Sender<u64>,
     /// What is wrong with watching files, while somebody wants that.
     watching: std::sync::Mutex<Vec<Problem>>,
     /// Fires when the host shuts down.
@@ -122,6 +124,9 @@ impl Setup {
 
 /// Beyond the grace period: for the killing itself, and for the answers to arrive.
 const MARGIN: Duration = Duration::from_millis(500);
+
+/// The longest that tools have for the end of the session.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 const SHUT_DOWN: &str = "the host has been shut down";
 
@@ -197,6 +202,7 @@ impl Host {
             refreshing: Mutex::default(),
             scan: watch::Sender::default(),
             changes: watch::Sender::default(),
+            problem_changes: watch::Sender::default(),
             watching: std::sync::Mutex::default(),
             closing: CancellationToken::new(),
             pace: Arc::default(),
@@ -216,13 +222,21 @@ impl Host {
         &self.0.config
     }
 
-    /// Asks what runs to stop, kills what has not stopped after the grace period, and ends
-    /// everything that was started. For good: nothing can be called afterwards.
+    /// Asks what runs to stop, kills what has not stopped after the grace period, delivers the end of
+    /// the session to tools that heard of its start, which may take as long again (but no more than two
+    /// seconds), and ends everything that was started. For good: nothing can be called afterwards.
     pub async fn shutdown(&self) {
+        let grace = self.0.config.limits.grace;
+        self.shutdown_within(grace + MARGIN, grace.min(FAREWELL))
+            .await;
+    }
+
+    /// The same; calls may take so long to end, and the end of the session to be delivered.
+    pub(crate) async fn shutdown_within(&self, calls: Duration, session: Duration) {
         self.end_calls();
-        let grace = self.0.config.limits.grace + MARGIN;
         // Too late or not, the next step waits for nobody.
-        let _ = time::timeout(grace, self.0.abortable.ended()).await;
+        let _ = time::timeout(calls, self.0.abortable.ended()).await;
+        let _ = time::timeout(session, self.0.engine.end_session()).await;
         self.0.engine.shutdown().await;
     }
 

@@ -60,8 +60,9 @@ mod surface;
 mod telemetry;
 
 pub use config::{
-    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
-    Permission, PermissionProfile, Roots, Serve, ServeFlags, Sessions, Token, parse_duration,
+    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress, Mcp,
+    McpFlags, McpToolSettings, Permission, PermissionProfile, Roots, Serve, ServeFlags, Sessions,
+    Structured, Token, parse_duration,
 };
 pub use custom_tools::{
     CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,
@@ -85,9 +86,10 @@ pub use tool::{
 };
 pub use tool::{
     Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, ArgumentOrder, Block, Call,
-    CallCtx, CatalogChange, Contents, Decision, Event, Family, Gate, Level, Link, LogLevel,
-    LogLine, LogListener, NotAdmitted, Outcome, Problem, Progress, Rule, Runner, ScanState,
-    Severity, Source, Stance, Stopped, Test, Tier, Tool, ToolPattern, Updates, Used,
+    CallCtx, CatalogChange, ClientHints, Contents, Decision, Event, Family, Gate, Level, Link,
+    LogLevel, LogLine, LogListener, NotAdmitted, Outcome, Problem, Progress, Rule, Runner,
+    ScanState, Severity, Source, Stance, Stopped, TaskMode, Test, Tier, Tool, ToolPattern, Updates,
+    Used,
 };
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub use tool::{Models, SessionEvent, SessionProvider, SessionView};

@@ -148,11 +148,37 @@ export interface CustomTool<TParams extends ToolSchema = any, TDetails = any> {
   strict?: boolean;
   /** Not listed and not callable, until something makes it so. */
   hidden?: boolean;
-  /** What a surface lists first. A tool is never hidden behind another tool's name. */
+  /**
+   * What a surface lists first. A tool is never hidden behind another tool's name. For MCP clients
+   * `essential` is `mcp.alwaysLoad`.
+   */
   loadMode?: "essential" | "discoverable";
+
+  /**
+   * The schema of `details`. Where there is one, MCP clients get `details` as `structuredContent`, which
+   * must fit it. Many of them then show the model nothing else: leave it out unless `details` hold all
+   * that the model needs.
+   */
+  outputSchema?: ToolSchema;
+  /** Calls take long: the same as `mcp: { task: "always" }`. */
+  long?: boolean;
+  mcp?: McpHints;
   deferrable?: boolean;
   mcpServerName?: string;
   mcpToolName?: string;
+}
+
+/** Wishes for MCP clients. What the user configures comes before them. */
+export interface McpHints {
+  /**
+   * When a call goes on as a background task, where the client knows tasks: at once, never, or when a
+   * request has waited so many seconds for the result (or a duration like `"90s"`). 60 by default.
+   */
+  task?: "always" | "never" | number | (string & {});
+  /** The definition is in the model's context from the start, and not behind a tool search. */
+  alwaysLoad?: boolean;
+  /** A phrase by which a tool search should find the tool. */
+  searchHint?: string;
 }
 
 type OneOrMany = CustomTool | CustomTool[] | null | undefined;

@@ -9,3 +9,11 @@ export * from "./haft.d.ts";
 export declare function defineTool<const TParams extends ToolSchema, TDetails = any>(
   tool: CustomTool<TParams, TDetails>,
 ): CustomTool<TParams, TDetails>;
+
+/** `ctx.settings`: the settings of the host, which can be read. */
+export declare const settings: {
+  get(path: string): any;
+  getGroup(name: string): Record<string, unknown>;
+  has(path: string): boolean;
+  getCwd(): string;
+};

@@ -59,8 +59,7 @@ const FORMULAS = [
   ["\\", "\\"],
 ];
 for (const [latex, expected] of FORMULAS) {
-  test(`formula: ${latex}`, () =>
-    assert.equal(tui.latexToUnicode(latex), expected));
+  test(`formula: ${latex}`, () => assert.equal(tui.latexToUnicode(latex), expected));
 }
 
 test("keys have the names that tools compare", () => {

@@ -19,7 +19,9 @@ use super::ikigai::WrittenIkigai;
 use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
 use super::sessions::WrittenSessions;
-use super::{ListenAddress, Permission, ServeFlags, Token, parse_duration, paths, serve, yaml};
+use super::{
+    ListenAddress, McpFlags, Permission, ServeFlags, Token, parse_duration, paths, serve, yaml,
+};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, Rule, ToolPattern, nearest};
 
@@ -43,6 +45,7 @@ struct File {
     custom_tools: Option<Value>,
     ikigai: Option<FileIkigai>,
     serve: Option<FileServe>,
+    mcp: Option<McpFlags>,
     sessions: Option<WrittenSessions>,
 }
 
@@ -66,6 +69,14 @@ struct FileServe {
     allow_origins: Vec<String>,
     #[serde(deserialize_with = "body_mb")]
     body_mb: Option<u32>,
+    #[serde(deserialize_with = "serve_time")]
+    body_timeout: Option<Duration>,
+    #[serde(deserialize_with = "serve_count")]
+    connections: Option<u32>,
+    #[serde(deserialize_with = "serve_count")]
+    mcp_sessions: Option<u32>,
+    #[serde(deserialize_with = "serve_time")]
+    mcp_session_idle: Option<Duration>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -103,6 +114,7 @@ struct FileLimits {
     heap_mb: Option<u32>,
     isolates: Option<u32>,
     spill_kb: Option<u32>,
+    keep_detached: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -263,6 +275,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             heap_mb: limits.heap_mb,
             isolates: limits.isolates,
             spill_kb: limits.spill_kb,
+            keep_detached: limits.keep_detached,
         },
         permissions: WrittenPermissions {
             read: permissions.read,
@@ -282,9 +295,14 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             allowed_hosts: serve.allow_hosts,
             allowed_origins: serve.allow_origins,
             body_mb: serve.body_mb,
+            body_timeout: serve.body_timeout,
+            connections: serve.connections,
+            mcp_sessions: serve.mcp_sessions,
+            mcp_session_idle: serve.mcp_session_idle,
             with_builtin_tools: false,
             no_watch: false,
         },
+        mcp: file.mcp.unwrap_or_default(),
         sessions: file.sessions.map(|sessions| sessions.anchored(base, home)),
         problems,
         ..Written::default()
@@ -366,6 +384,19 @@ fn body_mb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D:
     let number = Option::<u32>::deserialize(deserializer)?;
     number
         .map(|number| serve::body_mb(&number.to_string()).map_err(de::Error::custom))
+        .transpose()
+}
+
+fn serve_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let number = Option::<i64>::deserialize(deserializer)?;
+    number
+        .map(|number| serve::count(&number.to_string()).map_err(de::Error::custom))
+        .transpose()
+}
+
+fn serve_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| serve::some_time(&text).map_err(de::Error::custom))
         .transpose()
 }
 

@@ -33,6 +33,9 @@ pub struct CustomTools {
     pub global_dir_is_projects: bool,
     /// The project's tools.
     pub local_dir: PathBuf,
+    /// Where Kodelet looks for the project's tools since it moved them; `None` if the configuration names
+    /// a `local_dir`.
+    pub dot_local_dir: Option<PathBuf>,
     /// The longest that a run may take.
     pub timeout: Duration,
     /// So many bytes are kept of each output.
@@ -119,6 +122,7 @@ impl WrittenCustomTools {
     /// Every default of the document (kodelet 49).
     pub(super) fn resolve(self, home: &Path, cwd: &Path) -> CustomTools {
         let default = || ["PATH", "HOME", "USER"].map(str::to_owned).to_vec();
+        let dot_local_dir = self.local_dir.is_none().then(|| cwd.join(".kodelet/tools"));
         let local_dir = self.local_dir.unwrap_or_else(|| "kodelet-tools".into());
         CustomTools {
             enabled: self.enabled.unwrap_or(true),
@@ -127,6 +131,7 @@ impl WrittenCustomTools {
                 .unwrap_or_else(|| home.join(".kodelet/tools")),
             global_dir_is_projects: self.global_dir_is_projects,
             local_dir: paths::resolve(cwd, &local_dir),
+            dot_local_dir,
             timeout: self.timeout.unwrap_or(Duration::from_secs(30)),
             max_output_size: self.max_output_size.unwrap_or(1 << 20),
             max_memory_size: self.max_memory_size,

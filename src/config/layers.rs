@@ -12,8 +12,8 @@ use super::ikigai::WrittenIkigai;
 use super::kodelet::WrittenCustomTools;
 use super::sessions::WrittenSessions;
 use super::{
-    Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, Permission, PermissionProfile,
-    SPILL_KB, ServeFlags,
+    Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, McpFlags, Permission,
+    PermissionProfile, SPILL_KB, ServeFlags,
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
@@ -47,6 +47,7 @@ pub(super) struct Written {
     pub problems: Vec<Problem>,
     pub aynd: WrittenAynd,
     pub serve: ServeFlags,
+    pub mcp: McpFlags,
     pub sessions: Option<WrittenSessions>,
 }
 
@@ -59,6 +60,7 @@ pub(super) struct WrittenLimits {
     pub heap_mb: Option<u32>,
     pub isolates: Option<u32>,
     pub spill_kb: Option<u32>,
+    pub keep_detached: Option<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -96,9 +98,11 @@ impl Written {
                 heap_mb: flags.heap_mb,
                 isolates: None,
                 spill_kb: flags.spill_kb,
+                keep_detached: None,
             },
             custom_tools: WrittenCustomTools::switched(flags.no_custom_tools.then_some(false)),
             serve: flags.serve,
+            mcp: flags.mcp,
             ..Written::default()
         }
     }
@@ -145,6 +149,7 @@ impl Written {
                 heap_mb: parsed("HEAP_MB", text("HEAP_MB"), mebibytes)?,
                 isolates: parsed("ISOLATES", text("ISOLATES"), whole_number)?,
                 spill_kb: parsed("SPILL_KB", text("SPILL_KB"), kibibytes)?,
+                keep_detached: parsed("KEEP_DETACHED", text("KEEP_DETACHED"), yes_or_no)?,
             },
             custom_tools: WrittenCustomTools::switched(parsed(
                 "CUSTOM_TOOLS",
@@ -157,6 +162,7 @@ impl Written {
                 timeout: parsed("IKIGAI_TIMEOUT", text("IKIGAI_TIMEOUT"), some_time)?,
             },
             serve: ServeFlags::from_env(env)?,
+            mcp: McpFlags::from_env(env)?,
             ..Written::default()
         })
     }
@@ -191,6 +197,7 @@ impl Written {
         self.custom_tools.fill_from(lower.custom_tools);
         self.ikigai.fill_from(lower.ikigai);
         self.serve.fill_from(lower.serve);
+        self.mcp.fill_from(lower.mcp);
         self.sessions = self.sessions.take().or(lower.sessions);
         self.problems.extend(lower.problems);
 
@@ -201,6 +208,7 @@ impl Written {
         limits.heap_mb = limits.heap_mb.or(low.heap_mb);
         limits.isolates = limits.isolates.or(low.isolates);
         limits.spill_kb = limits.spill_kb.or(low.spill_kb);
+        limits.keep_detached = limits.keep_detached.or(low.keep_detached);
 
         let (own, low) = (&mut self.permissions, lower.permissions);
         own.read = own.read.take().or(low.read);
@@ -236,6 +244,7 @@ impl WrittenLimits {
             heap_mb,
             isolates: self.isolates.unwrap_or(Limits::default().isolates),
             spill_kb: self.spill_kb.unwrap_or(SPILL_KB),
+            keep_detached: self.keep_detached.unwrap_or(true),
         })
     }
 }
@@ -263,7 +272,7 @@ pub(super) fn optional_duration(text: &str) -> Result<Option<Duration>, String> 
     }
 }
 
-fn parsed<T>(
+pub(super) fn parsed<T>(
     name: &str,
     text: Option<&str>,
     parse: impl Fn(&str) -> Result<T, String>,
@@ -311,7 +320,7 @@ fn some_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn kibibytes(text: &str) -> Result<u32, String> {
+pub(super) fn kibibytes(text: &str) -> Result<u32, String> {
     let number = text.trim().parse();
     number.map_err(|_| format!("`{text}` is not a whole number of KiB"))
 }

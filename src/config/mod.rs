@@ -12,6 +12,7 @@ mod file;
 mod ikigai;
 mod kodelet;
 mod layers;
+mod mcp;
 mod omp;
 pub(crate) mod paths;
 mod permissions;
@@ -32,6 +33,8 @@ pub use duration::parse_duration;
 pub use env::Env;
 pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
+pub(crate) use mcp::parse_task_mode;
+pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
 pub use permissions::{Permission, PermissionProfile};
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
@@ -63,8 +66,9 @@ const LEAST_HEAP_MB: u32 = 32;
 const CONTAINER_IMAGE: &str = "docker.io/library/debian:stable-slim";
 
 /// Text of a result beyond this goes to a file, in KiB: about 12,000 tokens, which no model wants
-/// without having asked.
-const SPILL_KB: u32 = 50;
+/// without having asked. Claude Code puts what has more than 50,000 characters into a file of its own
+/// and shows 2 KB of it, so what remains, with its notice, stays below 48 KB.
+const SPILL_KB: u32 = 46;
 
 /// A home for accounts that have none; Debian gives them the same. Nothing is found there.
 const NO_HOME: &str = "/nonexistent";
@@ -130,6 +134,8 @@ pub struct Flags {
     pub cycod_first: Option<PathBuf>,
     /// What a server is told.
     pub serve: ServeFlags,
+    /// What MCP clients get beside the tools.
+    pub mcp: McpFlags,
 }
 
 /// What haft goes by: complete, nothing is looked up later.
@@ -197,6 +203,8 @@ pub struct Config {
     pub cycod_first: Option<PathBuf>,
     /// What a server goes by.
     pub serve: Serve,
+    /// What MCP clients get beside the tools.
+    pub mcp: Mcp,
     /// Where coding agents keep the user's settings.
     pub agents: Agents,
     /// Sessions of an agent.
@@ -229,6 +237,8 @@ pub struct Limits {
     pub isolates: u32,
     /// Text of a result beyond so many KiB goes to a file; 0: never.
     pub spill_kb: u32,
+    /// A program that a module started with `detached: true` and `unref()` outlives the host.
+    pub keep_detached: bool,
 }
 
 /// As many as can compute at once.
@@ -247,6 +257,7 @@ impl Default for Limits {
             heap_mb: HEAP_MB,
             isolates: one_for_each_core(),
             spill_kb: SPILL_KB,
+            keep_detached: true,
         }
     }
 }
@@ -361,6 +372,7 @@ impl Config {
             screen: screen::screen(env),
             cycod_first,
             serve: written.serve.resolve(),
+            mcp: written.mcp.resolve()?,
             agents,
             sessions: written.sessions.unwrap_or_default().resolve(env)?,
             cwd,

@@ -5,8 +5,9 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
-use super::{Env, paths};
+use super::{Env, parse_duration, paths};
 use crate::error::{Error, ErrorKind};
 
 /// On the loopback interface, where nobody else can reach it; the port spells "haft" on a phone.
@@ -14,6 +15,19 @@ const LISTEN: &str = "127.0.0.1:4238";
 
 /// The most that one request may bring, in MiB: a file or a photo in base64, and no film.
 const BODY_MB: u32 = 16;
+
+/// The default of [`Serve::body_timeout`].
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The default of [`Serve::connections`].
+const MAX_CONNECTIONS: u32 = 1024;
+
+/// The default of [`Serve::mcp_sessions`]: some 60 MB if each one is used.
+const MAX_MCP_SESSIONS: u32 = 1000;
+
+/// The default of [`Serve::mcp_session_idle`]. Many clients do not start a new session by themselves
+/// when theirs has ended, so one that is left open over lunch or over night is kept.
+const MCP_SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
 
 /// An address to listen on, as written: `127.0.0.1:4238`, `[::1]:0`, `localhost:8080`, `8080`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +55,14 @@ pub struct Serve {
     pub allowed_origins: Vec<String>,
     /// The most that one request may bring, in MiB.
     pub body_mb: u32,
+    /// How long the body of a request may take.
+    pub body_timeout: Duration,
+    /// The most connections at the same time.
+    pub connections: u32,
+    /// The most sessions of MCP clients up to 2025-11-25 at the same time.
+    pub mcp_sessions: u32,
+    /// How long such a session may be unused before it ends.
+    pub mcp_session_idle: Duration,
     /// Whether the tools' files are watched.
     pub watch: bool,
 }
@@ -58,6 +80,14 @@ pub struct ServeFlags {
     pub allowed_origins: Vec<String>,
     /// The most that one request may bring, in MiB.
     pub body_mb: Option<u32>,
+    /// How long the body of a request may take.
+    pub body_timeout: Option<Duration>,
+    /// The most connections at the same time.
+    pub connections: Option<u32>,
+    /// The most sessions of MCP clients at the same time.
+    pub mcp_sessions: Option<u32>,
+    /// How long such a session may be unused before it ends.
+    pub mcp_session_idle: Option<Duration>,
     /// aynd's built-in tools are wanted unless somebody said no.
     pub with_builtin_tools: bool,
     /// The tools' files are not watched.
@@ -79,12 +109,20 @@ impl ServeFlags {
         let listen = text("SERVE_LISTEN").map(str::parse).transpose();
         let token = text("SERVE_TOKEN").map(str::parse).transpose();
         let body_mb = text("SERVE_BODY_MB").map(body_mb).transpose();
+        let body_timeout = text("SERVE_BODY_TIMEOUT").map(some_time).transpose();
+        let connections = text("SERVE_CONNECTIONS").map(count).transpose();
+        let sessions = text("SERVE_MCP_SESSIONS").map(count).transpose();
+        let idle = text("SERVE_MCP_SESSION_IDLE").map(some_time).transpose();
         Ok(ServeFlags {
             listen: listen.map_err(|problem| wrong("SERVE_LISTEN", problem))?,
             token: token.map_err(|problem| wrong("SERVE_TOKEN", problem))?,
             allowed_hosts: list("SERVE_HOSTS"),
             allowed_origins: list("SERVE_ORIGINS"),
             body_mb: body_mb.map_err(|problem| wrong("SERVE_BODY_MB", problem))?,
+            body_timeout: body_timeout.map_err(|problem| wrong("SERVE_BODY_TIMEOUT", problem))?,
+            connections: connections.map_err(|problem| wrong("SERVE_CONNECTIONS", problem))?,
+            mcp_sessions: sessions.map_err(|problem| wrong("SERVE_MCP_SESSIONS", problem))?,
+            mcp_session_idle: idle.map_err(|problem| wrong("SERVE_MCP_SESSION_IDLE", problem))?,
             with_builtin_tools: false,
             no_watch: false,
         })
@@ -96,6 +134,10 @@ impl ServeFlags {
         self.allowed_hosts.extend(lower.allowed_hosts);
         self.allowed_origins.extend(lower.allowed_origins);
         self.body_mb = self.body_mb.or(lower.body_mb);
+        self.body_timeout = self.body_timeout.or(lower.body_timeout);
+        self.connections = self.connections.or(lower.connections);
+        self.mcp_sessions = self.mcp_sessions.or(lower.mcp_sessions);
+        self.mcp_session_idle = self.mcp_session_idle.or(lower.mcp_session_idle);
         self.with_builtin_tools |= lower.with_builtin_tools;
         self.no_watch |= lower.no_watch;
     }
@@ -111,6 +153,10 @@ impl ServeFlags {
             allowed_hosts: lower(self.allowed_hosts),
             allowed_origins: lower(self.allowed_origins),
             body_mb: self.body_mb.unwrap_or(BODY_MB),
+            body_timeout: self.body_timeout.unwrap_or(BODY_TIMEOUT),
+            connections: self.connections.unwrap_or(MAX_CONNECTIONS),
+            mcp_sessions: self.mcp_sessions.unwrap_or(MAX_MCP_SESSIONS),
+            mcp_session_idle: self.mcp_session_idle.unwrap_or(MCP_SESSION_IDLE),
             watch: !self.no_watch,
         }
     }
@@ -215,5 +261,23 @@ pub(super) fn body_mb(text: &str) -> Result<u32, String> {
     match number {
         Ok(number @ 1..=1024) => Ok(number),
         _ => Err(format!("`{text}` is not a number of MiB from 1 to 1024")),
+    }
+}
+
+/// The number of connections or sessions that a server keeps.
+pub(super) fn count(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    match number {
+        Ok(number @ 1..=100_000) => Ok(number),
+        _ => Err(format!("`{text}` is not a number from 1 to 100000")),
+    }
+}
+
+/// A time that is worth waiting for.
+pub(super) fn some_time(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    match time < Duration::from_secs(1) {
+        true => Err(format!("`{text}` is less than a second")),
+        false => Ok(time),
     }
 }

@@ -24,7 +24,10 @@ const MAX_DEPTH: usize = 256;
 /// A reference can lead in a circle; real schemas have a handful of parts.
 const MAX_PARTS: usize = 256;
 
-/// What stands between the problems of refused arguments and the arguments.
+/// Begins every refusal of arguments.
+const REFUSED: &str = "Validation failed for tool \"";
+
+/// Separates the problems from the arguments in the text of a refusal.
 const RECEIVED: &str = "\n\nReceived arguments:\n";
 
 /// The properties of one tool that are offered under another name.
@@ -38,7 +41,7 @@ pub(crate) struct PropertyNames {
     names: HashMap<String, String>,
 }
 
-/// Which way names are changed.
+/// The direction in which names are changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     ToAliases,
@@ -118,6 +121,13 @@ impl PropertyNames {
         RawValue::from_string(real).ok()
     }
 
+    /// Rewrites a text in place if it is a refusal of arguments.
+    pub(crate) fn rename_refusal(&self, text: &mut String) {
+        if text.contains(REFUSED) {
+            *text = self.in_refusal(text);
+        }
+    }
+
     /// The refusal of arguments as the model must read it, which knows the aliases only.
     pub(crate) fn in_refusal(&self, text: &str) -> String {
         let (lines, received) = match text.rsplit_once(RECEIVED) {
@@ -125,12 +135,12 @@ impl PropertyNames {
             None => (text, None),
         };
         let lines: Vec<String> = lines.lines().map(|line| self.in_line(line)).collect();
-        let mut told = lines.join("\n");
+        let mut text = lines.join("\n");
         if let Some(received) = received {
-            told.push_str(RECEIVED);
-            told.push_str(&self.in_received(received));
+            text.push_str(RECEIVED);
+            text.push_str(&self.in_received(received));
         }
-        told
+        text
     }
 
     /// A line `  - path: message`.
@@ -141,7 +151,7 @@ impl PropertyNames {
         // The longest first: one name may begin another.
         let mut aliases: Vec<(&str, &str)> = self.aliases().collect();
         aliases.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        let mut told = "  - ".to_owned();
+        let mut renamed = "  - ".to_owned();
         loop {
             let alias = aliases.iter().find(|(name, _)| {
                 let after = rest.strip_prefix(name);
@@ -149,18 +159,18 @@ impl PropertyNames {
             });
             match alias {
                 Some((name, alias)) => {
-                    told.push_str(alias);
+                    renamed.push_str(alias);
                     rest = &rest[name.len()..];
                 }
                 None => {
                     let end = rest.find(['/', ':']).unwrap_or(rest.len());
-                    told.push_str(&rest[..end]);
+                    renamed.push_str(&rest[..end]);
                     rest = &rest[end..];
                 }
             }
             match rest.strip_prefix('/') {
                 Some(below) => {
-                    told.push('/');
+                    renamed.push('/');
                     rest = below;
                 }
                 None => break,
@@ -176,11 +186,15 @@ impl PropertyNames {
                 }
             }
         }
-        told.push_str(&message);
-        told
+        renamed.push_str(&message);
+        renamed
     }
 
     fn in_received(&self, received: &str) -> String {
+        // A protocol may wrap the refusal, so something may follow the arguments.
+        let mut values = serde_json::Deserializer::from_str(received).into_iter::<&RawValue>();
+        let _ = values.next();
+        let (received, rest) = received.split_at(values.byte_offset());
         let shown = |text: &str| self.converted(&[&self.schema], text, Way::ToAliases, 0);
         // What was sent, and what was made of it.
         let both: Option<Both<'_>> = serde_json::from_str(received).ok();
@@ -198,8 +212,8 @@ impl PropertyNames {
         };
         let converted = converted.and_then(|text| serde_json::from_str::<Value>(&text).ok());
         match converted {
-            Some(value) => format!("{value:#}"),
-            None => received.to_owned(),
+            Some(value) => format!("{value:#}{rest}"),
+            None => format!("{received}{rest}"),
         }
     }
 
@@ -234,7 +248,7 @@ impl PropertyNames {
         for (key, value) in &fields {
             let name = match way {
                 Way::ToNames => match self.names.get(key) {
-                    // Whoever gives both means what is written.
+                    // Where both are given, each means itself.
                     Some(name)
                         if declares(parts, name) && !fields.iter().any(|(key, _)| key == name) =>
                     {
@@ -380,7 +394,7 @@ impl PropertyNames {
         names.collect()
     }
 
-    /// What a node says of the names of its properties. `None`: it would refuse an alias, so the tool
+    /// The `propertyNames` of a node. `None`: it would refuse an alias, so the tool
     /// alone checks it.
     fn property_names(&self, node: &Map<String, Value>, names: &Value) -> Option<Value> {
         let allowed = names.get("enum").and_then(Value::as_array);

@@ -26,7 +26,7 @@ pub(super) const PROVIDER: Provider = Provider {
 /// Which path a candidate shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// The expanded, absolute one, as discovery does.
+    /// The expanded, absolute one without `.` and `..`, as discovery does.
     Expanded,
     /// The one that was given, as the loader does.
     AsGiven,
@@ -64,7 +64,7 @@ fn take_one(config: &Config, given: &str, keep: Keep, sweep: &mut Sweep<'_>) {
     let resolved = paths::resolve(&config.cwd, &file);
     let shown = match keep {
         Keep::AsGiven => PathBuf::from(given),
-        Keep::Expanded => expanded,
+        Keep::Expanded => paths::resolve(&config.cwd, &expanded),
     };
     match std::fs::metadata(&resolved) {
         // The loader has the words for this.

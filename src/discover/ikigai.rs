@@ -1,7 +1,7 @@
-//! ikigai's directories: `PREFIX/libexec/haft`, `~/.ikigai/tools`, and on demand `.ikigai/tools` of
-//! the project.
+//! ikigai's directories: `PREFIX/libexec/haft`, `PREFIX/libexec/ikigai`, `~/.ikigai/tools`, and on demand
+//! `.ikigai/tools` of the project.
 //!
-//! What came with the program is the host's own; which of two tools of one name counts is for the
+//! What came with haft or is installed for everybody is the host's own; which of two tools of one name counts is for the
 //! family.
 
 use std::ffi::OsStr;
@@ -41,7 +41,9 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     let config = ground.config;
     for (place, level) in levels(config) {
         let is_off = |file: &OsStr| {
-            let is_system = level == Level::Host && SYSTEM_TOOLS.iter().any(|name| file == *name);
+            // Tools of these names in ikigai's own directory were put there by somebody who wants them.
+            let is_ours = config.ikigai.system_dir.as_deref() == Some(place);
+            let is_system = is_ours && SYSTEM_TOOLS.iter().any(|name| file == *name);
             (is_system && !config.system_tools)
                 .then_some("`system_tools: false`; `--system-tools` offers it")
         };
@@ -53,6 +55,7 @@ fn levels(config: &Config) -> Vec<(&Path, Level)> {
     let ikigai = &config.ikigai;
     let places = [
         (&ikigai.system_dir, Level::Host),
+        (&ikigai.installation_dir, Level::Host),
         (&ikigai.user_dir, Level::User),
         (&ikigai.project_dir, Level::Project),
     ];

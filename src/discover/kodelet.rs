@@ -1,15 +1,15 @@
-//! Kodelet's directories: `~/.kodelet/tools`, then `./kodelet-tools` of the project.
+//! Kodelet's directories: `~/.kodelet/tools`, then `./kodelet-tools` and `./.kodelet/tools` of the project.
 //!
 //! Which of two tools of one name counts is for the family: names are known only when the files
 //! have been asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Provider;
 use super::executables;
 use super::ground::Ground;
 use super::sweep::Sweep;
-use crate::config::Config;
+use crate::config::{Config, CustomTools};
 use crate::tool::{Family, Level};
 
 pub(super) const PROVIDER: Provider = Provider {
@@ -22,7 +22,11 @@ pub(super) const PROVIDER: Provider = Provider {
 
 fn places(config: &Config) -> Vec<PathBuf> {
     let tools = &config.custom_tools;
-    vec![tools.global_dir.clone(), tools.local_dir.clone()]
+    let places = [tools.global_dir.as_path()].into_iter();
+    places
+        .chain(of_project(tools))
+        .map(Path::to_owned)
+        .collect()
 }
 
 fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
@@ -38,5 +42,18 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
         false => Level::User,
     };
     executables::take(&tools.global_dir, global, |_| None, sweep);
-    executables::take(&tools.local_dir, Level::Project, |_| None, sweep);
+    for place in of_project(tools) {
+        executables::take(place, Level::Project, |_| None, sweep);
+    }
+}
+
+/// The project's directories, unless one is the user's own: in the home directory `./.kodelet/tools` is.
+fn of_project(tools: &CustomTools) -> impl Iterator<Item = &Path> {
+    let places = [Some(&tools.local_dir), tools.dot_local_dir.as_ref()];
+    let is_users = |place: &Path| {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        real(place) == real(&tools.global_dir)
+    };
+    let places = places.into_iter().flatten().map(PathBuf::as_path);
+    places.filter(move |place| !is_users(place))
 }

@@ -17,9 +17,9 @@ use super::compiled::Compiled;
 use super::extension::{self, IsolateHost};
 use super::files::BoundedFiles;
 use super::link::Link;
-use super::loader::{Loader, NodeServices, NpmFolders, Sys};
+use super::loader::{Loader, NodeServices, NpmFolders, Required, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, bytecode, snapshot, witness};
+use super::{Access, EngineOptions, bytecode, platform, snapshot, witness};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -62,9 +62,13 @@ pub(super) fn boot(
 ) -> Result<Booted, String> {
     let _alone = one_at_a_time();
     start_v8(options.heap_mb);
+    extension::set_script_runner(|| options.programs.script_runner());
 
     let main = main_url(options)?;
-    let mut worker = make_worker(options, &main, alarm)?;
+    let compiled = Compiled::open(options);
+    let node = Rc::new(NodeServices::new(compiled.clone()));
+    link.finds_required(Required::new(node.clone()));
+    let mut worker = make_worker(options, &main, alarm, (compiled, node))?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -88,10 +92,7 @@ pub(super) fn start_v8(heap_mb: u32) {
                 .saturating_mul(WASM_PAGES_PER_MB)
                 .min(MOST_WASM_PAGES)
         ));
-        // An unprotected platform lets isolates live on any thread, not only on descendants of
-        // the one that set V8 up: an embedder's threads are none of our choosing.
-        let platform = v8::new_unprotected_default_platform(0, false).make_shared();
-        deno_core::JsRuntime::init_platform(Some(platform));
+        deno_core::JsRuntime::init_platform(Some(platform::new()));
     });
 }
 
@@ -109,9 +110,12 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
         .map_err(|()| format!("'{}' is not an absolute path", options.cwd.display()))
 }
 
-fn make_worker(options: &EngineOptions, main: &Url, alarm: &Alarm) -> Result<MainWorker, String> {
-    let compiled = Compiled::open(options);
-    let node = Rc::new(NodeServices::new(compiled.clone()));
+fn make_worker(
+    options: &EngineOptions,
+    main: &Url,
+    alarm: &Alarm,
+    (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
+) -> Result<MainWorker, String> {
     let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
     let permissions = Permissions::from_options(&*parser, &deno_permissions(&options.access))
         .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;

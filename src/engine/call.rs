@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::Module;
 use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
 use super::module::{MOST_ISOLATES, NO_ISOLATE};
+use super::requests::Withdrawn;
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped};
 
@@ -65,7 +66,7 @@ impl Module {
         ctx: &CallCtx,
     ) -> Ended {
         for _ in 0..MOST_ISOLATES {
-            let isolate = match self.isolate_with(index).await {
+            let isolate = match self.isolate_for_call(index, ctx).await {
                 Ok(isolate) => isolate,
                 Err(ended) => return ended,
             };
@@ -95,9 +96,28 @@ impl Module {
         ctx: &CallCtx,
     ) -> Option<Ended> {
         match self.answer_or_cancel(isolate, &mut asked, ctx).await {
+            Some(Ok(Answer::Withdrawn)) => Some(Ended::NotStarted(ctx.stop_reason())),
             Some(answer) => ended(answer, None),
             None => Some(self.stop(isolate, asked, ctx).await),
         }
+    }
+
+    /// The isolate in which the tool at `index` can be called now: the module is loaded there, and its
+    /// tools know that the session has started. A call that has to end meanwhile does not wait.
+    async fn isolate_for_call(&self, index: u32, ctx: &CallCtx) -> Result<Arc<Isolate>, Ended> {
+        if let Some(isolate) = self.place_now()
+            && isolate.has_module(self.id)
+            && self.knows_session(&isolate)
+        {
+            return self.if_unchanged(index, isolate);
+        }
+        let module = self.clone();
+        unless_stopped(ctx, async move {
+            let isolate = module.isolate_with(index).await?;
+            module.begin_session(&isolate).await;
+            Ok(isolate)
+        })
+        .await
     }
 
     /// The answer, or `None` when the call must end.
@@ -182,17 +202,28 @@ impl Module {
         ctx: &CallCtx,
     ) -> Ended {
         let why = ctx.stop_reason();
+        let has_started = match isolate.withdraw(&asked) {
+            Withdrawn::Unseen => return Ended::NotStarted(why),
+            Withdrawn::BeforeStart => false,
+            Withdrawn::TooLate => true,
+        };
         isolate.send(Ask::Cancel {
             id: asked.id,
-            reason: abort_reason(why).to_owned(),
+            reason: why.abort_reason().to_owned(),
         });
-        let alive = isolate.ping();
+        let mut alive = isolate.ping();
         tokio::select! {
             biased;
             answer = &mut asked.answer => {
-                // Whoever wants a call to stop does not want it to start anew.
-                return ended(answer, Some(why)).unwrap_or(Ended::Killed(why));
+                return match ended(answer, Some(why)) {
+                    Some(ended) if has_started => ended,
+                    // Whoever wants a call to stop does not want it to start anew.
+                    None if has_started => Ended::Killed(why),
+                    _ => Ended::NotStarted(why),
+                };
             }
+            // Its arguments may be checked as long as that takes: its tool does not start.
+            true = alive.has_answered(), if !has_started => return Ended::NotStarted(why),
             () = ctx.patience(self.engine.0.options.grace) => {}
         }
         // Where the grace was cut short it may not have come to that yet.
@@ -205,7 +236,10 @@ impl Module {
         } else {
             isolate.terminate("a call in the same isolate ignored its cancellation and was killed");
         }
-        Ended::Killed(why)
+        match has_started {
+            true => Ended::Killed(why),
+            false => Ended::NotStarted(why),
+        }
     }
 }
 
@@ -225,20 +259,30 @@ pub(super) fn ended(answer: Answered, why: Option<Stopped>) -> Option<Ended> {
         Ok(Answer::Failed(text)) => Ended::Lost(Lost(text)),
         Ok(Answer::Lost(lost)) => Ended::Lost(lost),
         Ok(Answer::RanAway(lost)) => Ended::RanAway(lost),
+        Ok(Answer::Withdrawn) => Ended::NotStarted(why.unwrap_or(Stopped::Cancelled)),
         Ok(Answer::NotStarted) => return None,
         Err(_) => not_started(),
     })
 }
 
-fn not_started() -> Ended {
-    Ended::Lost(Lost("its isolate ended".into()))
+/// Does what has to be done before a call can start, on a task of its own: what one call does not wait
+/// for any more goes on for the next. It takes none of the call's time.
+pub(super) async fn unless_stopped<T: Send + 'static>(
+    ctx: &CallCtx,
+    work: impl Future<Output = Result<T, Ended>> + Send + 'static,
+) -> Result<T, Ended> {
+    if ctx.is_cancelled() {
+        return Err(Ended::NotStarted(ctx.stop_reason()));
+    }
+    let _clock = ctx.updates.hold_clock();
+    let work = tokio::spawn(work);
+    tokio::select! {
+        biased;
+        done = work => done.unwrap_or_else(|_| Err(not_started())),
+        () = ctx.cancelled() => Err(Ended::NotStarted(ctx.stop_reason())),
+    }
 }
 
-/// The text that `signal.reason` holds; the first is the original program's (spec omp 8).
-pub(crate) fn abort_reason(why: Stopped) -> &'static str {
-    match why {
-        Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
-        Stopped::Deadline => "The call timed out",
-        Stopped::HostShutdown => "The host is shutting down",
-    }
+fn not_started() -> Ended {
+    Ended::Lost(Lost("its isolate ended".into()))
 }

@@ -60,7 +60,7 @@ impl Module {
                 Waited::Answered(Answer::Refused(text) | Answer::Failed(text)) => {
                     return Drawn::Failed(text);
                 }
-                Waited::Answered(Answer::NotStarted) => {}
+                Waited::Answered(Answer::NotStarted | Answer::Withdrawn) => {}
                 Waited::Answered(Answer::Lost(_) | Answer::RanAway(_)) | Waited::Busy => {
                     return Drawn::Away;
                 }

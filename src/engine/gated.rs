@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::call::ended;
+use super::call::{ended, unless_stopped};
 use super::isolate::{Answer, Ask, Isolate, Lost};
 use super::module::{MOST_ISOLATES, NO_ISOLATE};
 use super::{Ended, Module};
@@ -36,6 +36,10 @@ impl Module {
             return refused;
         }
         if isolate.takes_work() {
+            if let Err(ended) = self.begin_session_unless_stopped(&isolate, ctx).await {
+                isolate.send(Ask::Forget { prepared });
+                return ended;
+            }
             let asked = isolate.ask(
                 |id| Ask::Start {
                     id,
@@ -44,12 +48,33 @@ impl Module {
                 },
                 Some(ctx.into()),
             );
-            if let Some(ended) = self.follow(&isolate, asked, ctx).await {
+            let ended = self.follow(&isolate, asked, ctx).await;
+            if matches!(ended, Some(Ended::NotStarted(_))) {
+                isolate.send(Ask::Forget { prepared });
+            }
+            if let Some(ended) = ended {
                 return ended;
             }
         }
         // The isolate ended while the user thought: the decision holds in the next one too.
         self.invoke_now(index, call_id, arguments, ctx).await
+    }
+
+    /// Nothing of the tool but its own word on approval has run before.
+    async fn begin_session_unless_stopped(
+        &self,
+        isolate: &Arc<Isolate>,
+        ctx: &CallCtx,
+    ) -> Result<(), Ended> {
+        if self.knows_session(isolate) {
+            return Ok(());
+        }
+        let (module, isolate) = (self.clone(), isolate.clone());
+        unless_stopped(ctx, async move {
+            module.begin_session(&isolate).await;
+            Ok(())
+        })
+        .await
     }
 
     /// Has the arguments checked: the isolate that holds them, their number there, and what the
@@ -61,7 +86,13 @@ impl Module {
         ctx: &CallCtx,
     ) -> Result<(Arc<Isolate>, u32, Stance), Ended> {
         for _ in 0..MOST_ISOLATES {
-            let isolate = self.isolate_with(index).await?;
+            let isolate = match self.place_now().filter(|at| at.has_module(self.id)) {
+                Some(isolate) => self.if_unchanged(index, isolate)?,
+                None => {
+                    let module = self.clone();
+                    unless_stopped(ctx, async move { module.isolate_with(index).await }).await?
+                }
+            };
             let mut asked = isolate.ask(
                 |id| Ask::Prepare {
                     id,
@@ -74,14 +105,9 @@ impl Module {
             let prepared = asked.id;
             let Some(answer) = self.answer_or_cancel(&isolate, &mut asked, ctx).await else {
                 // A schema or an `approval` that does not end is stopped like a call that does not.
-                let why = ctx.stop_reason();
-                return Err(match self.stop(&isolate, asked, ctx).await {
-                    Ended::Result(..) => {
-                        isolate.send(Ask::Forget { prepared });
-                        Ended::NotStarted(why)
-                    }
-                    other => other,
-                });
+                let ended = self.stop(&isolate, asked, ctx).await;
+                isolate.send(Ask::Forget { prepared });
+                return Err(ended);
             };
             match answer {
                 Ok(Answer::Done(text)) => return Ok((isolate, prepared, read_stance(&text))),

@@ -66,27 +66,30 @@ impl Engine {
     /// The isolate for new work of a module; a fresh one if the last was lost or retired.
     pub(super) async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
         let mut homes = self.1.homes.lock().await;
-        if self.1.loners.contain(module) {
-            if let Some(isolate) = homes.own.get(&module)
-                && isolate.takes_work()
-            {
-                return Ok(isolate.clone());
-            }
-            let isolate = self.start_isolate(true).await?;
-            homes.own.insert(module, isolate.clone());
+        if let Some(isolate) = self.home_in(&mut homes, module) {
             return Ok(isolate);
         }
-        if let Some(isolate) = homes.home_of_moved(module) {
-            return Ok(isolate);
+        let is_alone = self.1.loners.contain(module);
+        let isolate = self.start_isolate(is_alone).await?;
+        match is_alone {
+            true => drop(homes.own.insert(module, isolate.clone())),
+            false => homes.shared = Some(isolate.clone()),
         }
-        if let Some(isolate) = &homes.shared
-            && isolate.takes_work()
-        {
-            return Ok(isolate.clone());
-        }
-        let isolate = self.start_isolate(false).await?;
-        homes.shared = Some(isolate.clone());
         Ok(isolate)
+    }
+
+    /// The isolate for new work of a module, if there is one and that is known without waiting.
+    pub(super) fn isolate_now(&self, module: u32) -> Option<Arc<Isolate>> {
+        self.home_in(&mut *self.1.homes.try_lock().ok()?, module)
+    }
+
+    fn home_in(&self, homes: &mut Homes, module: u32) -> Option<Arc<Isolate>> {
+        let takes_work = |isolate: &&Arc<Isolate>| isolate.takes_work();
+        if self.1.loners.contain(module) {
+            return homes.own.get(&module).filter(takes_work).cloned();
+        }
+        let moved = homes.home_of_moved(module);
+        moved.or_else(|| homes.shared.as_ref().filter(takes_work).cloned())
     }
 
     async fn start_isolate(&self, is_for_one: bool) -> Result<Arc<Isolate>, LoadFailure> {

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::drawing::Brush;
 use super::pending::PendingActions;
-use super::requests::{Caller, Doom, Purpose, Requests, Slot};
+use super::requests::{Caller, Doom, Purpose, Requests, Slot, Withdrawn};
 use super::witness::Notes;
 use super::{EngineOptions, Programs, thread, undertaker};
 
@@ -24,6 +24,8 @@ pub(super) struct Isolate {
     asks: mpsc::UnboundedSender<Message>,
     next_id: AtomicU32,
     modules: Mutex<HashSet<u32>>,
+    /// Those of them whose tools were told of the session; true until they were told of its end.
+    in_session: Mutex<HashMap<u32, bool>>,
 }
 
 /// What the handle, the thread and the undertaker see.
@@ -131,8 +133,14 @@ pub enum Ask {
     },
     /// Fire the AbortSignal of a call.
     Cancel { id: u32, reason: String },
-    /// Tell every `onSession`.
-    Session { id: u32, event: String },
+    /// Tell every `onSession`, or those of some modules.
+    Session {
+        id: u32,
+        event: String,
+        modules: Option<Vec<u32>>,
+    },
+    /// Call what `process.on('exit')` was given.
+    Exit { id: u32 },
     /// Forget a module's tools: it lives elsewhere.
     Leave { module: u32 },
 }
@@ -152,6 +160,7 @@ impl Ask {
             | Ask::Render { .. }
             | Ask::Cancel { .. }
             | Ask::Session { .. }
+            | Ask::Exit { .. }
             | Ask::Leave { .. } => None,
         }
     }
@@ -172,6 +181,8 @@ pub enum Answer {
     RanAway(Lost),
     /// The isolate ended before JavaScript saw the request.
     NotStarted,
+    /// The call had to end before its tool started.
+    Withdrawn,
 }
 
 /// Why an isolate ended under a request.
@@ -185,19 +196,29 @@ pub(super) struct Asked {
 }
 
 /// Tells whether an isolate has answered a ping.
-pub(super) struct Ping(oneshot::Receiver<()>);
+pub(super) struct Ping(Option<oneshot::Receiver<()>>);
 
 impl Shared {
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost; only the first
     /// reason counts.
     pub(super) fn doom(self: &Arc<Self>, doom: Doom) {
+        // Code that nothing waits for is near its end, most often, and may be loading a built-in module
+        // of Deno, which panics when it is interrupted. A full heap cannot wait.
+        let may_end_by_itself = !doom.is_out_of_memory && self.requests.is_idle();
         if self.doomed.set(doom).is_err() {
             return;
         }
+        if !may_end_by_itself {
+            self.terminate_javascript();
+        }
+        undertaker::bury(self, &self.programs);
+    }
+
+    /// Makes V8 return from whatever JavaScript it runs.
+    pub(super) fn terminate_javascript(&self) {
         if let Some(life) = self.life.get() {
             life.v8.terminate_execution();
         }
-        undertaker::bury(self, &self.programs);
     }
 
     /// Sees to it that nobody else meets what `module` did here: what runs may end, but nothing new
@@ -324,6 +345,7 @@ impl Isolate {
             asks,
             next_id: AtomicU32::new(1),
             modules: Mutex::default(),
+            in_session: Mutex::default(),
         });
         isolate.shared.pending.moved_in(home, &isolate);
         Ok(isolate)
@@ -356,6 +378,11 @@ impl Isolate {
         Asked { id, answer }
     }
 
+    /// Takes a request back before its tool starts, if there is still time.
+    pub(super) fn withdraw(&self, asked: &Asked) -> Withdrawn {
+        self.shared.requests.withdraw(asked.id)
+    }
+
     /// Sends an order that has no answer.
     pub(super) fn send(&self, ask: Ask) {
         let _ = self.asks.send(Message::Ask(ask));
@@ -365,7 +392,7 @@ impl Isolate {
     pub(super) fn ping(&self) -> Ping {
         let (sender, receiver) = oneshot::channel();
         let _ = self.asks.send(Message::Ping(sender));
-        Ping(receiver)
+        Ping(Some(receiver))
     }
 
     /// Takes no new work; ends when what runs has ended. The request `abandoned` does not count.
@@ -454,6 +481,37 @@ impl Isolate {
             .contains(&module)
     }
 
+    /// Whether the tools of `module` were told of the session here.
+    pub(super) fn was_in_session(&self, module: u32) -> bool {
+        self.in_session().contains_key(&module)
+    }
+
+    /// Notes that the tools of these modules know of the session.
+    pub(super) fn joined_session(&self, modules: impl IntoIterator<Item = u32>) {
+        let modules = modules.into_iter().map(|module| (module, true));
+        self.in_session().extend(modules);
+    }
+
+    /// Notes that the session is over; the modules whose tools do not know that yet.
+    pub(super) fn end_session(&self) -> Vec<u32> {
+        let mut in_session = self.in_session();
+        let open = in_session.iter_mut().filter(|(_, is_open)| **is_open);
+        let mut modules: Vec<u32> = open
+            .map(|(module, is_open)| {
+                *is_open = false;
+                *module
+            })
+            .collect();
+        modules.sort_unstable();
+        modules
+    }
+
+    fn in_session(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+        self.in_session
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     pub(super) fn module_loaded(&self, module: u32) {
         self.modules
             .lock()
@@ -469,8 +527,19 @@ impl Drop for Isolate {
 }
 
 impl Ping {
+    /// True as soon as the isolate has answered, false as soon as it ends; once.
+    pub(super) async fn has_answered(&mut self) -> bool {
+        let Some(answer) = &mut self.0 else {
+            return false;
+        };
+        let has_answered = answer.await.is_ok();
+        self.0 = None;
+        has_answered
+    }
+
     /// True as soon as the isolate has answered, false if it does not in that time.
-    pub(super) async fn answered_within(self, time: Duration) -> bool {
-        matches!(tokio::time::timeout(time, self.0).await, Ok(Ok(())))
+    pub(super) async fn answered_within(mut self, time: Duration) -> bool {
+        let answered = tokio::time::timeout(time, self.has_answered()).await;
+        answered.unwrap_or(false)
     }
 }

@@ -7,7 +7,7 @@
 //! good: its isolate counts as gone, and only its memory stays.
 
 use std::cell::RefCell;
-use std::panic::PanicHookInfo;
+use std::panic::{Location, PanicHookInfo};
 use std::sync::{Arc, Once, Weak};
 
 use super::isolate::Shared;
@@ -30,18 +30,26 @@ pub(super) fn stand(isolate: &Arc<Shared>) {
     ISOLATE.with(|place| place.replace(Arc::downgrade(isolate)));
     HOOKED.call_once(|| {
         let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if is_last_word(panic)
-                && let Some(isolate) = ISOLATE
-                    .try_with(RefCell::take)
-                    .ok()
-                    .and_then(|it| it.upgrade())
-            {
-                hold(&isolate);
+        std::panic::set_hook(Box::new(move |panic| match current_isolate() {
+            Some(isolate) if is_last_word(panic) => hold(&isolate),
+            Some(isolate) if is_of_termination(panic, &isolate) => {
+                tracing::debug!(%panic, "a terminated isolate met a defect of Deno");
             }
-            before(panic);
+            _ => before(panic),
         }));
     });
+}
+
+fn current_isolate() -> Option<Arc<Shared>> {
+    let isolate = ISOLATE.try_with(|place| place.borrow().upgrade());
+    isolate.ok().flatten()
+}
+
+/// True for a panic of Deno's own code while its isolate is terminated: it says nothing that is not
+/// known. What follows is seen to by [`hold`] or by the end of the thread.
+fn is_of_termination(panic: &PanicHookInfo<'_>, isolate: &Shared) -> bool {
+    let is_deno = |place: &Location<'_>| place.file().contains("deno_");
+    isolate.doomed.get().is_some() && panic.location().is_some_and(is_deno)
 }
 
 fn is_last_word(panic: &PanicHookInfo<'_>) -> bool {

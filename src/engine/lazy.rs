@@ -34,6 +34,8 @@ pub(super) struct ModuleLife {
     /// Held while it is loaded: its factory runs once in an isolate.
     pub(super) turn: Mutex<()>,
     pub(super) was_loaded: AtomicBool,
+    /// Some of its tools want to hear of session events.
+    pub(super) listens: AtomicBool,
     /// What it came from when it was imported last.
     origin: std::sync::Mutex<Option<Origin>>,
 }
@@ -105,6 +107,7 @@ impl Engine {
         // Said once: whoever loads a module again compares.
         let _ = module.life.told.set(Told::new(described.to_owned()));
         if told::listens(described) {
+            module.life.listens.store(true, Ordering::Release);
             lock(&self.1.listeners).push(Listener {
                 id: module.id,
                 url: module.url.clone(),
@@ -154,6 +157,15 @@ impl Module {
     /// The current isolate, if the module still has there what callers know as the tool `index`.
     pub(super) async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Ended> {
         let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
+        self.if_unchanged(index, isolate)
+    }
+
+    /// `isolate`, if the module still has there what callers know as the tool `index`.
+    pub(super) fn if_unchanged(
+        &self,
+        index: u32,
+        isolate: Arc<Isolate>,
+    ) -> Result<Arc<Isolate>, Ended> {
         match self.life.told.get().and_then(|told| told.is_other(index)) {
             Some(why) => Err(Ended::Changed(why)),
             None => Ok(isolate),

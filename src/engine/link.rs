@@ -1,7 +1,8 @@
 //! One isolate's side of the ops: routes answers to whoever asked, starts programs, writes logs.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::extension::{
     self, AskFuture, ExecFuture, IsolateHost, ReplyKind, ShowFuture, TouchFuture,
 };
 use super::isolate::{Answer, Shared};
+use super::loader::Required;
 use super::schema_check::SchemaChecker;
 use super::showing::Showing;
 use super::users::Users;
@@ -36,6 +38,7 @@ pub(super) struct Link {
     session: Arc<CurrentSession>,
     /// What JavaScript has read last.
     session_read: RefCell<Option<Arc<SessionView>>>,
+    required: OnceCell<Required>,
     most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
     tape: Option<Arc<dyn Tape>>,
@@ -55,11 +58,18 @@ impl Link {
             started: RefCell::default(),
             execs: Rc::default(),
             schemas: SchemaChecker::default(),
+            required: OnceCell::new(),
             most_bytes_of_a_file: options.most_bytes_of_a_file(),
             programs: options.programs.clone(),
             tape: options.tape.clone(),
             log: options.log.clone(),
         }
+    }
+
+    /// Sets what finds the files that `require` means; once.
+    pub(super) fn finds_required(&self, required: Required) {
+        // A second one would be the same.
+        let _ = self.required.set(required);
     }
 
     /// Marks that the request `id` loads a module; see [`IsolateHost::is_loading`].
@@ -95,13 +105,27 @@ impl Link {
 }
 
 impl IsolateHost for Link {
+    fn is_es_module(&self, path: &str) -> bool {
+        let required = self.required.get();
+        required.is_some_and(|required| required.is_es_module(Path::new(path)))
+    }
+
+    fn noticed_symbol(&self) {
+        witness::registers_symbol();
+    }
+
+    fn required_in_vain(&self, specifier: &str) {
+        witness::required_in_vain(specifier);
+    }
+
+    fn find_required(&self, specifier: &str, from: &str) -> Option<String> {
+        let found = self.required.get()?.find(specifier, Path::new(from));
+        found?.into_os_string().into_string().ok()
+    }
+
     fn reply(&self, id: u32, kind: ReplyKind, text: String) {
         if kind == ReplyKind::Update {
-            // An empty text says that the tool has started; see `31_call.ts`.
-            if text.is_empty() {
-                self.shared.requests.started(id);
-                self.started.borrow_mut().push(id);
-            } else if let Some(updates) = self.shared.requests.updates(id)
+            if let Some(updates) = self.shared.requests.updates(id)
                 && let Ok(partial) = RawValue::from_string(text)
             {
                 updates.send(Progress::Partial(partial));
@@ -121,6 +145,14 @@ impl IsolateHost for Link {
             ReplyKind::Failed => Answer::Failed(text),
         };
         self.shared.requests.answer(id, answer);
+    }
+
+    fn start(&self, id: u32) -> bool {
+        let starts = self.shared.requests.start(id);
+        if starts {
+            self.started.borrow_mut().push(id);
+        }
+        starts
     }
 
     fn built_ins_changed(&self, module: u32, what: &str) {
@@ -149,6 +181,15 @@ impl IsolateHost for Link {
         if let Some(running) = self.execs.borrow().get(&id) {
             running.cancel();
         }
+    }
+
+    fn starts_program(&self) {
+        witness::fickle("it starts programs");
+        self.programs.starts_by(self.shared.thread_id());
+    }
+
+    fn release_program(&self, pid: i32) {
+        self.programs.release(pid);
     }
 
     fn session(&self) -> Result<String, String> {

@@ -31,6 +31,7 @@ mod module;
 mod options;
 mod patience;
 mod pending;
+mod platform;
 mod requests;
 mod round;
 mod schema_check;
@@ -52,14 +53,12 @@ use url::Url;
 
 use cache::Cache;
 pub use call::Ended;
-pub(crate) use call::abort_reason;
 pub use drawing::Drawn;
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
 pub use isolate::Lost;
-use isolate::{Ask, Shared};
+use isolate::Shared;
 pub use kinship::Kin;
-use lazy::Listener;
 pub(crate) use loader::is_provided;
 use lookout::Lookout;
 use module::RESOLVER;
@@ -146,38 +145,6 @@ impl Engine {
     /// Which pending actions were lost with their isolates since this was asked last, in words.
     pub fn take_lost_pending(&self) -> Option<String> {
         self.0.pending.take_lost()
-    }
-
-    /// Delivers the JSON of a session event to every `onSession`, one after another. Modules that have
-    /// one are loaded for it.
-    pub async fn session_event(&self, event: &str) {
-        for generation in self.0.generations.living() {
-            let engine = Engine(self.0.clone(), generation);
-            engine.wake_listeners().await;
-            let isolates: Vec<_> = engine.1.homes.lock().await.isolates().cloned().collect();
-            for isolate in isolates {
-                let event = event.to_owned();
-                let asked = isolate.ask(|id| Ask::Session { id, event }, None);
-                // An isolate that is lost meanwhile has no listeners left to wait for.
-                let _ = tokio::time::timeout(self.0.options.load_timeout, asked.answer).await;
-            }
-        }
-    }
-
-    /// Loads the modules that want to hear of session events.
-    async fn wake_listeners(&self) {
-        let listeners = lock(&self.1.listeners).clone();
-        for Listener { id, url, life } in listeners {
-            let engine = self.clone();
-            let module = Module {
-                engine,
-                id,
-                url,
-                life,
-            };
-            // One that cannot be loaded hears nothing; its calls say why.
-            let _ = module.ready_isolate().await;
-        }
     }
 
     /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in

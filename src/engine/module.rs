@@ -78,6 +78,14 @@ impl Module {
         }
     }
 
+    /// The isolate for new work, if there is one and that is known without waiting.
+    pub(super) fn place_now(&self) -> Option<Arc<Isolate>> {
+        match self.url.as_str() == RESOLVER {
+            true => self.engine.0.pending.newest_home(),
+            false => self.engine.isolate_now(self.id),
+        }
+    }
+
     /// The current isolate with this module in it.
     pub(super) async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
         for _ in 0..MOST_ISOLATES {
@@ -139,7 +147,7 @@ impl Module {
             Ok(Answer::Lost(Lost(why)) | Answer::RanAway(Lost(why))) => {
                 Err(LoadFailure::Engine(why))
             }
-            Ok(Answer::NotStarted) => return None,
+            Ok(Answer::NotStarted | Answer::Withdrawn) => return None,
             Err(_) => Err(LoadFailure::Engine("its isolate ended".into())),
         };
         let notes = isolate.shared().take_witnessed(asked.id);

@@ -79,8 +79,19 @@ pub trait Programs: Send + Sync {
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>>;
 
-    /// Kills every process that the thread `thread_id` started and that still runs.
+    /// The thread `thread_id` is about to start a program by itself (`node:child_process`).
+    fn starts_by(&self, thread_id: i32);
+
+    /// Kills every process that the thread `thread_id` started and that still runs, but for those that
+    /// were released.
     fn kill_started_by(&self, thread_id: i32);
+
+    /// A tool has let go of a program that a thread of an isolate started: it outlives the host, if it
+    /// is detached and the host allows that.
+    fn release(&self, pid: i32);
+
+    /// The program that runs scripts for Node, which is what tools take `process.execPath` for.
+    fn script_runner(&self) -> Option<PathBuf>;
 }
 
 /// Takes what tools write with `pi.logger` and `console`, and warnings about them.

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
-use crate::tool::{CallCtx, LogListener, Progress, Updates, User};
+use crate::tool::{CallCtx, Ending, LogListener, Progress, Updates, User};
 
 /// Who is behind a call.
 pub(super) struct Caller {
@@ -18,6 +18,7 @@ pub(super) struct Caller {
     user: Option<User>,
     log: Option<Arc<dyn LogListener>>,
     auto_approve: bool,
+    ending: Arc<Ending>,
 }
 
 /// Where the answers to a request go.
@@ -28,6 +29,10 @@ pub(super) struct Slot {
     purpose: Option<Purpose>,
     /// JavaScript has seen it.
     is_taken: bool,
+    /// Its tool runs.
+    is_started: bool,
+    /// Its tool must not start any more.
+    is_withdrawn: bool,
     /// Its tool runs, and nobody has been told.
     is_start_untold: bool,
 }
@@ -47,6 +52,17 @@ pub(super) struct Doom {
     pub(super) why: String,
     /// What runs in the isolate has eaten its memory, so whoever runs alone is the culprit.
     pub(super) is_out_of_memory: bool,
+}
+
+/// What taking a request back came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Withdrawn {
+    /// JavaScript never sees it.
+    Unseen,
+    /// JavaScript checks its arguments; its tool does not start afterwards.
+    BeforeStart,
+    /// Its tool runs, or has ended.
+    TooLate,
 }
 
 #[derive(Default)]
@@ -69,6 +85,7 @@ impl From<&CallCtx> for Caller {
             user: ctx.user.clone(),
             log: ctx.log.clone(),
             auto_approve: ctx.auto_approve,
+            ending: ctx.ending().clone(),
         }
     }
 }
@@ -84,8 +101,16 @@ impl Slot {
             answer,
             purpose,
             is_taken: false,
+            is_started: false,
+            is_withdrawn: false,
             is_start_untold: false,
         }
+    }
+
+    /// Whether the call behind it was asked to end.
+    fn has_to_end(&self) -> bool {
+        let caller = self.caller.as_ref();
+        self.is_withdrawn || caller.is_some_and(|caller| caller.ending.is_wanted())
     }
 
     fn tell_start(&mut self) {
@@ -140,12 +165,20 @@ impl Requests {
         }
     }
 
-    /// Notes that JavaScript is about to see the request; false if nobody wants it any more.
+    /// Notes that JavaScript is about to see the request; false if it is not wanted any more.
     pub(super) fn take(&self, id: u32) -> bool {
         let mut table = self.table();
         let Some(slot) = table.slots.get_mut(&id) else {
             return false;
         };
+        if slot.has_to_end() {
+            let slot = table.slots.remove(&id);
+            drop(table);
+            if let Some(slot) = slot {
+                let _ = slot.answer.send(Answer::Withdrawn);
+            }
+            return false;
+        }
         slot.is_taken = true;
         if let Some(Purpose::Call(module)) = slot.purpose {
             table.used.insert(module);
@@ -180,11 +213,40 @@ impl Requests {
         self.table().evicted.remove(&module);
     }
 
-    /// Notes that the tool of a request runs. It is told together with what comes next, because
-    /// telling wakes another thread and most tools have ended a moment later.
-    pub(super) fn started(&self, id: u32) {
-        if let Some(slot) = self.table().slots.get_mut(&id) {
-            slot.is_start_untold = true;
+    /// Decides whether the tool of a request starts: it does not once its call was asked to end. The
+    /// start is told together with what comes next, because telling wakes another thread and most
+    /// tools have ended a moment later.
+    pub(super) fn start(&self, id: u32) -> bool {
+        let mut table = self.table();
+        let Some(slot) = table.slots.get_mut(&id) else {
+            return false;
+        };
+        if slot.has_to_end() {
+            let slot = table.slots.remove(&id);
+            drop(table);
+            if let Some(slot) = slot {
+                let _ = slot.answer.send(Answer::Withdrawn);
+            }
+            return false;
+        }
+        slot.is_started = true;
+        slot.is_start_untold = true;
+        true
+    }
+
+    /// Takes a request back, so that its tool does not start if it has not started yet.
+    pub(super) fn withdraw(&self, id: u32) -> Withdrawn {
+        let mut table = self.table();
+        match table.slots.get_mut(&id) {
+            Some(slot) if !slot.is_taken => {
+                table.slots.remove(&id);
+                Withdrawn::Unseen
+            }
+            Some(slot) if !slot.is_started => {
+                slot.is_withdrawn = true;
+                Withdrawn::BeforeStart
+            }
+            Some(_) | None => Withdrawn::TooLate,
         }
     }
 

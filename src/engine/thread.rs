@@ -14,11 +14,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::EngineOptions;
 use super::boot::{Booted, Functions, boot};
-use super::isolate::{Ask, Message, Shared};
+use super::isolate::{Answer, Ask, Message, Shared};
 use super::last_stand;
 use super::link::Link;
 use super::memory::Alarm;
 use super::patience::Patience;
+use super::platform::ForegroundTasks;
 
 /// Deep recursion of tools is V8's to refuse; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
@@ -96,11 +97,14 @@ fn live(
         let isolate = worker.js_runtime.v8_isolate();
         shared.lives(isolate.thread_safe_handle(), current_thread_id());
         alarm.watch(isolate);
+        // Declared after the worker, so it is dropped before the isolate.
+        let tasks = ForegroundTasks::of(isolate);
         let _ = ready.send(Ok(()));
 
         let mut life = Life {
             worker: &mut worker,
             functions,
+            tasks: &tasks,
             link: link.clone(),
             alarm: &alarm,
             shared,
@@ -126,6 +130,7 @@ fn live(
 struct Life<'a> {
     worker: &'a mut deno_runtime::worker::MainWorker,
     functions: Functions,
+    tasks: &'a ForegroundTasks,
     link: Rc<Link>,
     alarm: &'a Alarm,
     shared: &'a Arc<Shared>,
@@ -182,8 +187,12 @@ impl Life<'_> {
             }
         }
         // `Ready` means that nothing is pending, not that the isolate is done.
-        let options = PollEventLoopOptions::default();
-        if let Poll::Ready(Err(error)) = self.worker.js_runtime.poll_event_loop(cx, options) {
+        let runtime = &mut self.worker.js_runtime;
+        self.tasks.run(cx, runtime);
+        let polled = self.tasks.poll_calmly(cx, runtime, |runtime, cx| {
+            runtime.poll_event_loop(cx, PollEventLoopOptions::default())
+        });
+        if let Poll::Ready(Err(error)) = polled {
             if self.shared.doomed.get().is_some() {
                 return Poll::Ready(());
             }
@@ -316,11 +325,24 @@ impl Life<'_> {
             Ask::Leave { module } => {
                 self.call(&functions.leave.clone(), &[Arg::Number(*module)]);
             }
-            Ask::Session { id, event } => {
+            Ask::Session { id, event, modules } => {
+                let modules = modules.as_ref().map(|modules| format!("{modules:?}"));
                 self.call(
                     &functions.session.clone(),
-                    &[Arg::Number(*id), Arg::Text(event)],
+                    &[
+                        Arg::Number(*id),
+                        Arg::Text(event),
+                        Arg::Text(modules.as_deref().unwrap_or_default()),
+                    ],
                 );
+            }
+            Ask::Exit { id } => {
+                if let Err(error) = self.worker.dispatch_process_exit_event() {
+                    self.link
+                        .report(&format!("an `exit` handler threw: {error}"));
+                }
+                let done = Answer::Done(String::new());
+                self.shared.requests.answer(*id, done);
             }
         }
     }
@@ -372,7 +394,8 @@ impl Ask {
             | Ask::Check { id, .. }
             | Ask::Describe { id, .. }
             | Ask::Render { id, .. }
-            | Ask::Session { id, .. } => Some(*id),
+            | Ask::Session { id, .. }
+            | Ask::Exit { id } => Some(*id),
             Ask::Cancel { .. } | Ask::Forget { .. } | Ask::Leave { .. } => None,
         }
     }

@@ -33,6 +33,7 @@ fn see_to_its_end(shared: &Shared, programs: &dyn Programs) {
     if shared.has_ended_within(PATIENCE) {
         return;
     }
+    shared.terminate_javascript();
     programs.kill_started_by(shared.thread_id());
     if shared.has_ended_within(PATIENCE) {
         return;

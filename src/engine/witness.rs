@@ -23,6 +23,12 @@ pub(super) struct Notes {
     pub(super) since: Option<SystemTime>,
     /// The paths that it looked at, other than by importing.
     pub(super) looked: BTreeSet<PathBuf>,
+    /// Files that tell what it asked of the system.
+    pub(super) system: BTreeSet<PathBuf>,
+    /// Native code that it loaded. What that asks for is not seen: it counts as its file.
+    pub(super) native: BTreeSet<PathBuf>,
+    /// What it required in vain.
+    pub(super) unfound: BTreeSet<String>,
     /// The files that it imported, with the hash of what was read.
     pub(super) imported: BTreeMap<PathBuf, String>,
     /// The files, imported by now, whose text names what tells the time without `Date`.
@@ -31,6 +37,8 @@ pub(super) struct Notes {
     pub(super) fickle: Option<String>,
     /// It left something behind that the modules after it can see.
     pub(super) leaves_traces: bool,
+    /// It, or a module before it, put something on the global object under a registered symbol.
+    pub(super) has_symbols: bool,
 }
 
 #[derive(Default)]
@@ -41,6 +49,7 @@ struct Witness {
     /// Every file that was imported into the isolate, with the hash of what was read.
     read: HashMap<PathBuf, String>,
     timely: BTreeSet<PathBuf>,
+    has_symbols: bool,
 }
 
 thread_local! {
@@ -74,6 +83,7 @@ pub(super) fn load_ended() -> Notes {
         witness.loads = witness.loads.saturating_sub(1);
         let mut notes = witness.notes.clone();
         notes.timely.clone_from(&witness.timely);
+        notes.has_symbols = witness.has_symbols;
         if SEES.get() != Some(&true) {
             notes.fickle = Some("what it asks for cannot be seen".to_owned());
         }
@@ -85,6 +95,18 @@ pub(super) fn load_ended() -> Notes {
 pub(super) fn fickle(why: &str) {
     note(|notes| {
         notes.fickle.get_or_insert_with(|| why.to_owned());
+    });
+}
+
+/// The global object got a property under a registered symbol.
+pub(super) fn registers_symbol() {
+    WITNESS.with_borrow_mut(|witness| witness.has_symbols = true);
+}
+
+/// It required something that is not there.
+pub(super) fn required_in_vain(specifier: &str) {
+    note(|notes| {
+        notes.unfound.insert(specifier.to_owned());
     });
 }
 
@@ -145,6 +167,18 @@ pub(super) fn imported_again(path: &Path) {
 /// `Date` is watched by `js-runtime/09_witness.ts`; these are other ways to know the time.
 const TIMELY: &[&str] = &["Temporal", "DateTimeFormat"];
 
+/// The file that changes with an answer of the system that stays the same for long.
+fn system_file(asked: &str) -> Option<&'static Path> {
+    let file = match asked {
+        "osRelease" => "/proc/sys/kernel/osrelease",
+        "hostname" => "/proc/sys/kernel/hostname",
+        "cpus" => "/sys/devices/system/cpu/online",
+        "userInfo" | "username" => "/etc/passwd",
+        _ => return None,
+    };
+    Some(Path::new(file))
+}
+
 fn note(write: impl FnOnce(&mut Notes)) {
     WITNESS.with_borrow_mut(|witness| {
         if witness.loads > 0 {
@@ -163,6 +197,14 @@ fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) 
         }
         "sys" if value == "homedir" => {
             notes.env.insert("HOME".to_owned());
+        }
+        // The cache belongs to the user, whose numbers they are.
+        "sys" if matches!(value, "uid" | "gid" | "getegid") => {}
+        "sys" if system_file(value).is_some_and(Path::exists) => {
+            notes.system.extend(system_file(value).map(Path::to_owned));
+        }
+        "ffi" if Path::new(value).is_absolute() => {
+            notes.native.insert(value.into());
         }
         "read" => {
             if let Ok(path) = std::path::absolute(value) {

@@ -170,7 +170,7 @@ fn user_rule<'a>(
     }
 }
 
-/// The words are the original's. Where tools have tags, the user approves by them (spec cycod 121).
+/// The words are the original's, but for the place of the setting: there is no `/settings` here. Where tools have tags, the user approves by them (spec cycod 121).
 fn nobody_to_ask(tool: &Tool, stance: &Stance) -> String {
     let name = &tool.name;
     let (mut why, mut by_tag) = (String::new(), String::new());
@@ -186,7 +186,8 @@ fn nobody_to_ask(tool: &Tool, stance: &Stance) -> String {
     format!(
         "Tool \"{name}\" requires approval but no interactive UI available.\n\
          {why}Options:\n  \
-         1. Set tools.approvalMode: yolo in /settings\n  \
+         1. Set tools.approvalMode: yolo in ~/.omp/agent/config.yml, or start haft with \
+         --approval-mode yolo\n  \
          2. Add tools.approval.{name}: allow to config\n  \
          3. Use an interactive UI to approve the tool call{by_tag}"
     )

@@ -37,6 +37,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) log: Option<Arc<dyn LogListener>>,
     /// Where too long a text goes.
     pub(crate) spill: &'a Spill,
+    /// The most bytes of text, where that is not what `spill` goes by.
+    pub(crate) text_limit: Option<usize>,
 }
 
 /// Runs `call` to its end; events go to `events`.
@@ -77,7 +79,9 @@ pub(crate) async fn execute(
         }
     };
     if let Ok(outcome) = &mut result {
-        terms.spill.shorten(outcome, &call_id, &tool.name).await;
+        let limit = terms.text_limit;
+        let shortened = terms.spill.shorten(outcome, limit, &call_id, &tool.name);
+        shortened.await;
     }
     // Nobody has to listen.
     events.finish(match &result {

@@ -7,9 +7,10 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::tool::{Block, Outcome};
+use crate::tool::{Block, Outcome, excerpt};
 
 /// Files older than this go.
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -36,31 +37,41 @@ impl Spill {
         Spill { folder, limit }
     }
 
-    /// Shortens the text of `outcome` if it is too long. Images and details stay as they are.
-    pub(super) async fn shorten(&self, outcome: &mut Outcome, call_id: &str, tool: &str) {
+    /// Shortens the text of `outcome` if it has more than `limit` bytes, by default those of the
+    /// configuration. All text blocks count together; images and details stay as they are.
+    pub(super) async fn shorten(
+        &self,
+        outcome: &mut Outcome,
+        limit: Option<usize>,
+        call_id: &str,
+        tool: &str,
+    ) {
+        let limit = limit.unwrap_or(self.limit);
         let texts = outcome.content.iter().filter_map(text_of);
-        let size: usize = texts.map(str::len).sum();
-        if self.limit == 0 || size <= self.limit {
+        // With what joins them to one text.
+        let size: usize = texts.map(|text| text.len() + 1).sum();
+        if limit == 0 || size.saturating_sub(1) <= limit {
             return;
         }
-        let text = outcome.text();
-        let view = View::of(&text, self.limit);
-        let kept = self.keep(text, call_id, tool).await;
-        let way_out = match kept {
-            Ok(path) => format!("Read {} for full output", path.display()),
+        let text = Arc::new(outcome.text());
+        let kept = self.keep(text.clone(), call_id, tool).await;
+        let way_out = match &kept {
+            Ok(path) => excerpt::way_to(path),
             Err(error) => format!("The full output could not be kept: {error}"),
         };
         if let Some(display) = outcome.display.take() {
-            outcome.display = Some(match display.len() > self.limit {
-                true => View::of(&display, self.limit).with_notice(&way_out),
+            outcome.display = Some(match display.len() > limit {
+                true => excerpt::of(&display, limit, &way_out),
                 false => display,
             });
         }
-        replace_texts(&mut outcome.content, view.with_notice(&way_out));
+        let text = excerpt::of(&text, limit, &way_out);
+        replace_texts(&mut outcome.content, text);
+        outcome.kept_in = kept.ok();
     }
 
     /// Writes `text` to a file of its own.
-    async fn keep(&self, text: String, call_id: &str, tool: &str) -> io::Result<PathBuf> {
+    async fn keep(&self, text: Arc<String>, call_id: &str, tool: &str) -> io::Result<PathBuf> {
         let name = format!("{}-{}", file_name_part(call_id), file_name_part(tool));
         let (folder, to_clean) = (self.folder.clone(), self.folder.clone());
         let path = blocking(move || write(&folder, &name, &text)).await?;
@@ -69,44 +80,6 @@ impl Spill {
         // What is not done by then is done meanwhile, or by the next one.
         let _ = tokio::time::timeout(PATIENCE, cleaning).await;
         Ok(path)
-    }
-}
-
-/// What stays of a text.
-struct View {
-    head: String,
-    tail: String,
-    lines: usize,
-    elided: usize,
-}
-
-impl View {
-    /// Two fifths of the limit from each end, cut between characters.
-    fn of(text: &str, limit: usize) -> View {
-        let part = (limit / 5 * 2).min(text.len() / 2);
-        let head = &text[..text.floor_char_boundary(part)];
-        let tail = &text[text.ceil_char_boundary(text.len() - part)..];
-        View {
-            head: head.to_owned(),
-            tail: tail.to_owned(),
-            lines: text.lines().count(),
-            elided: text.len() - head.len() - tail.len(),
-        }
-    }
-
-    fn with_notice(self, way_out: &str) -> String {
-        let View {
-            head,
-            tail,
-            lines,
-            elided,
-        } = self;
-        let plural = if lines == 1 { "" } else { "s" };
-        let elided = elided as f64 / 1024.0;
-        format!(
-            "{head}\n[Showing head and tail bytes of {lines} line{plural}; {elided:.1}KB elided. \
-             {way_out}]\n{tail}"
-        )
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Loaded {
     pub(crate) is_remembered: bool,
     /// What runs the tools, where that is a module.
     pub(crate) module: Option<Module>,
+    /// It was asked and did not answer in time: it may another time.
+    pub(crate) was_late: bool,
 }
 
 /// What families work with.

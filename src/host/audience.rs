@@ -13,6 +13,8 @@ pub(super) struct Audience {
     /// What the user allows, where that is not what the configuration says.
     pub(super) approval: Option<Arc<ApprovalPolicy>>,
     pub(super) log: Option<Arc<dyn LogListener>>,
+    /// The most bytes of text in a result, where that is not what the configuration says; 0: any number.
+    pub(super) text_limit: Option<usize>,
 }
 
 impl Host {
@@ -46,6 +48,14 @@ impl Host {
     pub fn with_log(&self, listener: Arc<dyn LogListener>) -> Host {
         let mut host = self.clone();
         host.1.log = Some(listener);
+        host
+    }
+
+    /// The same host; text of results beyond `bytes` of calls that are started through this handle goes
+    /// to a file, whatever the configuration says. 0: never.
+    pub(crate) fn with_text_limit(&self, bytes: usize) -> Host {
+        let mut host = self.clone();
+        host.1.text_limit = Some(bytes);
         host
     }
 

@@ -108,14 +108,19 @@ impl Host {
     ) -> Result<Outcome, Error> {
         // In a box of its own: most calls have no use for so much room.
         let entry = match entry {
-            Some(entry) => Ok(entry),
+            Some(entry) => Some(Ok(entry)),
             None => Box::pin(self.entry_unless(&call.tool, &stopper.token())).await,
         };
         let entry = match entry {
             // Nothing starts in a host that ends: what starts must be among those that are ended.
-            Ok(_) if self.0.closing.is_cancelled() => Err(shut_down()),
-            Ok(entry) => ready(entry, stopper).await,
-            error => error,
+            Some(Ok(_)) if self.0.closing.is_cancelled() => Some(Err(shut_down())),
+            Some(Ok(entry)) => ready(entry, stopper).await.map(Ok),
+            other => other,
+        };
+        let Some(entry) = entry else {
+            events.finish(Event::Finished);
+            let why = stopper.ending().get().copied();
+            return Ok(Outcome::not_started(why.unwrap_or(Stopped::Cancelled)));
         };
         match entry {
             Ok(entry) => {
@@ -131,6 +136,7 @@ impl Host {
                     ui: self.1.ui.clone().or_else(|| self.0.default_user.get()),
                     log: self.1.log.clone(),
                     spill: &self.0.spill,
+                    text_limit: self.1.text_limit,
                 };
                 execute(&entry.tool, &*entry.runner, call, terms, events).await
             }
@@ -161,15 +167,25 @@ impl Host {
         self.known_catalog()?.find(name).cloned()
     }
 
+    /// The tool of that name; `None` if the call has to end before that is known. The tools go on
+    /// loading then: the next call needs them.
     async fn entry_unless(
         &self,
         name: &str,
         cancel: &CancellationToken,
-    ) -> Result<Arc<Entry>, Error> {
+    ) -> Option<Result<Arc<Entry>, Error>> {
+        let (host, tool) = (self.clone(), name.to_owned());
+        let entry = tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                () = host.0.closing.cancelled() => Err(shut_down()),
+                entry = host.entry(&tool) => entry,
+            }
+        });
         tokio::select! {
             biased;
-            entry = self.entry(name) => entry,
-            () = cancel.cancelled() => Err(cancelled_while_loading(name)),
+            () = cancel.cancelled() => None,
+            entry = entry => Some(entry.unwrap_or_else(|_| Err(defect()))),
         }
     }
 
@@ -191,20 +207,17 @@ impl Host {
     }
 }
 
-/// The tool once it can be called.
-async fn ready(entry: Arc<Entry>, stopper: &Stopper) -> Result<Arc<Entry>, Error> {
+/// The tool once it can be called; `None` if the call has to end before that.
+async fn ready(entry: Arc<Entry>, stopper: &Stopper) -> Option<Arc<Entry>> {
     let is_ready = match entry.runner.getting_ready() {
         None => true,
         Some(getting_ready) => tokio::select! {
             biased;
-            () = getting_ready => true,
             () = stopper.ending().wanted() => false,
+            () = getting_ready => true,
         },
     };
-    match is_ready {
-        true => Ok(entry),
-        false => Err(cancelled_while_loading(&entry.tool.name)),
-    }
+    is_ready.then_some(entry)
 }
 
 fn shut_down() -> Error {
@@ -230,11 +243,6 @@ fn by_shutdown(mut ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
         )),
         Err(_) => ended,
     }
-}
-
-fn cancelled_while_loading(name: &str) -> Error {
-    let text = format!("the call of `{name}` was cancelled while the tools were loading");
-    Error::new(ErrorKind::Stopped(Stopped::Cancelled), text)
 }
 
 fn no_such_tool(name: &str, catalog: &Catalog) -> Error {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::plan::Why;
 use crate::discover::Candidate;
 use crate::engine::graph::{Checker, Graph, Grapher};
 use crate::engine::{Engine, Module};
@@ -171,34 +172,45 @@ impl KnownFiles {
         stamps: Vec<(PathBuf, Option<Stamp>)>,
         loaded: Vec<Loaded>,
         before: Option<&KnownFiles>,
+        why: Why,
     ) -> KnownFiles {
         let mut loaded = loaded;
-        for (candidate, loaded) in candidates.iter().zip(&mut loaded) {
-            let before = before.and_then(|before| before.of(&candidate.resolved));
-            if let Some(before) = before
-                && is_kept_in_memory(candidate.source.family)
-                && is_broken(loaded)
-                && !before.tools.is_empty()
-            {
+        let files = candidates.iter().zip(&stamps).zip(&mut loaded);
+        for ((candidate, (path, stamp)), loaded) in files {
+            let Some((stamp_before, before)) = before.and_then(|before| before.of(path)) else {
+                continue;
+            };
+            let is_kept = match candidate.source.family {
+                // The same file will say the same, once it has the time.
+                Family::Kodelet | Family::Ikigai => {
+                    loaded.was_late && stamp.is_some() && stamp == stamp_before
+                }
+                // aynd: who asks for a reload gets what the files say now (spec aynd, `reloadPlugins`).
+                Family::Plugin => is_broken(loaded) && why != Why::Asked,
+                Family::Shell => is_broken(loaded),
+                Family::Js | Family::Native => false,
+            };
+            if is_kept && !before.tools.is_empty() {
                 keep_last_good(loaded, before);
             }
         }
         KnownFiles { stamps, loaded }
     }
 
+    /// Whether one of them did not say in time what it is.
+    pub(super) fn is_late(&self) -> bool {
+        self.loaded.iter().any(|loaded| loaded.was_late)
+    }
+
     pub(super) fn loaded(&self) -> &[Loaded] {
         &self.loaded
     }
 
-    fn of(&self, path: &Path) -> Option<&Loaded> {
+    fn of(&self, path: &Path) -> Option<(&Option<Stamp>, &Loaded)> {
         let place = self.stamps.iter().position(|(known, _)| known == path)?;
-        self.loaded.get(place)
+        let (_, stamp) = &self.stamps[place];
+        Some((stamp, self.loaded.get(place)?))
     }
-}
-
-/// An executable is its file: there is no last good version of it.
-fn is_kept_in_memory(family: Family) -> bool {
-    matches!(family, Family::Shell | Family::Plugin)
 }
 
 /// It offers nothing, and not because its author wants it so.

@@ -62,7 +62,7 @@ impl Host {
             Place::Anew => engine.clone(),
             Place::Beside | Place::Apart => base,
         };
-        self.load_into(&engine, &given, &mut looked).await;
+        self.load_into(&engine, &given, &mut looked, why).await;
         Found {
             catalog: self.put_together(&given, &looked),
             base,
@@ -92,7 +92,7 @@ impl Host {
     }
 
     /// Loads what the plan says.
-    async fn load_into(&self, engine: &Engine, given: &[Candidate], looked: &mut Looked) {
+    async fn load_into(&self, engine: &Engine, given: &[Candidate], looked: &mut Looked, why: Why) {
         let mut wanted: Vec<Candidate> = Vec::new();
         let mut is_wanted = std::mem::take(&mut looked.plan.loads);
         let mut graphs = BTreeMap::new();
@@ -128,7 +128,7 @@ impl Host {
             let candidates: Vec<_> = files.candidates.iter().collect();
             let stamps = std::mem::take(&mut files.stamps);
             let before = looked.known.others.get(group);
-            let files = KnownFiles::new(&candidates, stamps, loaded, before);
+            let files = KnownFiles::new(&candidates, stamps, loaded, before, why);
             looked.known.others.insert(*group, files);
         }
     }
@@ -204,13 +204,16 @@ fn look(
     let files = groups.into_iter().map(|(group, candidates)| {
         let (is_given, _) = group;
         // Who asks wants the executables asked.
-        let may_stay = is_given || why == Why::Files;
+        let may_stay = |known: &KnownFiles| match why {
+            Why::Files => true,
+            Why::Late => is_given || !known.is_late(),
+            Why::First | Why::Asked => is_given,
+        };
         let files = Files {
-            is_known: may_stay
-                && known
-                    .others
-                    .get(&group)
-                    .is_some_and(|known| known.is_still(&candidates)),
+            is_known: known
+                .others
+                .get(&group)
+                .is_some_and(|known| may_stay(known) && known.is_still(&candidates)),
             stamps: stamps(&candidates),
             candidates: candidates.into_iter().cloned().collect(),
         };

@@ -21,6 +21,8 @@ pub(super) enum Why {
     Asked,
     /// Files changed: what did not change is left alone.
     Files,
+    /// Nothing changed, but some executables did not say in time what they are: they are asked again.
+    Late,
 }
 
 /// Where modules are loaded.

@@ -104,6 +104,11 @@ impl Host {
         self.0.changes.subscribe()
     }
 
+    /// Tells that the problems of the catalog are others, whether its tools are or not.
+    pub(crate) fn problem_changes(&self) -> watch::Receiver<u64> {
+        self.0.problem_changes.subscribe()
+    }
+
     /// Takes the catalog that was swapped in, as it was loaded, and tells what is different; gives
     /// the one before.
     pub(super) fn swapped(&self, loaded: &mut LoadedSoFar, now: Catalog) -> Arc<Catalog> {
@@ -116,6 +121,9 @@ impl Host {
                     ..change
                 });
             });
+        }
+        if before.problems != loaded.as_loaded.problems {
+            self.0.problem_changes.send_modify(|changes| *changes += 1);
         }
         before
     }

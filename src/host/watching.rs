@@ -4,14 +4,17 @@
 //! few milliseconds of another thread. Calls never wait for any of it.
 
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::known::KnownFiles;
 use super::plan::Why;
 use super::{Audience, Host, Inner};
 use crate::config::PROJECT_FILE;
@@ -49,6 +52,14 @@ pub struct Reload {
 
 /// As many reloads are kept for whoever is slow to hear of them.
 const KEPT: usize = 64;
+
+/// When executables that did not say in time what they are, are asked again: so long after each look that
+/// did not settle it. What hangs each time is let alone then until a file changes.
+const SECOND_LOOKS: [Duration; 3] = [
+    Duration::from_secs(3),
+    Duration::from_secs(15),
+    Duration::from_secs(60),
+];
 
 /// How often is looked again because what was found has to be watched as well.
 const ROUNDS: usize = 4;
@@ -238,9 +249,22 @@ impl Watch {
         self.look(&mut watcher, BTreeSet::new()).await;
         self.ready.cancel();
         let mut importing = None;
+        let mut second_looks = SECOND_LOOKS.iter();
         loop {
+            let second_look = match self.is_something_late().await {
+                true => second_looks.next().copied(),
+                false => {
+                    second_looks = SECOND_LOOKS.iter();
+                    None
+                }
+            };
             let changed = tokio::select! {
                 changed = watcher.changed() => changed,
+                // What changes at this moment is seen by this look, or told once more.
+                () = after(second_look) => {
+                    self.look_at(&mut watcher, Why::Late, BTreeSet::new()).await;
+                    continue;
+                }
                 () = self.closing.cancelled() => return,
             };
             if self.host().is_none() {
@@ -255,14 +279,19 @@ impl Watch {
     /// Looks at what is different, and tells; then watches what there is now. What came to be
     /// watched only now is looked at once more: it may have changed meanwhile.
     async fn look(&self, watcher: &mut Watcher, changed: BTreeSet<PathBuf>) {
-        let mut files = changed;
+        self.look_at(watcher, Why::Files, changed).await;
+    }
+
+    async fn look_at(&self, watcher: &mut Watcher, why: Why, changed: BTreeSet<PathBuf>) {
+        let (mut why, mut files) = (why, changed);
         for _ in 0..ROUNDS {
             let Some(host) = self.host() else {
                 return;
             };
             let before = Before::of(&host).await;
             self.note_problems(&host, watcher);
-            host.look_again(Why::Files).await;
+            host.look_again(why).await;
+            why = Why::Files;
             let files = std::mem::take(&mut files);
             if let Some(reload) = before.until_now(&host, files).await {
                 self.tell(&host, reload);
@@ -276,6 +305,15 @@ impl Watch {
                 return;
             }
         }
+    }
+
+    /// Whether an executable did not say in time what it is.
+    async fn is_something_late(&self) -> bool {
+        let Some(host) = self.host() else {
+            return false;
+        };
+        let loaded = host.0.loaded.lock().await;
+        loaded.known.others.values().any(KnownFiles::is_late)
     }
 
     fn note_problems(&self, host: &Host, watcher: &Watcher) {
@@ -359,6 +397,13 @@ struct AbortOnDrop(JoinHandle<()>);
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
+        None => pending().await,
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Finished {
     pub pipe_held: bool,
     /// From the start to the end, the stop ladder included.
     pub duration: Duration,
+    /// Its deadline ended it, and it might have been done by then if the machine had not been busy.
+    pub was_held_up: bool,
     /// Something of its tree was killed because the tree had used up its `Limits::memory`.
     pub ran_out_of_memory: bool,
 }
@@ -71,6 +73,7 @@ impl Finished {
             end: End::Cancelled(None),
             pipe_held: false,
             duration: Duration::ZERO,
+            was_held_up: false,
             ran_out_of_memory: false,
         }
     }

@@ -20,6 +20,7 @@ use nix::sys::signal::SigSet;
 use rustix::fs::Access;
 use rustix::process::Pid;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::process::error::SpawnError;
 use crate::process::leader::Leader;
@@ -40,39 +41,56 @@ pub(super) struct Ends {
 ///
 /// A file that was written a moment ago can be "busy": another thread's child, between its start
 /// and its exec, still holds the writer's descriptor. That passes within milliseconds, so it is
-/// tried again.
-pub(super) async fn launch(order: Order, ends: Ends) -> Result<Leader, SpawnError> {
+/// tried again. `None` if `cancel` fired before the start.
+pub(super) async fn launch(
+    order: Order,
+    ends: Ends,
+    cancel: &CancellationToken,
+) -> Result<Option<Leader>, SpawnError> {
     let job = Arc::new((order, ends));
     let mut pause = Duration::from_millis(1);
     loop {
-        let refusal = match attempt(&job).await {
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let refusal = match attempt(&job, cancel).await {
             Ok(leader) => return Ok(leader),
             Err(refusal) => refusal,
         };
         if !matches!(refusal, Refusal::Exec(Errno::ETXTBSY)) || pause > LAST_BUSY_PAUSE {
             return Err(job.0.refused(refusal));
         }
-        tokio::time::sleep(pause).await;
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
         pause *= 2;
     }
 }
 
-async fn attempt(job: &Arc<(Order, Ends)>) -> Result<Leader, Refusal> {
+async fn attempt(
+    job: &Arc<(Order, Ends)>,
+    cancel: &CancellationToken,
+) -> Result<Option<Leader>, Refusal> {
     let (order, ends) = &**job;
     if order.limits != Limits::default() {
-        return through_shell(order, ends);
+        return through_shell(order, ends).map(Some);
     }
     if order.cwd.is_none() {
-        return posix(order, &order.file, &order.arguments, ends);
+        return posix(order, &order.file, &order.arguments, ends).map(Some);
     }
     let Some(thread) = &*WANDERER else {
-        return through_shell(order, ends);
+        return through_shell(order, ends).map(Some);
     };
     let (answer, answered) = oneshot::channel();
-    let job = Arc::clone(job);
+    let (job, cancel) = (Arc::clone(job), cancel.clone());
     let errand: Errand = Box::new(move || {
         let (order, ends) = &*job;
-        let result = from_folder(order, ends);
+        // Others may have been before it in the queue.
+        let result = match cancel.is_cancelled() {
+            true => Ok(None),
+            false => from_folder(order, ends).map(Some),
+        };
         // Our copy of the child's ends goes first, or the pipes would not end with the child.
         drop(job);
         // For a caller that is gone the leader is dropped here, and that kills it.
@@ -188,7 +206,7 @@ fn posix(
 }
 
 /// A session of its own, every signal at its default, none blocked.
-fn fresh_session() -> nix::Result<PosixSpawnAttr> {
+pub(super) fn fresh_session() -> nix::Result<PosixSpawnAttr> {
     // nix has no name for this flag; both C libraries on Linux know it.
     let session = PosixSpawnFlags::from_bits_retain(i32::from(nix::libc::POSIX_SPAWN_SETSID));
     let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;

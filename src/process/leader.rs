@@ -10,10 +10,9 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
 
-use crate::process::Leftovers;
 use crate::process::finished::Exit;
-use crate::process::holders;
 use crate::process::strays::Strays;
+use crate::process::{Leftovers, holders, owned};
 
 pub(super) struct Leader {
     pid: Pid,
@@ -26,6 +25,7 @@ pub(super) struct Leader {
 impl Leader {
     /// `pipes` are the numbers of the pipes that its tree writes to.
     pub(super) fn new(pid: Pid, leftovers: Leftovers, pipes: Vec<u64>) -> Self {
+        owned::leader_started(pid);
         Self {
             pid,
             doomed: (leftovers == Leftovers::Kill).then(Strays::default),
@@ -81,6 +81,9 @@ impl Leader {
 
     /// How it ended; `None` while it runs, and if something else reaped it.
     pub(super) fn reap(&mut self) -> Option<Exit> {
+        if self.has_ended() {
+            owned::leader_ended(self.pid);
+        }
         let status = wait(self.pid, WaitIdOptions::NOHANG);
         self.reaped = !matches!(status, Ok(None));
         exit_of(&status.ok()??)
@@ -103,6 +106,8 @@ impl Drop for Leader {
         }
         if self.reap().is_none() && !self.reaped {
             let pid = self.pid;
+            // It was killed.
+            owned::leader_ended(pid);
             let reaper = std::thread::Builder::new().name("haft-reap".to_owned());
             if let Err(error) = reaper.spawn(move || wait(pid, WaitIdOptions::empty())) {
                 tracing::warn!(%error, "no thread to reap a killed child");

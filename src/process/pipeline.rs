@@ -44,7 +44,10 @@ pub async fn run_pipeline(
             after: writer.map(OwnedFd::from),
         };
         before = reader.map(OwnedFd::from);
-        members.push(Running::begin_between(program, None, neighbours).await?);
+        match Running::begin_between(program, None, neighbours, cancel).await? {
+            Some(member) => members.push(member),
+            None => return Ok((0..count).map(|_| Finished::never_started()).collect()),
+        }
     }
     Ok(join_all(members.into_iter().map(|member| member.finish(cancel))).await)
 }

@@ -26,10 +26,14 @@ use crate::process::leader::Leader;
 use crate::process::memory::Cell;
 use crate::process::order::Order;
 use crate::process::output::{Feed, Output};
+use crate::process::starved::Starvation;
 use crate::process::{Leftovers, Spawn, Stdin, ground, stop};
 
-/// How long a grandchild may still write after the program's own end.
+/// How long outputs may still be read after the end, whatever else happens.
 const DRAIN: Duration = Duration::from_millis(50);
+
+/// How often it is looked at least for how long a child that is out of time was kept from running.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What is read at once; the size of a pipe.
 const READ_SIZE: usize = 64 * 1024;
@@ -54,10 +58,12 @@ pub(super) struct Running {
 /// What is left of a [`Spawn`] once it runs.
 struct Plan {
     deadline: Option<Instant>,
+    patience: Duration,
     grace: Duration,
     timeout_grace: Duration,
     hurry: Option<CancellationToken>,
     leftovers: Leftovers,
+    late_output: Duration,
 }
 
 enum Cause {
@@ -67,11 +73,13 @@ enum Cause {
 }
 
 impl Running {
+    /// `None` if `cancel` fired before the start.
     pub(super) async fn begin(
         spawn: Spawn,
         sink: Option<mpsc::Sender<Chunk>>,
-    ) -> Result<Self, SpawnError> {
-        Self::begin_between(spawn, sink, Neighbours::default()).await
+        cancel: &CancellationToken,
+    ) -> Result<Option<Self>, SpawnError> {
+        Self::begin_between(spawn, sink, Neighbours::default(), cancel).await
     }
 
     /// The same for a member of a pipeline.
@@ -79,7 +87,8 @@ impl Running {
         spawn: Spawn,
         sink: Option<mpsc::Sender<Chunk>>,
         neighbours: Neighbours,
-    ) -> Result<Self, SpawnError> {
+        cancel: &CancellationToken,
+    ) -> Result<Option<Self>, SpawnError> {
         ground::keep_children();
         let started = Instant::now();
         let cell = spawn.limits.memory.and_then(Cell::with_limit);
@@ -91,7 +100,9 @@ impl Running {
         };
 
         let (ends, ours) = streams(spawn.stdin, neighbours).map_err(system)?;
-        let leader = launch(order, ends).await?;
+        let Some(leader) = launch(order, ends, cancel).await? else {
+            return Ok(None);
+        };
         // The rest is done while the child gets going. A failure drops the leader: that ends it.
         let ended = watch(leader.pid()).map_err(system)?;
         let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;
@@ -100,7 +111,7 @@ impl Running {
         let feed = feed.transpose().map_err(system)?;
         let input = ours.open_stdin.map(Sender::from_owned_fd);
         let input = input.transpose().map_err(system)?;
-        Ok(Self {
+        Ok(Some(Self {
             leader,
             ended,
             has_ended: false,
@@ -113,33 +124,39 @@ impl Running {
             started,
             plan: Plan {
                 deadline: spawn.deadline.and_then(|limit| started.checked_add(limit)),
+                patience: spawn.patience,
                 grace: spawn.grace,
                 timeout_grace: spawn.timeout_grace,
                 hurry: spawn.hurry,
                 leftovers: spawn.leftovers,
+                late_output: spawn.late_output,
             },
             cell,
-        })
+        }))
     }
 
     /// Serves the child until the call has ended.
     pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {
         // Nobody took it, so nobody is going to write.
         self.input = None;
-        let deadline = self.plan.deadline;
+        let (deadline, patience) = (self.plan.deadline, self.plan.patience);
+        let leader = self.leader.pid();
+        let mut was_held_up = false;
         let cause = tokio::select! {
             // The loop comes last: under a flood it uses up the task's budget, and a timer that is
             // asked after that says nothing.
             biased;
             () = cancel.cancelled() => Cause::Cancel,
-            () = until(deadline) => Cause::Deadline,
+            is_understated = until(deadline, patience, leader) => {
+                was_held_up = is_understated;
+                Cause::Deadline
+            }
             () = self.until_exit() => Cause::Itself,
         };
         // What ended by itself in the same moment was not stopped.
-        let cause = if self.leader.has_ended() {
-            Cause::Itself
-        } else {
-            cause
+        let cause = match self.leader.has_ended() {
+            true => self.late_output(cancel).await,
+            false => cause,
         };
         let Plan {
             grace,
@@ -152,12 +169,41 @@ impl Running {
             Cause::Deadline => stop::stop(&mut self, timeout_grace, hurry).await,
             Cause::Cancel => stop::stop(&mut self, grace, hurry).await,
         }
-        // Not all may come to their end in time: a grandchild can hold them. That is the point.
-        let _ = timeout(DRAIN, self.until_quiet()).await;
+        if !matches!(cause, Cause::Itself) {
+            // Not all may come to their end in time: who left the tree can hold them.
+            let _ = timeout(DRAIN, self.until_quiet()).await;
+        }
         if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
             stop::kill(&mut self).await;
         }
-        self.conclude(cause).await
+        let mut finished = self.conclude(cause).await;
+        finished.was_held_up = was_held_up && matches!(finished.end, End::TimedOut(_));
+        finished
+    }
+
+    /// Reads what processes that the program left behind still write. A cancel ends them and the call;
+    /// at the deadline they are ended, and the program has ended by itself all the same.
+    async fn late_output(&mut self, cancel: &CancellationToken) -> Cause {
+        let (deadline, late) = (self.plan.deadline, self.plan.late_output);
+        // Nobody is in such a hurry.
+        if timeout(DRAIN, self.until_quiet()).await.is_ok() {
+            return Cause::Itself;
+        }
+        let Some(late) = late.checked_sub(DRAIN).filter(|late| !late.is_zero()) else {
+            return Cause::Itself;
+        };
+        let is_over = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Cause::Cancel,
+            // What the program left behind gets no time for having been kept from running.
+            _ = until(deadline, Duration::ZERO, self.leader.pid()) => true,
+            // They may go on for ever. That is the point of the limit.
+            _ = timeout(late, self.until_quiet()) => false,
+        };
+        if is_over {
+            stop::kill(self).await;
+        }
+        Cause::Itself
     }
 
     /// Serves the child until it has ended; its outputs may still be open.
@@ -221,6 +267,7 @@ impl Running {
             stdout: self.stdout.into_captured(),
             stderr: self.stderr.into_captured(),
             duration,
+            was_held_up: false,
             ran_out_of_memory: self.cell.is_some_and(|cell| cell.ran_out()),
         }
     }
@@ -291,10 +338,24 @@ fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     Ok((ends, ours))
 }
 
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => pending().await,
+/// Waits for the deadline of a child and, up to `patience`, for as long again as it was kept from
+/// running. Gives whether it may have been kept for longer than that.
+async fn until(deadline: Option<Instant>, patience: Duration, leader: Pid) -> bool {
+    let Some(deadline) = deadline else {
+        return pending().await;
+    };
+    sleep_until(deadline).await;
+    if patience.is_zero() {
+        return false;
+    }
+    loop {
+        let starvation = Starvation::of(leader);
+        let due = deadline + starvation.waited.min(patience);
+        if due <= Instant::now() {
+            return starvation.is_understated();
+        }
+        // It will have waited a little more by then; not each microsecond of it is worth a look.
+        sleep_until(due.max(Instant::now() + LOOK_INTERVAL)).await;
     }
 }
 

@@ -1,14 +1,15 @@
 //! What to start, as plain data, and the two ways to start it.
 //!
 //! Nothing here decides on a default that a family must choose (its deadline, its environment);
-//! the values of [`Spawn::new`] are those of `pi.exec`. The order of the checks is the one that
+//! the values of [`Spawn::new`] are those of `pi.exec`, but for late output. The order of the checks is the one that
 //! callers see: a cancelled token first, then the data itself, then the program, then the folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::process::capture::Keep;
@@ -17,9 +18,13 @@ use crate::process::environment::Environment;
 use crate::process::error::SpawnError;
 use crate::process::finished::Finished;
 use crate::process::running::Running;
+use crate::process::starved::Starvation;
 
 /// How many chunks a slow reader may be behind before its child has to wait.
 const CHUNKS_IN_FLIGHT: usize = 16;
+
+/// How often it is looked whether a program that has its turn still computes.
+const TURN: Duration = Duration::from_millis(50);
 
 /// A program to start. Take [`Spawn::new`] and change what differs:
 /// `Spawn { deadline: Some(limit), ..Spawn::new("git", ["status"]) }`.
@@ -41,6 +46,9 @@ pub struct Spawn {
     pub stderr: Keep,
     /// The longest that the child may run, from its start.
     pub deadline: Option<Duration>,
+    /// How much longer than its deadline the child may run at most, if it was kept from running for so
+    /// long: it is given the time back that it waited for a processor.
+    pub patience: Duration,
     /// After a cancel: the time between TERM and KILL. Zero kills at once.
     pub grace: Duration,
     /// After the deadline: the time between TERM and KILL. Zero kills at once.
@@ -50,6 +58,9 @@ pub struct Spawn {
     pub hurry: Option<CancellationToken>,
     /// What happens to the rest of the group when the program ends by itself.
     pub leftovers: Leftovers,
+    /// How long what the program left behind may go on writing after its end: the call ends when
+    /// nobody holds its outputs any more, or after this time. 50 ms are always waited for.
+    pub late_output: Duration,
     /// Limits that the system enforces.
     pub limits: Limits,
 }
@@ -95,7 +106,7 @@ pub struct Limits {
 
 impl Spawn {
     /// A child with our environment, an empty input, 10 MiB kept of each output, no deadline,
-    /// one second between TERM and KILL on cancel, and KILL at once on a deadline.
+    /// one second between TERM and KILL on cancel, KILL at once on a deadline, and no wait for late output.
     pub fn new<A: Into<OsString>>(
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = A>,
@@ -109,10 +120,12 @@ impl Spawn {
             stdout: Keep::default(),
             stderr: Keep::default(),
             deadline: None,
+            patience: Duration::ZERO,
             grace: Duration::from_secs(1),
             timeout_grace: Duration::ZERO,
             hurry: None,
             leftovers: Leftovers::Leave,
+            late_output: Duration::ZERO,
             limits: Limits::default(),
         }
     }
@@ -125,7 +138,38 @@ impl Spawn {
         if cancel.is_cancelled() {
             return Ok(Finished::never_started());
         }
-        Ok(Running::begin(self, None).await?.finish(cancel).await)
+        match Running::begin(self, None, cancel).await? {
+            Some(running) => Ok(running.finish(cancel).await),
+            None => Ok(Finished::never_started()),
+        }
+    }
+
+    /// [`Spawn::run`] in its turn: the program is started when there is a place in `turns`, and keeps it
+    /// for as long as it computes. Of programs that sleep any number may run.
+    ///
+    /// # Errors
+    /// Only if the program could not be started.
+    pub async fn run_in_turn(
+        self,
+        turns: &Semaphore,
+        cancel: &CancellationToken,
+    ) -> Result<Finished, SpawnError> {
+        // Never closed.
+        let mut turn = turns.acquire().await.ok();
+        let Some(running) = Running::begin(self, None, cancel).await? else {
+            return Ok(Finished::never_started());
+        };
+        let leader = running.leader.pid();
+        let finished = running.finish(cancel);
+        tokio::pin!(finished);
+        loop {
+            tokio::select! {
+                finished = &mut finished => return Ok(finished),
+                () = sleep(TURN), if turn.is_some() => {
+                    turn = turn.take_if(|_| Starvation::of(leader).is_at_work());
+                }
+            }
+        }
     }
 
     /// Starts the program and gives a handle to read its output while it runs. Dropping the handle
@@ -137,13 +181,17 @@ impl Spawn {
         let stop = cancel.child_token();
         let (sender, chunks) = mpsc::channel(CHUNKS_IN_FLIGHT);
         let mut input = None;
-        let task = if stop.is_cancelled() {
-            tokio::spawn(async { Finished::never_started() })
-        } else {
-            let mut running = Running::begin(self, Some(sender)).await?;
-            input = running.input.take();
-            let stop = stop.clone();
-            tokio::spawn(async move { running.finish(&stop).await })
+        let begun = match stop.is_cancelled() {
+            true => None,
+            false => Running::begin(self, Some(sender), &stop).await?,
+        };
+        let task = match begun {
+            None => tokio::spawn(async { Finished::never_started() }),
+            Some(mut running) => {
+                input = running.input.take();
+                let stop = stop.clone();
+                tokio::spawn(async move { running.finish(&stop).await })
+            }
         };
         Ok(Child::new(chunks, stop, task, input))
     }

@@ -29,10 +29,10 @@ impl Strays {
         all
     }
 
-    /// Everything below `parent` and `known` now.
-    pub(super) fn below(parent: Pid, known: &Self) -> Self {
-        let mut all = Self::default();
-        all.walk(parent, known);
+    /// Everything below `root` and `known` now, and the session that `root` leads, if it does.
+    pub(super) fn tree(root: Pid, known: &Self) -> Self {
+        let mut all = Self::session(root);
+        all.walk(root, known);
         all
     }
 
@@ -124,7 +124,7 @@ impl Stat {
 }
 
 /// Each thread of a process has its own list.
-fn children_of(parent: Pid) -> Vec<Pid> {
+pub(super) fn children_of(parent: Pid) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{}/task", parent.as_raw_pid())) else {
         return Vec::new();
     };

@@ -11,11 +11,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Call, Outcome, SessionProvider, SessionView};
+use crate::tool::{Call, Outcome, SessionProvider, SessionView, json};
 use entry::Entry;
 pub(crate) use entry::new_id;
 
@@ -120,9 +120,11 @@ impl SessionFile {
     /// When the file cannot be written.
     pub fn append(&self, call: &Call, outcome: &Outcome) -> io::Result<String> {
         let now = entry::millis();
+        // Text that JSON allows, and Rust's own reading does not.
+        let arguments: Value = json::read(call.arguments.get()).unwrap_or_default();
         let asked = json!({
             "role": "assistant",
-            "content": [{ "type": "toolCall", "id": call.id, "name": call.tool, "arguments": call.arguments }],
+            "content": [{ "type": "toolCall", "id": call.id, "name": call.tool, "arguments": arguments }],
             "stopReason": "toolUse",
             "timestamp": now,
         });

@@ -1,5 +1,6 @@
 //! One call: what is asked, what happens meanwhile, what comes back.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -134,6 +135,8 @@ pub struct Outcome {
     /// What a person is shown instead of `content`, where the tool's system has a form of its own
     /// for that. May hold control sequences.
     pub display: Option<String>,
+    /// The file that holds all of the text, where `content` has only its beginning and its end.
+    pub kept_in: Option<PathBuf>,
 }
 
 /// Why a call was stopped. The order is meaning: a later reason outweighs an earlier one.
@@ -178,6 +181,7 @@ impl Outcome {
             duration,
             stopped: None,
             display: None,
+            kept_in: None,
         }
     }
 
@@ -195,6 +199,14 @@ impl Outcome {
             stopped: Some(why),
             ..Outcome::failure(text, duration)
         }
+    }
+
+    /// The result of a call that had to end before its tool started. The text is oh-my-pi's
+    /// (spec omp 8).
+    pub(crate) fn not_started(why: Stopped) -> Self {
+        let reason = why.abort_reason();
+        let text = format!("Tool was not executed because the run was aborted: {reason}.");
+        Outcome::stopped(why, text, Duration::ZERO)
     }
 
     /// The result as a tool's renderer gets it: the JSON of `{content, details, isError}`.
@@ -218,6 +230,15 @@ impl Outcome {
 }
 
 impl Stopped {
+    /// The text that `signal.reason` of a JavaScript tool holds; the first is oh-my-pi's (spec omp 8).
+    pub(crate) fn abort_reason(self) -> &'static str {
+        match self {
+            Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
+            Stopped::Deadline => "The call timed out",
+            Stopped::HostShutdown => "The host is shutting down",
+        }
+    }
+
     /// The reason's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
         match self {

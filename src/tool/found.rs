@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Problem, schema};
+use super::{ClientHints, Problem, schema};
 
 /// One callable tool: what a model or a person needs to know to call it.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,11 @@ pub struct Tool {
     pub uses: Vec<Used>,
     /// The order in which `execute` of a module takes its arguments; `None` for all other tools.
     pub argument_order: Option<ArgumentOrder>,
+    /// What its author wishes of clients.
+    pub hints: ClientHints,
+    /// The text of its results is the JSON of `details`, so a client that shows a model only one of
+    /// the two hides nothing.
+    pub text_repeats_details: bool,
     /// Where it came from.
     pub source: Source,
 }
@@ -67,6 +72,8 @@ impl Tool {
             tags: Vec::new(),
             uses: Vec::new(),
             argument_order: None,
+            hints: ClientHints::default(),
+            text_repeats_details: false,
             source,
         }
     }

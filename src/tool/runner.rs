@@ -170,6 +170,11 @@ impl CallCtx {
             .map_or(Duration::ZERO, |gate| gate.waited())
     }
 
+    /// What ends the call.
+    pub(crate) fn ending(&self) -> &Arc<Ending> {
+        &self.ending
+    }
+
     /// Fires when the call must end. Fire it with [`CallCtx::stop`], which says why.
     pub fn cancel(&self) -> &CancellationToken {
         self.ending.token()
@@ -243,7 +248,22 @@ pub enum Progress {
     Partial(Box<RawValue>),
 }
 
+/// Lets a call's time stand still until it is dropped.
+pub(crate) struct ClockHold(Updates);
+
+impl Drop for ClockHold {
+    fn drop(&mut self) {
+        self.0.send(Progress::Answered);
+    }
+}
+
 impl Updates {
+    /// Lets the call's time stand still: what is done now is not the tool's.
+    pub(crate) fn hold_clock(&self) -> ClockHold {
+        self.send(Progress::Asking);
+        ClockHold(self.clone())
+    }
+
     pub(crate) fn new(events: queue::Sender<Event>, clock: Option<Arc<Clock>>) -> Updates {
         Updates { events, clock }
     }

@@ -26,16 +26,16 @@ pub(crate) struct Schema(Validator);
 /// One thing that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
-    /// Where in the value, as a JSON pointer. What is missing is named itself.
+    /// The place in the value, as a JSON pointer. A missing property is named itself.
     pub(crate) pointer: String,
     /// The keyword of the schema that it offends.
     pub(crate) keyword: String,
-    /// What is wrong, in words.
+    /// The message, without the place.
     pub(crate) message: String,
 }
 
 impl Mismatch {
-    /// Where in the value, for people: `a/b`, or `root` for all of it.
+    /// The place in the value for people: `a/b`, or `root` for all of it.
     pub(crate) fn path(&self) -> String {
         shown_path(&self.pointer)
     }
@@ -91,8 +91,8 @@ impl Schema {
     }
 }
 
-/// What is wrong with a schema that calls are checked against, and what becomes of them; empty where it
-/// compiles.
+/// Returns the faults of a schema that calls are checked against, each with its consequence for calls;
+/// empty where the schema compiles.
 pub(crate) fn problems(schema: &Value) -> Vec<(String, &'static str)> {
     let faults = faults(schema);
     if !faults.is_empty() && build(options(), schema).is_ok() {

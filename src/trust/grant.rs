@@ -30,6 +30,8 @@ pub(crate) struct Grant {
     /// The hash of each of these files.
     pub(super) files: BTreeMap<String, String>,
     /// If all of this still holds nothing has to be parsed to know that nothing changed.
+    // Grants of before this name have other facts, which are not read.
+    #[serde(default, rename = "moduleFacts")]
     pub(super) facts: Option<Graph>,
 }
 

@@ -167,13 +167,15 @@ fn state(was: Option<Files>, is: &Files) -> State {
 
 fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: State) -> Reviewed {
     let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
+    let entry = names.place(&candidate.resolved);
     for path in graph.files.keys() {
         match package_of(path) {
             Some(package) => *packages.entry(package).or_default() += 1,
-            None if *path != candidate.resolved => files.push(names.place(path)),
-            None => {}
+            // By its real path it is another one where the project was reached by a link.
+            None => files.push(names.place(path)),
         }
     }
+    files.retain(|file| *file != entry);
     let packages = packages.into_iter();
     let openings = graph.openings.iter().map(|opening| Opening {
         path: names.place(&opening.path),
@@ -182,7 +184,7 @@ fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: Stat
     Reviewed {
         key: candidate.likely_name(),
         provider_name: candidate.source.provider_name.clone(),
-        path: names.place(&candidate.resolved),
+        path: entry,
         files,
         packages: packages
             .map(|(name, files)| PackageUse { name, files })
@@ -237,6 +239,7 @@ fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
         assets: BTreeMap::new(),
         looked_at: BTreeMap::new(),
         links: BTreeMap::new(),
+        modules: BTreeSet::new(),
         missing: BTreeMap::new(),
         builtins: BTreeSet::new(),
         openings: BTreeSet::new(),
@@ -245,6 +248,7 @@ fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
         all.files.extend(graph.files);
         all.looked_at.extend(graph.looked_at);
         all.links.extend(graph.links);
+        all.modules.extend(graph.modules);
     }
     // That a file is one is told by its bytes.
     let files = &all.files;

@@ -83,13 +83,14 @@ impl<'a> Summary<'a> {
         self.platforms.is_empty() || self.platforms.contains(&platform)
     }
 
-    /// Whether the text is in its name, description or keywords; capitals do not matter.
+    /// Whether the text is in its name, description, keywords or tags; capitals do not matter.
     pub(crate) fn mentions(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let keywords = self.keywords.iter().map(String::as_str);
         [self.name, self.description]
             .into_iter()
             .chain(keywords)
+            .chain(self.tags.iter().copied())
             .any(|own| own.to_lowercase().contains(&text))
     }
 }

@@ -99,6 +99,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "error",
             "host",
             "install",
+            // The end of the program ends its children.
+            "process",
             "registry",
             "render",
             "session",

@@ -8,7 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use haft::{Call, Config, Env, ErrorKind, Flags, Host, Outcome, RunningCall, ScanState, Stopped};
+use haft::{
+    Call, Config, Env, ErrorKind, Flags, Host, Outcome, RunningCall, ScanState, Severity, Stopped,
+    Tier,
+};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -140,6 +143,161 @@ async fn many_are_asked_at_once() {
     assert_eq!(catalog.problems.len(), 5);
     assert!(took < Duration::from_millis(2500), "{took:?}");
     assert!(fixture.processes().is_empty(), "{:?}", fixture.processes());
+}
+
+#[tokio::test]
+async fn no_tool_is_missing_because_the_machine_is_busy() {
+    // Each computes for a while and sleeps for more than half of its second: all at once they would
+    // keep each other from being done in time.
+    let fixture = Fixture::new();
+    let busy = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; sleep 0.6";
+    for number in 0..64 {
+        let text =
+            format!("#!/bin/sh\n{busy}\necho '{{\"name\":\"t{number}\",\"description\":\"d\"}}'\n");
+        fixture.executable(&format!("{IKIGAI}/t{number}"), &text);
+    }
+    let catalog = fixture.host.catalog().await;
+    assert_eq!(catalog.entries.len(), 64, "{:#?}", catalog.problems);
+    assert!(fixture.processes().is_empty(), "{:?}", fixture.processes());
+}
+
+#[tokio::test]
+async fn an_executable_that_is_late_stays_what_it_was_and_is_asked_again() {
+    let fixture = Fixture::new();
+    let slow = fixture.sandbox.path().join("slow");
+    fixture.executable(
+        &format!("{IKIGAI}/tool"),
+        &format!(
+            "#!/bin/sh\n[ -e {slow:?} ] && sleep 30\necho '{{\"name\":\"tool\",\"description\":\"d\"}}'\n"
+        ),
+    );
+    assert_eq!(fixture.names().await, ["tool"]);
+    fixture.sandbox.write("slow", "");
+    let catalog = fixture.host.refresh().await;
+    assert_eq!(catalog.entries.len(), 1, "{:#?}", catalog.problems);
+    let problem = &catalog.problems[0];
+    assert_eq!(problem.message, "tool 'tool' schema failed (timeout)");
+    let hint = problem.hint.as_deref().unwrap_or_default();
+    assert!(hint.contains("last good version"), "{hint}");
+    // Whoever watches files asks again by itself, though no file of a tool changes.
+    let watching = fixture.host.watch();
+    watching.ready().await;
+    fs::remove_file(&slow).expect("ours");
+    let waited = Instant::now();
+    while !fixture.host.catalog().await.problems.is_empty() {
+        assert!(
+            waited.elapsed() < Duration::from_secs(90),
+            "it is not asked"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(fixture.names().await, ["tool"]);
+    // Of another file nothing is known.
+    fixture.executable(&format!("{IKIGAI}/tool"), "#!/bin/sh\nsleep 30\n");
+    let catalog = fixture.host.refresh().await;
+    assert!(catalog.entries.is_empty(), "{:?}", catalog.entries.len());
+}
+
+#[tokio::test]
+async fn the_directories_of_an_installation_are_read() {
+    // ikigai 1; what is installed for ikigai overrides what comes with haft.
+    let fixture = Fixture::with(|config| {
+        let prefix = config.cwd.join("prefix/libexec");
+        config.ikigai.system_dir = Some(prefix.join("haft"));
+        config.ikigai.installation_dir = Some(prefix.join("ikigai"));
+    });
+    let describe = |folder: &str, name: &str, text: &str| {
+        let described = format!(r#"{{"name":"{name}","description":"{text}"}}"#);
+        fixture.script(folder, name, "--schema", &described, "echo 1");
+    };
+    let (of_haft, of_ikigai) = ("prefix/libexec/haft", "prefix/libexec/ikigai");
+    describe(of_haft, "bash", "of haft");
+    describe(of_haft, "both", "of haft");
+    describe(of_haft, "only", "of haft");
+    describe(of_ikigai, "bash", "of ikigai");
+    describe(of_ikigai, "both", "of ikigai");
+    describe(of_ikigai, "glob", "of ikigai");
+    describe(IKIGAI, "glob", "mine");
+    let catalog = fixture.host.catalog().await;
+    let tools = catalog.tools();
+    let tools: Vec<_> = tools
+        .map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.approval))
+        .collect();
+    // Nobody has asked for haft's own `bash`; that of the installation was put there.
+    assert_eq!(
+        tools,
+        [
+            ("bash", "of ikigai", Tier::Exec),
+            ("both", "of ikigai", Tier::Exec),
+            ("glob", "mine", Tier::Exec),
+            ("only", "of haft", Tier::Exec),
+        ]
+    );
+    let is_info = |problem: &haft::Problem| problem.severity == Severity::Info;
+    assert!(
+        catalog.problems.iter().all(is_info),
+        "{:#?}",
+        catalog.problems
+    );
+    assert_eq!(catalog.problems.len(), 2, "{:#?}", catalog.problems);
+}
+
+#[tokio::test]
+async fn both_of_kodelets_directories_of_a_project_are_read() {
+    let fixture = Fixture::with(|config| config.trust_project = true);
+    let describe = |folder: &str, name: &str, text: &str| {
+        let described = format!(r#"{{"name":"{name}","description":"{text}"}}"#);
+        fixture.script(folder, name, "description", &described, "echo 1");
+    };
+    describe(KODELET, "a", "of the user");
+    describe("kodelet-tools", "a", "older");
+    describe("kodelet-tools", "b", "older");
+    describe(".kodelet/tools", "b", "newer");
+    describe(".kodelet/tools", "c", "newer");
+    let catalog = fixture.host.catalog().await;
+    let tools = catalog.tools();
+    let tools: Vec<_> = tools
+        .map(|tool| (tool.name.as_str(), tool.description.as_str()))
+        .collect();
+    assert_eq!(
+        tools,
+        [
+            ("custom_tool_a", "older"),
+            ("custom_tool_b", "newer"),
+            ("custom_tool_c", "newer"),
+        ]
+    );
+    let is_info = |problem: &haft::Problem| problem.severity == Severity::Info;
+    assert!(
+        catalog.problems.iter().all(is_info),
+        "{:#?}",
+        catalog.problems
+    );
+}
+
+#[tokio::test]
+async fn in_the_home_directory_the_users_tools_are_nobody_elses() {
+    let fixture = Fixture::with(|config| {
+        config.custom_tools.dot_local_dir = Some(config.home.join(".kodelet/tools"));
+    });
+    fixture.kodelet("one", "echo 1");
+    let catalog = fixture.host.catalog().await;
+    let trusted: Vec<bool> = catalog.tools().map(|tool| tool.trusted).collect();
+    assert_eq!(trusted, [true], "{:#?}", catalog.problems);
+}
+
+#[tokio::test]
+async fn what_a_program_says_of_its_failure_is_part_of_the_problem() {
+    let fixture = Fixture::new();
+    fixture.executable(
+        &format!("{IKIGAI}/broken"),
+        "#!/bin/sh\necho 'bun: not found' >&2\nexit 127\n",
+    );
+    let catalog = fixture.host.catalog().await;
+    assert_eq!(
+        catalog.problems[0].message,
+        "tool 'broken' schema failed (crashed with exit code 127): bun: not found"
+    );
 }
 
 #[tokio::test]
@@ -328,11 +486,28 @@ async fn what_is_no_object_starts_nothing() {
         json!("{"),
         json!(1),
     ] {
-        let refused = fixture.call("custom", arguments.clone()).outcome().await;
-        let refused = refused.expect_err("it is no object");
-        assert_eq!(refused.kind(), ErrorKind::BadArguments);
-        let text = refused.message();
+        let refused = fixture.outcome("custom", arguments.clone()).await;
+        assert!(refused.is_error);
+        let details = &refused.details;
+        assert_eq!(
+            (
+                &details["success"],
+                &details["toolName"],
+                details.get("metadata")
+            ),
+            (&json!(false), &json!("custom_tool_custom"), None)
+        );
+        assert!(details["timestamp"].is_string(), "{details}");
+        let text = details["error"].as_str().unwrap_or_default();
         assert!(text.starts_with("invalid JSON input: "), "{text}");
+        let checked = fixture
+            .host
+            .validate(&call("custom", arguments.clone()))
+            .await;
+        assert_eq!(
+            checked.map_err(|error| error.kind()),
+            Err(ErrorKind::BadArguments)
+        );
         let envelope = fixture.outcome("tool", arguments).await;
         assert_eq!(envelope.details["error_code"], "INVALID_PARAMS");
     }

@@ -277,6 +277,41 @@ fn a_link_that_leads_elsewhere_is_noticed() {
 }
 
 #[test]
+fn imports_of_a_link_are_those_of_the_file() {
+    let place = Place::with(&[
+        ("t.ts", r#"import "./links/linked""#),
+        ("links/own.ts", "beside the link"),
+        ("real/file.ts", r#"import "./own""#),
+        ("real/own.ts", "beside the file"),
+    ]);
+    let link = place.root.join("links/linked.ts");
+    symlink(place.root.join("real/file.ts"), &link).expect("a link");
+    assert_eq!(place.files("t.ts"), ["real/file.ts", "real/own.ts", "t.ts"]);
+}
+
+#[test]
+fn a_link_in_place_of_a_file_or_a_folder_is_noticed() {
+    let files = [
+        ("a/t.ts", r#"import "./u""#),
+        ("a/u.ts", r#"import "../v""#),
+        ("v.ts", ""),
+        ("b/c/u.ts", r#"import "../v""#),
+        ("b/c/t.ts", r#"import "./u""#),
+        ("b/v.ts", ""),
+    ];
+    let place = Place::with(&files);
+    assert!(place.notices("a/t.ts", |place| {
+        fs::remove_file(place.root.join("a/u.ts")).expect("our file");
+        symlink("../b/c/u.ts", place.root.join("a/u.ts")).expect("a link");
+    }));
+    let place = Place::with(&files);
+    assert!(place.notices("a/t.ts", |place| {
+        fs::remove_dir_all(place.root.join("a")).expect("our folder");
+        symlink("b/c", place.root.join("a")).expect("a link");
+    }));
+}
+
+#[test]
 fn data_that_a_module_names_is_an_asset() {
     let place = Place::with(&[("t.ts", r#"new URL("./prompt.md", import.meta.url)"#)]);
     assert_eq!(place.files("t.ts"), ["t.ts"]);

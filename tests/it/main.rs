@@ -76,12 +76,17 @@ mod rest;
 mod rest_events;
 // What other people's programs think of our interfaces.
 mod judges;
+mod life;
 // A client of `haft serve mcp` on pipes, in either era of the protocol.
 mod mcp_client;
 // What MCP clients see of tools, and what calls come to.
 mod mcp_tools;
 // Garbage, floods and ends on standard input and output: nothing is lost, nothing is left.
 mod mcp_stdio;
+// What of it reaches models: structured results, instructions, hints, long texts.
+mod mcp_models;
+// When calls become tasks.
+mod mcp_tasks;
 // Questions to the user behind an MCP client, approvals, tasks.
 mod mcp_asking;
 // What tools log, as their callers hear it.
@@ -89,6 +94,8 @@ mod mcp_log;
 mod mcp_schemas;
 // The same over HTTP: sessions, none, streams.
 mod mcp_http;
+// What hanging, slow and silent clients of every server cost the others.
+mod http_connections;
 // The system tools where a session is not enough: signals, memory, other users.
 mod system_tools;
 // The program at a terminal, and every exit code.

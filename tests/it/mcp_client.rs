@@ -44,10 +44,15 @@ impl Client {
 
     /// The same in a sandbox that is there; it has a `tools.ts`.
     pub fn within(sandbox: Sandbox, flags: &[&str]) -> Client {
+        Client::of(sandbox, &[&["serve", "mcp"], flags].concat())
+    }
+
+    /// The same for any command that speaks in lines.
+    pub fn of(sandbox: Sandbox, command: &[&str]) -> Client {
         let mut child = sandbox
             .haft()
-            .args(["--tool", "tools.ts", "serve", "mcp"])
-            .args(flags)
+            .args(["--tool", "tools.ts"])
+            .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -72,10 +77,15 @@ impl Client {
 
     /// The older era's beginning.
     pub fn initialize(&mut self, capabilities: Value) -> Value {
+        self.initialize_as("test", capabilities)
+    }
+
+    /// The same under another name.
+    pub fn initialize_as(&mut self, name: &str, capabilities: Value) -> Value {
         let params = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": capabilities,
-            "clientInfo": {"name": "test", "version": "1"},
+            "clientInfo": {"name": name, "version": "1"},
         });
         let answer = self.ask("initialize", params);
         self.notify("notifications/initialized", json!({}));
@@ -150,6 +160,16 @@ impl Client {
     /// The next message.
     pub fn next(&mut self) -> Value {
         self.next_if_any().expect("haft says something")
+    }
+
+    /// The answer to the request with this text for an id.
+    pub fn named(&mut self, id: &str) -> Value {
+        loop {
+            let message = self.next();
+            if message["id"] == id {
+                return message;
+            }
+        }
     }
 
     /// The answer to a request; what comes before it is passed over.

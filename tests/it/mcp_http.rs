@@ -1,5 +1,7 @@
 //! Streamable HTTP at `/mcp`, in both eras, over real sockets.
 
+use std::collections::VecDeque;
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -9,17 +11,19 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::mcp_client::{PATIENCE, new_era, text};
+use crate::mcp_client::{Client, PATIENCE, new_era, text};
 use crate::sandbox::Sandbox;
 
 const TOOLS: &str = r##"
+import { readFile, writeFile } from "node:fs/promises";
+
 const says = (text) => ({ content: [{ type: "text", text }] });
 const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
 
 let aborted = 0;
 
 export default (pi) => [
-  tool("echo", async (_id, args) => says(JSON.stringify(args))),
+  tool("echo", async (_id, args) => ({ ...says(JSON.stringify(args)), details: args })),
   { ...tool("odd", async (_id, args) => says(JSON.stringify(args))), parameters: { type: "object", properties: { "ids[]": {} } } },
   tool("name", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.input("Name?")))),
   tool("wait", (_id, _args, onUpdate, _ctx, signal) => {
@@ -27,6 +31,8 @@ export default (pi) => [
     return new Promise((resolve) => signal.addEventListener("abort", () => { aborted++; resolve(says("aborted")); }));
   }),
   tool("aborted", async () => says(String(aborted))),
+  // Says by a named pipe that it runs, and ends when somebody writes to another.
+  tool("read", async (_id, { started, path }) => { await writeFile(started, "it runs"); return says(await readFile(path, "utf8")); }),
 ];
 "##;
 
@@ -46,12 +52,18 @@ struct Answer {
 
 impl Server {
     fn start(arguments: &[&str]) -> Server {
+        Server::start_with(arguments, &[])
+    }
+
+    /// The same with these variables.
+    fn start_with(arguments: &[&str], env: &[(&str, &str)]) -> Server {
         let sandbox = Sandbox::with_home();
         sandbox.write("tools.ts", TOOLS);
         let mut child = sandbox
             .haft()
             .args(["--tool", "tools.ts", "serve"])
             .args(arguments)
+            .envs(env.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -254,6 +266,92 @@ fn the_older_era_has_sessions() {
     assert_eq!(server.in_session(&two, &call).status, 200);
 }
 
+/// The same as over standard input and output: see `mcp_models`.
+#[test]
+fn models_see_texts_and_instructions_in_both_eras() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let expected = "Tools for: aborted, echo, name, wait.\n\
+        4 tools of this project and its user; where one fits the task, prefer it to doing the same by hand.\n\n\
+        - aborted: aborted\n- echo: echo\n- name: name\n- wait: wait";
+    let found = server.new_era("server/discover", json!({})).message();
+    assert_eq!(found["result"]["instructions"], expected);
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "codex-mcp-client", "version": "1"},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let mut begun = server.send("POST", "/mcp", &[], &body.to_string());
+    let session = begun.header("mcp-session-id").expect("a session");
+    let session = session.to_owned();
+    assert_eq!(begun.message()["result"]["instructions"], expected);
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    server.in_session(&session, &begun);
+
+    let arguments = json!({"a": 1});
+    let params = json!({"name": "echo", "arguments": arguments});
+    let newer = server.new_era("tools/call", params.clone()).message();
+    let call = |id: u64, params: Value| {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        server.in_session(&session, &call).answer(id)["result"].take()
+    };
+    for result in [newer["result"].clone(), call(1, params)] {
+        assert_eq!(text(&result), r#"{"a":1}"#);
+        assert_eq!(result.get("structuredContent"), None, "{result}");
+        assert_eq!(result["_meta"]["haft/details"], arguments);
+    }
+    let params = json!({"name": "echo", "arguments": {"a": "x".repeat(60_000)}});
+    let result = call(2, params);
+    let text = text(&result);
+    assert!(text.len() <= 10 * 1024, "{}", text.len());
+    assert!(
+        text.starts_with("[Showing") && text.ends_with("for full output]"),
+        "{text}"
+    );
+}
+
+/// A call that waits for its user, and one that takes long, of a client that knows tasks.
+#[test]
+fn questions_are_answers_and_long_calls_are_tasks() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0", "--task-after", "3s"]);
+    let capabilities =
+        json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let send = |method: &str, name: &str, mut params: Value| {
+        params["_meta"] = new_era(capabilities.clone());
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+            ("mcp-name", name),
+        ];
+        let mut answer = server.send("POST", "/mcp", &headers, &body.to_string());
+        answer.answer(1)["result"].take()
+    };
+    // The tools are loaded by then, so that the question comes within the time.
+    server
+        .new_era("tools/call", json!({"name": "aborted"}))
+        .message();
+    let asked = send("tools/call", "name", json!({"name": "name"}));
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let requests = asked["inputRequests"].as_object().expect("a question");
+    let key = requests.keys().next().expect("a question");
+    let answer = json!({"action": "accept", "content": {"answer": "Ada"}});
+    let params = json!({
+        "name": "name",
+        "requestState": asked["requestState"],
+        "inputResponses": {key: answer},
+    });
+    assert_eq!(text(&send("tools/call", "name", params)), "Ada");
+
+    let begun = send("tools/call", "wait", json!({"name": "wait"}));
+    assert_eq!(begun["resultType"], "task", "{begun}");
+    let id = begun["taskId"].as_str().expect("an id");
+    let task = || send("tasks/get", id, json!({"taskId": id}));
+    assert_eq!(task()["status"], "working");
+    send("tasks/cancel", id, json!({"taskId": id}));
+    while task()["status"] != "cancelled" {}
+}
+
 #[test]
 fn a_session_is_asked_on_the_stream_of_its_call() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
@@ -286,6 +384,46 @@ fn closing_the_answer_cancels_the_call() {
         }
         assert!(start.elapsed() < PATIENCE, "the call goes on");
     }
+}
+
+#[test]
+fn what_runs_at_a_signal_is_answered_in_both_eras() {
+    let mut server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let session = server.session();
+    let pipe = |name: &str| server.sandbox.fifo(name);
+    let started = [pipe("started-old"), pipe("started-new")];
+    let paths = [pipe("old"), pipe("new")];
+    let arguments = |era: usize| json!({"started": started[era], "path": paths[era]});
+    thread::scope(|scope| {
+        let server = &server;
+        let old = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+            "params": {"name": "read", "arguments": arguments(0)}});
+        let new = json!({"name": "read", "arguments": arguments(1)});
+        let session = &session;
+        let old = scope.spawn(move || server.in_session(session, &old).answer(7));
+        let new = scope.spawn(move || server.new_era("tools/call", new).message());
+        for path in &started {
+            assert_eq!(fs::read_to_string(path).expect("a pipe"), "it runs");
+        }
+        // This one has to be asked to stop.
+        let wait = json!({"name": "wait", "_meta": {"progressToken": 1}});
+        let mut wait = server.new_era("tools/call", wait);
+        assert_eq!(wait.message()["params"]["message"], "waiting");
+
+        kill_process(Pid::from_child(&server.child), Signal::TERM).expect("it runs");
+        for path in &paths {
+            fs::write(path, "late but read").expect("the tool reads");
+        }
+        for answer in [old, new] {
+            let answer = answer.join().expect("an answer");
+            assert_eq!(text(&answer["result"]), "late but read");
+        }
+        let stopped = wait.answer(1);
+        assert_eq!(text(&stopped["result"]), "aborted");
+        assert_eq!(stopped["result"]["_meta"]["haft/stopped"], "host-shutdown");
+    });
+    let status = server.child.wait().expect("it is our child");
+    assert_eq!(status.code(), Some(0));
 }
 
 #[test]
@@ -364,4 +502,210 @@ fn one_port_serves_both_and_changes_are_told_in_both_eras() {
     kill_process(Pid::from_child(&server.child), Signal::TERM).expect("it runs");
     let ended = server.child.wait().expect("it is our child");
     assert!(ended.success());
+}
+
+/// A message that changes nothing.
+fn ping() -> Value {
+    json!({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+}
+
+#[test]
+fn sessions_are_bounded_in_number() {
+    let server = Server::start_with(
+        &["mcp", "--http", "127.0.0.1:0"],
+        &[("HAFT_SERVE_MCP_SESSIONS", "5")],
+    );
+    let (called, listening, used) = (server.session(), server.session(), server.session());
+    let call =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "name"}});
+    let mut running = server.in_session(&called, &call);
+    let question = running.message();
+    let headers = [
+        ("mcp-session-id", listening.as_str()),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let stream = server.send("GET", "/mcp", &headers, "");
+    assert_eq!(stream.status, 200);
+    // Those that are not in use give way, one for each that comes.
+    let flood: Vec<String> = (0..300).map(|_| server.session()).collect();
+    let is_there = |session: &str| match server.in_session(session, &ping()).status {
+        200 => true,
+        404 => false,
+        status => panic!("{status}"),
+    };
+    assert!(!is_there(&used));
+    let left: Vec<bool> = flood.iter().map(|session| is_there(session)).collect();
+    let (gone, last) = left.split_at(flood.len() - 3);
+    assert!(gone.iter().all(|is_left| !is_left), "{left:?}");
+    assert!(last.iter().all(|is_left| *is_left), "{left:?}");
+    assert!(is_there(&listening));
+    // What runs goes on.
+    let result = json!({"action": "accept", "content": {"answer": "Ada"}});
+    let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    assert_eq!(server.in_session(&called, &reply).status, 202);
+    assert_eq!(text(&running.answer(7)["result"]), "Ada");
+    // A client whose session is gone begins anew.
+    let again = server.session();
+    assert!(is_there(&again));
+}
+
+#[test]
+fn where_a_call_runs_in_every_session_a_new_client_is_told_so() {
+    let server = Server::start_with(
+        &["mcp", "--http", "127.0.0.1:0"],
+        &[("HAFT_SERVE_MCP_SESSIONS", "2")],
+    );
+    let call =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "name"}});
+    let sessions = [server.session(), server.session()];
+    let mut running = sessions.each_ref().map(|session| {
+        let mut answer = server.in_session(session, &call);
+        let question = answer.message();
+        (answer, question)
+    });
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let refused = server.send("POST", "/mcp", &[], &body.to_string());
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    let (answer, question) = &mut running[0];
+    let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}});
+    assert_eq!(server.in_session(&sessions[0], &reply).status, 202);
+    answer.answer(7);
+    server.session();
+}
+
+#[test]
+fn a_session_that_is_not_used_ends() {
+    let server = Server::start_with(
+        &["mcp", "--http", "127.0.0.1:0"],
+        &[
+            ("HAFT_SERVE_MCP_SESSION_IDLE", "1s"),
+            ("HAFT_SERVE_MCP_SESSIONS", "100000"),
+        ],
+    );
+    let (called, listening) = (server.session(), server.session());
+    let call =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "name"}});
+    let mut running = server.in_session(&called, &call);
+    let question = running.message();
+    let headers = [
+        ("mcp-session-id", listening.as_str()),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let _stream = server.send("GET", "/mcp", &headers, "");
+    // Each is asked once, since that is a use of it; the next one is older each time.
+    let start = Instant::now();
+    let mut idle = VecDeque::new();
+    loop {
+        idle.extend([(); 2].map(|()| (Instant::now(), server.session())));
+        let (since, session) = idle.pop_front().expect("two were added");
+        match server.in_session(&session, &ping()).status {
+            404 => {
+                assert!(since.elapsed().as_secs() >= 1);
+                break;
+            }
+            status => assert_eq!(status, 200),
+        }
+        assert!(start.elapsed() < PATIENCE, "no session ended");
+    }
+    // Neither of these was idle.
+    assert_eq!(server.in_session(&listening, &ping()).status, 200);
+    let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}});
+    assert_eq!(server.in_session(&called, &reply).status, 202);
+    running.answer(7);
+}
+
+#[test]
+fn what_is_not_a_message_gets_the_error_of_json_rpc() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{"a":{}{}}}}}}}"#,
+        "[".repeat(200),
+        "]".repeat(200)
+    );
+    let nested = "[".repeat(100_000);
+    for (body, code) in [
+        ("{bad", -32700),
+        ("", -32700),
+        (" ", -32700),
+        (nested.as_str(), -32700),
+        (deep.as_str(), -32600),
+        ("[]", -32600),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#,
+            -32600,
+        ),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+        ("1", -32600),
+        ("{}", -32600),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600),
+    ] {
+        let mut answer = server.send("POST", "/mcp", &[], body);
+        let begins = &body[..body.len().min(60)];
+        assert_eq!(answer.status, 400, "{begins}");
+        assert_eq!(answer.message()["error"]["code"], code, "{begins}");
+    }
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    stream
+        .write_all(
+            b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+            content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+            content-length: 4\r\n\r\n{\"\xff\"",
+        )
+        .expect("it reads");
+    let mut answer = Answer::read(stream);
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.message()["error"]["code"], -32700);
+    // What is wrong with the head is told first.
+    let headers = [("content-type", "text/plain")];
+    let answer = server.send("POST", "/mcp", &headers, "{bad");
+    assert_eq!(answer.status, 415);
+}
+
+#[test]
+fn arguments_nest_as_deep_as_over_standard_input() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let session = server.session();
+    let mut client = Client::silent(TOOLS, &[]);
+    client.initialize(json!({}));
+    for depth in [100, 124, 130, 300, 5000] {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{{"a":{open}{close}}}}}}}"#
+        );
+        let headers = [
+            ("mcp-session-id", session.as_str()),
+            ("mcp-protocol-version", "2025-11-25"),
+        ];
+        let over_http = server.send("POST", "/mcp", &headers, &call).answer(7);
+        client.raw(call.as_bytes());
+        let over_pipes = client.answer(7);
+        assert_eq!(over_http, over_pipes, "{depth}");
+    }
+}
+
+#[test]
+fn notifications_of_the_newer_era_need_no_header_of_their_own() {
+    let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
+    let params = json!({"requestId": 5, "_meta": new_era(json!({}))});
+    let body = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+    let version = ("mcp-protocol-version", "2026-07-28");
+    for headers in [
+        [version].as_slice(),
+        &[version, ("mcp-method", "notifications/cancelled")],
+    ] {
+        let answer = server.send("POST", "/mcp", headers, &body.to_string());
+        assert_eq!(answer.status, 202, "{headers:?}");
+    }
+    // One that is there has to be right.
+    let headers = [version, ("mcp-method", "tools/list")];
+    let answer = server.send("POST", "/mcp", &headers, &body.to_string());
+    assert_eq!(answer.status, 400);
 }

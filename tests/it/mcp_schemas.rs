@@ -214,7 +214,7 @@ fn order_and_digits_survive_the_names() {
     sandbox.write("tools.ts", TOOLS);
     let path = sandbox.write(
         "home/.kodelet/tools/verbatim",
-        "#!/bin/sh\nif [ \"$1\" = description ]; then\n  echo '{\"name\":\"verbatim\",\"description\":\"v\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"$n\":{}}}}'\nelse\n  cat\nfi\n",
+        "#!/bin/sh\nif [ \"$1\" = description ]; then\n  echo '{\"name\":\"verbatim\",\"description\":\"v\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"$n\":{\"type\":\"number\"}}}}'\nelse\n  cat\nfi\n",
     );
     let made = Command::new("chmod").arg("+x").arg(path).status();
     assert!(made.expect("`chmod` is on every machine").success());
@@ -226,16 +226,17 @@ fn order_and_digits_survive_the_names() {
         )
     };
     client.raw(call(r#"{"z":1.0,"_n":123456789012345678901234567890,"m":1e3}"#).as_bytes());
-    let answer = loop {
-        let message = client.next();
-        if message["id"] == "x" {
-            break message;
-        }
-    };
+    let answer = client.named("x");
     assert_eq!(
         text(&answer["result"]),
         "<result>\n{\"z\":1.0,\"$n\":123456789012345678901234567890,\"m\":1e3}\n</result>"
     );
+    // Kodelet's refusals are results, with the text in two places.
+    client.raw(call(r#"{"_n":"x"}"#).as_bytes());
+    let answer = client.named("x");
+    let said = answer["result"].to_string();
+    assert!(said.contains("  - _n: must be a number"), "{said}");
+    assert!(said.contains("_n") && !said.contains("$n"), "{said}");
 }
 
 /// A schema that no reader takes would cost the client its whole list.

@@ -101,6 +101,7 @@ fn a_listed_tool_has_title_schema_and_hints() {
             "description": "echo!",
             "inputSchema": {"type": "object"},
             "annotations": {"readOnlyHint": true},
+            "_meta": {"anthropic/maxResultSizeChars": 46 * 1024 + 2000},
         })
     );
     let hints = |name| named(&list, name)["annotations"].clone();
@@ -168,7 +169,7 @@ export default () => [
         inside["inputSchema"]["properties"]["x"]["anyOf"][1]["type"],
         "null"
     );
-    assert_eq!(inside["_meta"], Value::Null);
+    assert_eq!(inside["_meta"]["haft/inputSchema"], Value::Null);
     // What the tool takes is what its author wrote.
     let taken = client.call("either", json!({"kind": "file", "path": "a"}));
     assert_eq!(text(&taken), r#"{"kind":"file","path":"a"}"#);
@@ -273,12 +274,11 @@ fn arguments_keep_their_numbers_and_their_order() {
 #[test]
 fn results_carry_content_details_and_failures() {
     let mut client = Client::old(TOOLS, json!({}));
-    let result = client.call("details", json!({"details": {"rows": [1, 2]}}));
-    assert_eq!(result["structuredContent"], json!({"rows": [1, 2]}));
-    // Older clients want an object.
-    let result = client.call("details", json!({"details": [1, 2]}));
-    assert_eq!(result.get("structuredContent"), None);
-    assert_eq!(result["_meta"]["haft/details"], json!([1, 2]));
+    for details in [json!({"rows": [1, 2]}), json!([1, 2])] {
+        let result = client.call("details", json!({"details": details}));
+        assert_eq!(result.get("structuredContent"), None);
+        assert_eq!(result["_meta"]["haft/details"], details);
+    }
     assert_eq!(
         client.call("image", json!({}))["content"],
         json!([{"type": "image", "data": "aGFmdA==", "mimeType": "image/png"}])
@@ -398,7 +398,7 @@ fn both_eras_are_served_without_a_switch() {
     assert!(list["result"]["ttlMs"].is_u64());
     let params = json!({"name": "details", "arguments": {"details": [1, 2]}, "_meta": meta});
     let result = client.ask("tools/call", params)["result"].take();
-    assert_eq!(result["structuredContent"], json!([1, 2]));
+    assert_eq!(result["_meta"]["haft/details"], json!([1, 2]));
     // A request that does not say what it is.
     let refused = client.ask("tools/list", json!({}));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");

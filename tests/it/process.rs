@@ -511,6 +511,71 @@ async fn what_a_grandchild_writes_right_after_the_end_is_still_read() {
     panic!("nothing was read after the end");
 }
 
+/// A program that ends at once and leaves a process behind, whose number it says; that process writes
+/// "late" when somebody opens the named pipe `go` in the folder, and ends.
+async fn left_behind(change: impl FnOnce(&mut Spawn)) -> (tempfile::TempDir, Child, Vec<String>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "mkfifo go; (read -r line <go; echo late) & echo $! $$";
+    let mut spawn = sh(script, &[]);
+    spawn.cwd = Some(folder.path().to_owned());
+    spawn.late_output = MINUTE;
+    change(&mut spawn);
+    let mut child = start(spawn, &CancellationToken::new()).await;
+    let said = lines(&mut child, 1).await.remove(0);
+    let ids: Vec<String> = said.split(' ').map(str::to_owned).collect();
+    assert!(goes(&ids[1]), "the program ends by itself");
+    (folder, child, ids)
+}
+
+#[tokio::test]
+async fn late_output_is_read_until_nobody_can_write_any_more() {
+    let (folder, child, _) = left_behind(|_| ()).await;
+    std::fs::write(folder.path().join("go"), "").expect("it waits");
+    let finished = child.wait().await;
+    assert_eq!((finished.end, finished.pipe_held), (End::Exited(0), false));
+    assert!(stdout(&finished).ends_with("\nlate\n"), "{finished:?}");
+}
+
+#[tokio::test]
+async fn a_cancel_ends_the_wait_for_late_output_and_who_would_write_it() {
+    let (_folder, child, ids) = left_behind(|_| ()).await;
+    child.stop();
+    let finished = child.wait().await;
+    assert_eq!(finished.end, End::Cancelled(Some(Exit::Code(0))));
+    assert!(goes(&ids[0]));
+}
+
+#[tokio::test]
+async fn a_deadline_ends_the_wait_for_late_output_of_a_program_that_has_ended() {
+    let (_folder, child, ids) = left_behind(|spawn| spawn.deadline = Some(SECOND)).await;
+    let finished = child.wait().await;
+    assert_eq!((finished.end, finished.pipe_held), (End::Exited(0), false));
+    assert!(goes(&ids[0]));
+}
+
+#[tokio::test]
+async fn what_waits_for_its_start_never_starts_after_a_cancel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = script(folder.path(), "tool", "#!/bin/sh\ntouch started\n", 0o755);
+    // A file that somebody writes cannot be executed: the start is tried again and again.
+    let _busy = std::fs::File::options()
+        .append(true)
+        .open(&path)
+        .expect("it is there");
+    let spawn = Spawn {
+        cwd: Some(folder.path().to_owned()),
+        ..Spawn::new(path.as_os_str(), None::<&str>)
+    };
+    let cancel = CancellationToken::new();
+    let (finished, ()) = tokio::join!(spawn.run(&cancel), async { cancel.cancel() });
+    let finished = finished.expect("nothing was refused");
+    assert_eq!(
+        (finished.end, finished.duration),
+        (End::Cancelled(None), Duration::ZERO)
+    );
+    assert!(!folder.path().join("started").exists());
+}
+
 #[tokio::test]
 async fn leftovers_are_killed_if_asked() {
     let mut spawn = sh("sleep 600 >/dev/null 2>&1 & echo $!", &[]);

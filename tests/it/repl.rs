@@ -675,7 +675,7 @@ fn leaving_ends_what_tools_have_started() {
         repl.line("starts", &["started"]);
         let pid = fs::read_to_string(fixture.0.path().join("pid")).expect("it has started");
         let program = format!("/proc/{}", pid.trim());
-        assert!(fs::exists(&program).expect("Linux"));
+        assert!(fs::exists(program).expect("Linux"));
         // A call that nobody waits for any more is no reason to stay.
         repl.0.types("deaf\r");
         repl.0.shows("deaf to everything");
@@ -685,7 +685,8 @@ fn leaving_ends_what_tools_have_started() {
         repl.0.types(keys);
         let (written, code) = repl.0.end();
         assert_eq!(code, Some(0), "{written:?}");
-        assert!(!fs::exists(&program).expect("Linux"));
+        // It was killed; that it is gone is told a moment later on a busy machine.
+        assert!(goes(&pid), "{pid} is left");
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::mcp_client::new_era;
 use crate::rest::{resident_kb, sandbox};
 use crate::sandbox::Sandbox;
-use crate::served::{Reply, Served};
+use crate::served::{Events, Reply, Served};
 
 const MODULE: &str = r#"
 const says = (text) => ({ content: [{ type: "text", text }] });
@@ -157,4 +157,54 @@ fn catches_up(stream: TcpStream, last: &str) {
     lines.get_ref().set_nonblocking(true).expect("a socket");
     let end = lines.read(&mut [0; 1]);
     assert!(!matches!(end, Ok(0)), "it was closed");
+}
+
+/// The messages of the next `problems` event.
+fn problems(events: &mut Events) -> Vec<String> {
+    let told = events.wait_for("problems").data;
+    let problems = told["problems"].as_array().expect("a list").iter();
+    let messages = problems.map(|problem| problem["message"].as_str().expect("a text").to_owned());
+    messages.collect()
+}
+
+#[test]
+fn problems_are_told_when_a_file_breaks_and_when_it_is_mended() {
+    let sandbox = Sandbox::with_home();
+    let tool = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","description":"d","inputSchema":{{"type":"object"}},"handler":{{"type":"shell","command":"true"}}}}"#
+        )
+    };
+    let plugin = format!(
+        r#"{{"name":"p","version":"1.0.0","tools":[{}]}}"#,
+        tool("one")
+    );
+    let module = "export default () => ({ name: 'm', description: 'd', parameters: { type: 'object' }, \
+                  execute: async () => ({ content: [] }) });";
+    let shell = "description: d\ntags: [read]\nbash: echo\n";
+    let files = [
+        ("home/.config/aynd/tools/p.json", plugin.as_str(), "{"),
+        ("home/.omp/agent/tools/m.ts", module, "export default ("),
+        ("home/.cycod/tools/s.yaml", shell, "description: ["),
+    ];
+    for (path, good, _) in files {
+        sandbox.write(path, good);
+    }
+    let mut command = sandbox.haft();
+    command.args(["serve", "--listen", "0"]);
+    let served = Served::start(&mut command);
+    let catalog = served.get("/api/catalog").json();
+    assert_eq!(catalog["problems"], json!([]), "{catalog}");
+    let mut events = served.listen(None);
+    events.wait_for("ready");
+    for (path, good, bad) in files {
+        sandbox.write(path, bad);
+        let broken = problems(&mut events);
+        assert_eq!(broken.len(), 1, "{path}: {broken:?}");
+        sandbox.write(path, good);
+        assert_eq!(problems(&mut events), [""; 0], "{path}");
+    }
+    // One that was never good is told as well, though no tool comes or goes.
+    sandbox.write("home/.config/aynd/tools/new.json", "[");
+    assert_eq!(problems(&mut events).len(), 1);
 }

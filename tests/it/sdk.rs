@@ -463,6 +463,35 @@ impl Approver for User {
     }
 }
 
+/// A user who says yes, and gives up the call at the same moment.
+struct Undecided(Mutex<Option<haft::Stopper>>);
+
+#[async_trait::async_trait]
+impl Approver for Undecided {
+    async fn ask(&self, _: ApprovalRequest) -> Decision {
+        let stopper = self.0.lock().expect("nobody panicked").take();
+        stopper.expect("asked once").cancel();
+        Decision::Approved
+    }
+}
+
+#[tokio::test]
+async fn what_is_approved_and_cancelled_at_once_never_starts() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    let mut config = config(&sandbox.path(), &["tools.ts"]);
+    config.approval.mode = ApprovalMode::AlwaysAsk;
+    let host = Host::new(config);
+    host.catalog().await;
+    let user = Arc::new(Undecided(Mutex::default()));
+    let running = host.asking(user.clone());
+    let running = running.call(call("echo", json!({"text": "hi"})), None);
+    *user.0.lock().expect("nobody panicked") = Some(running.stopper());
+    let outcome = running.outcome().await.expect("an outcome");
+    let expected = "Tool was not executed because the run was aborted: Interrupted by user.";
+    assert_eq!(outcome.text(), expected);
+}
+
 #[tokio::test]
 async fn an_embedding_host_asks_its_own_user() {
     // omp 10; the arguments are checked before anybody is asked.

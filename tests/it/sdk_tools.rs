@@ -485,6 +485,44 @@ async fn blocking_work_leaves_the_caller_alone() {
     );
 }
 
+#[test]
+fn blocking_work_that_waits_for_a_thread_never_starts_once_it_is_cancelled() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(1)
+        .build();
+    runtime.expect("a runtime").block_on(async {
+        let (free, waits) = std::sync::mpsc::channel::<()>();
+        let waits = std::sync::Mutex::new(waits);
+        let holds = CustomTool::blocking("holds", "", move |(): (), invocation: Invocation| {
+            invocation.update("begun");
+            let waits = waits.lock().map_err(|_| "poisoned")?;
+            waits.recv().map_err(|_| "nobody")
+        });
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = runs.clone();
+        let counts = CustomTool::blocking("counts", "", move |(): (), _| {
+            Ok::<_, String>(counted.fetch_add(1, Ordering::SeqCst).to_string())
+        });
+        let (_sandbox, host) = host([holds, counts]);
+        host.catalog().await;
+        // The only thread is taken.
+        let mut holding = host.call(Call::new("holds", json!({})), None);
+        while !matches!(holding.next().await, Some(Event::Update(_))) {}
+        let cancelled = host.call(Call::new("counts", json!({})), None);
+        cancelled.stopper().cancel();
+        let outcome = cancelled.outcome().await.expect("an outcome");
+        let expected = "Tool was not executed because the run was aborted: Interrupted by user.";
+        assert_eq!(outcome.text(), expected);
+        assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
+        free.send(()).expect("it waits");
+        holding.outcome().await.expect("it runs");
+        let next = host.call(Call::new("counts", json!({})), None).outcome();
+        assert_eq!(next.await.expect("it runs").text(), "0");
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
+    });
+}
+
 // ---- The builder.
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! What one module said, and everything that this came from.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -35,6 +37,20 @@ impl Entry {
             return Err("it computes a description anew each time".to_owned());
         }
         check_graph(&graph)?;
+        if notes.has_symbols
+            && let Some(path) = graph.files.keys().find(|path| uses_symbols(path))
+        {
+            return Err(format!("{} may share state by a symbol", path.display()));
+        }
+        let is_missing = |specifier: &String| {
+            let mut missing = graph.missing.values();
+            missing.any(|names| names.contains(specifier))
+        };
+        if let Some(specifier) = notes.unfound.iter().find(|it| !is_missing(it)) {
+            return Err(format!(
+                "it tries to require {specifier}, which is not there"
+            ));
+        }
         for (path, digest) in &notes.imported {
             if graph.files.get(path) != Some(digest) {
                 let path = path.display();
@@ -82,12 +98,31 @@ fn has_live_description(described: &str) -> bool {
     described.tools.iter().any(|tool| tool.has_live_description)
 }
 
-/// Computed imports are seen while they happen; what else gets in unseen rules an answer out.
+/// True for a file of the tool's own that uses registered symbols. Those of packages are their own
+/// affair: their descriptions do not depend on who loaded before.
+fn uses_symbols(path: &Path) -> bool {
+    let is_of_package = path.iter().any(|part| part == "node_modules");
+    !is_of_package
+        && std::fs::read(path).is_ok_and(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            text.contains("Symbol") || text.contains("ownKeys")
+        })
+}
+
+/// Openings whose every use is noted while it happens, or that read nothing.
+const SEEN: &[What] = &[
+    What::ComputedImport,
+    What::ComputedRequire,
+    What::CodeFromText,
+];
+
+/// Computed imports and requires are seen while they happen; what else gets in unseen rules an answer
+/// out.
 fn check_graph(graph: &Graph) -> Result<(), String> {
     let unseen = graph
         .openings
         .iter()
-        .find(|opening| !matches!(opening.what, What::ComputedImport | What::CodeFromText));
+        .find(|opening| !SEEN.contains(&opening.what));
     if let Some(opening) = unseen {
         let path = opening.path.display();
         return Err(format!("{path}:{} {}", opening.line, opening.what.as_str()));

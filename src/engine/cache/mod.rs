@@ -113,7 +113,7 @@ impl Cache {
 }
 
 /// How entries are written and what they mean; a new number forgets all of them.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Names everything besides a module itself that decides what it says.
 fn key(options: &EngineOptions) -> blake3::Hash {

@@ -3,6 +3,7 @@
 //! Values of variables are secrets: only their hashes are kept.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +21,12 @@ pub(super) struct World {
     env_names: Option<String>,
     /// Paths, with the hash of what lay there.
     paths: BTreeMap<PathBuf, Option<String>>,
+    /// Native code, with its size and time: it is too large to be read each time.
+    native: BTreeMap<PathBuf, Stamp>,
 }
+
+/// The size of a file, and when it was written, in seconds and nanoseconds.
+type Stamp = (u64, i64, i64);
 
 /// A file larger than this is not read again each time just to see whether it is the same.
 const LARGEST: u64 = 1 << 20;
@@ -44,11 +50,23 @@ impl World {
                 paths.insert(path.clone(), what);
             }
         }
+        for path in &notes.system {
+            let what = what_lies_at(path);
+            let what = what.ok_or_else(|| format!("it looks at {}", path.display()))?;
+            paths.insert(path.clone(), what);
+        }
+        let mut native = BTreeMap::new();
+        for path in &notes.native {
+            let stamp = stamp_of(path);
+            let stamp = stamp.ok_or_else(|| format!("it loads {}", path.display()))?;
+            native.insert(path.clone(), stamp);
+        }
         let env = notes.env.iter();
         Ok(World {
             env: env.map(|name| (name.clone(), value_of(name))).collect(),
             env_names: notes.lists_env.then(names_of_variables),
             paths,
+            native,
         })
     }
 
@@ -63,7 +81,16 @@ impl World {
                 .paths
                 .iter()
                 .all(|(path, was)| what_lies_at(path).as_ref() == Some(was))
+            && self
+                .native
+                .iter()
+                .all(|(path, was)| stamp_of(path).as_ref() == Some(was))
     }
+}
+
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.len(), found.mtime(), found.mtime_nsec()))
 }
 
 /// The hash of a variable's value.

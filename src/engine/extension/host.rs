@@ -17,8 +17,24 @@ pub type TouchFuture = Pin<Box<dyn Future<Output = String>>>;
 
 /// One isolate's connection to the rest of haft, kept in its op state.
 pub trait IsolateHost {
+    /// True if the file is an ES module by its syntax.
+    fn is_es_module(&self, path: &str) -> bool;
+
+    /// The module that loads changed the global object under a registered symbol.
+    fn noticed_symbol(&self);
+
+    /// `require(specifier)` finds nothing.
+    fn required_in_vain(&self, specifier: &str);
+
+    /// The file that `require(specifier)` means in the file `from`, by the rules of `import`.
+    fn find_required(&self, specifier: &str, from: &str) -> Option<String>;
+
     /// JavaScript answers the request `id` (or reports on it, for an update).
     fn reply(&self, id: u32, kind: ReplyKind, text: String);
+
+    /// The arguments of the call behind the request `id` are accepted: whether its tool may start. It may
+    /// not once the call was asked to end; the request is answered then.
+    fn start(&self, id: u32) -> bool;
 
     /// The language's own functions are not what they were; the module `module` ran last.
     fn built_ins_changed(&self, module: u32, what: &str);
@@ -28,6 +44,12 @@ pub trait IsolateHost {
 
     /// Stops the program that `id` names, if it still runs.
     fn abort_exec(&self, id: u32);
+
+    /// A tool is about to start a program by itself.
+    fn starts_program(&self);
+
+    /// A tool has let go of the program `pid` that it started (`unref`).
+    fn release_program(&self, pid: i32);
 
     /// Whether the call `request` has a user who can be asked now. Where there is no such call it is
     /// about the user of `owner` outside of calls; so for the others that ask for both.

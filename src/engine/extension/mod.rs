@@ -6,6 +6,7 @@
 //! `IsolateHost` that the isolate put into the op state.
 
 mod host;
+mod ops_children;
 mod ops_env;
 mod ops_exec;
 mod ops_guard;
@@ -13,6 +14,7 @@ mod ops_log;
 mod ops_pending;
 mod ops_read;
 mod ops_reply;
+mod ops_require;
 mod ops_schema;
 mod ops_session;
 mod ops_show;
@@ -24,6 +26,7 @@ mod ops_witness;
 use deno_core::OpDecl;
 
 pub use host::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind, ShowFuture, TouchFuture};
+pub use ops_children::set_script_runner;
 pub use ops_env::begin_with as begin_with_env;
 pub use ops_read::too_large;
 
@@ -31,7 +34,12 @@ deno_core::extension!(
     haft,
     ops = [
         ops_reply::op_haft_reply,
+        ops_reply::op_haft_start,
         ops_reply::op_haft_built_ins_changed,
+        ops_children::op_haft_starts_program,
+        ops_children::op_haft_release_program,
+        ops_children::op_haft_exec_path,
+        ops_children::op_haft_keep_args,
         ops_exec::op_haft_exec,
         ops_exec::op_haft_exec_abort,
         ops_schema::op_haft_schema_check,
@@ -62,6 +70,9 @@ deno_core::extension!(
         ops_guard::op_haft_refuse_priority,
         ops_guard::op_haft_umask,
         ops_guard::op_haft_ignore,
+        ops_require::op_haft_find_required,
+        ops_require::op_haft_is_es_module,
+        ops_require::op_haft_required_in_vain,
         ops_read::op_haft_read_file,
         ops_read::op_haft_read_file_sync,
         ops_signal::op_haft_signal_bind,
@@ -72,6 +83,7 @@ deno_core::extension!(
         ops_tape::op_haft_tape_play,
         ops_tape::op_haft_tape_keep,
         ops_witness::op_haft_noticed,
+        ops_witness::op_haft_noticed_symbol,
         ops_env::op_haft_set_env,
         ops_env::op_haft_delete_env,
         ops_env::op_haft_get_env,
@@ -93,6 +105,8 @@ fn guard(op: OpDecl) -> OpDecl {
         "op_process_abort" => ops_guard::op_haft_abort(),
         "op_create_worker" => ops_guard::op_haft_refuse_worker(),
         "op_fs_chdir" => ops_guard::op_haft_refuse_chdir(),
+        "op_exec_path" => ops_children::op_haft_exec_path(),
+        "op_node_translate_cli_args" => ops_children::op_haft_keep_args(),
         "op_fs_umask" => ops_guard::op_haft_umask(),
         "op_node_process_setuid"
         | "op_node_process_seteuid"

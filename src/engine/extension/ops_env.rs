@@ -47,12 +47,16 @@ pub fn op_haft_set_env(
         return Ok(());
     }
     check_name(key)?;
-    note_change(state);
     if value.contains('\0') {
         return Err(JsErrorBox::type_error(format!(
             "the value of the environment variable {key} contains a NUL"
         )));
     }
+    // Packages write what they have just read (`debug` does so while it is imported).
+    if self::value(state, key).as_deref() == Some(value) {
+        return Ok(());
+    }
+    note_change(state);
     changes_to_make(state)
         .0
         .insert(key.to_owned(), Some(value.to_owned()));
@@ -66,6 +70,9 @@ pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<()
         return Ok(());
     }
     check_name(key)?;
+    if value(state, key).is_none() {
+        return Ok(());
+    }
     note_change(state);
     changes_to_make(state).0.insert(key.to_owned(), None);
     Ok(())

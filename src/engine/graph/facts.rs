@@ -75,6 +75,7 @@ pub struct Checker {
     files: HashMap<PathBuf, Option<String>>,
     places: HashMap<PathBuf, Kind>,
     links: HashMap<PathBuf, Option<PathBuf>>,
+    lone_links: HashMap<PathBuf, bool>,
 }
 
 impl Checker {
@@ -102,6 +103,25 @@ impl Checker {
             .iter()
             .any(|(path, was)| target(path).as_ref() != Some(was))
         {
+            return false;
+        }
+        // A link in place of a file or of a folder above it changes what relative imports mean, even
+        // where it leads to the same bytes.
+        let lone_links = &mut self.lone_links;
+        let mut is_link = |path: &Path| match lone_links.get(path) {
+            Some(is_link) => *is_link,
+            None => {
+                let found = std::fs::symlink_metadata(path);
+                let is_link = found.is_ok_and(|found| found.is_symlink());
+                lone_links.insert(path.to_owned(), is_link);
+                is_link
+            }
+        };
+        let mut is_moved = |path: &Path| {
+            let folder = path.parent();
+            is_link(path) || folder.is_some_and(|folder| target(folder).as_deref() != Some(folder))
+        };
+        if graph.modules.iter().any(|path| is_moved(path)) {
             return false;
         }
         let known = &mut self.files;

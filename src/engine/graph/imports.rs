@@ -14,14 +14,12 @@ use deno_ast::swc::ast::{
     TsImportEqualsDecl, TsModuleRef, UnaryExpr, UnaryOp, VarDeclarator,
 };
 use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
-use deno_ast::{
-    MediaType, ParseParams, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned,
-};
+use deno_ast::{MediaType, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned};
 use serde::{Deserialize, Serialize};
 
 use super::nesting;
 use super::open::What;
-use crate::engine::loader::url_of;
+use crate::engine::loader::{parse_as, url_of};
 
 /// A file larger than this is not parsed: no author wrote it, and it would stop everything.
 const LARGEST: usize = 16 << 20;
@@ -36,6 +34,9 @@ const SIGNS: &[&str] = &[
 pub(in crate::engine) struct Imports {
     /// By `import` and `export … from`.
     pub(super) imported: BTreeSet<String>,
+    /// Those of them that `import(…)` alone names: they may never be imported.
+    #[serde(default)]
+    dynamic: BTreeSet<String>,
     /// By `require`.
     pub(super) required: BTreeSet<String>,
     /// By `new URL("…", import.meta.url)` and the like: read perhaps, or run as a worker.
@@ -47,7 +48,7 @@ pub(in crate::engine) struct Imports {
 }
 
 impl Imports {
-    pub(super) fn of(path: &Path, text: String) -> Imports {
+    pub(in crate::engine) fn of(path: &Path, text: String) -> Imports {
         let media = match MediaType::from_path(path) {
             MediaType::Unknown => MediaType::TypeScript,
             media => media,
@@ -68,6 +69,12 @@ impl Imports {
         }
     }
 
+    /// What is imported whenever the file is.
+    pub(in crate::engine) fn at_load(&self) -> impl Iterator<Item = &str> {
+        let imported = self.imported.difference(&self.dynamic);
+        imported.map(String::as_str)
+    }
+
     /// The imports of a file that somebody has parsed; nothing where it would not be parsed here.
     pub(in crate::engine) fn of_parsed(parsed: &ParsedSource) -> Option<Imports> {
         let text = parsed.text();
@@ -81,6 +88,7 @@ impl Imports {
             imports: Imports::default(),
             requires: vec!["require".into()],
             calls: Vec::new(),
+            fixed: BTreeSet::new(),
         };
         match parsed.program_ref() {
             ProgramRef::Module(module) => module.visit_with(&mut reader),
@@ -91,15 +99,7 @@ impl Imports {
 }
 
 fn parse(path: &Path, text: String, media_type: MediaType) -> Option<ParsedSource> {
-    deno_ast::parse_program(ParseParams {
-        specifier: url_of(path).ok()?,
-        text: Arc::from(text),
-        media_type,
-        capture_tokens: false,
-        scope_analysis: false,
-        maybe_syntax: None,
-    })
-    .ok()
+    parse_as(&url_of(path).ok()?, media_type, Arc::from(text)).ok()
 }
 
 struct Reader<'a> {
@@ -109,6 +109,8 @@ struct Reader<'a> {
     requires: Vec<String>,
     /// Calls of any name with one argument: whether it is a `require` may be known only at the end.
     calls: Vec<(String, Option<String>, u32)>,
+    /// What `import` and `export … from` name.
+    fixed: BTreeSet<String>,
 }
 
 impl Reader<'_> {
@@ -122,6 +124,8 @@ impl Reader<'_> {
                 None => self.open_at(line, What::ComputedRequire),
             }
         }
+        let dynamic = self.imports.imported.difference(&self.fixed);
+        self.imports.dynamic = dynamic.cloned().collect();
         self.imports
     }
 
@@ -153,7 +157,9 @@ impl Reader<'_> {
 
     fn imports_from(&mut self, source: &Str) {
         let line = self.line(source.start());
-        self.import(text_of(source), line);
+        let specifier = text_of(source);
+        self.fixed.insert(specifier.clone());
+        self.import(specifier, line);
     }
 
     /// `createRequire(import.meta.url)`: a `require` like the one of this file.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use sys_traits::{FsCanonicalize, FsRead};
 use url::Url;
 
-use super::loader::{Finder, TsConfigs, probe, text_of, url_of};
+use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real, text_of, url_of};
 pub use facts::{Checker, Kind};
 pub(in crate::engine) use imports::Imports;
 pub(in crate::engine) use learned::Lesson;
@@ -47,6 +47,8 @@ pub struct Graph {
     pub looked_at: BTreeMap<PathBuf, Kind>,
     /// Where the links that were followed lead.
     pub links: BTreeMap<PathBuf, PathBuf>,
+    /// The files that are loaded. No part of these paths is a link.
+    pub modules: BTreeSet<PathBuf>,
     /// Specifiers that mean nothing now, by the file that has them.
     pub missing: BTreeMap<PathBuf, BTreeSet<String>>,
     /// Node's builtins that are imported, without `node:`.
@@ -106,6 +108,7 @@ impl Grapher {
             grapher: self,
             packages: Packages::on(disk.clone()),
             tsconfigs: TsConfigs::on(disk.clone()),
+            bun_only: BunOnly::default(),
             disk,
             graph: Graph {
                 entry: entry.to_owned(),
@@ -113,6 +116,7 @@ impl Grapher {
                 assets: BTreeMap::new(),
                 looked_at: BTreeMap::new(),
                 links: BTreeMap::new(),
+                modules: BTreeSet::new(),
                 missing: BTreeMap::new(),
                 builtins: BTreeSet::new(),
                 openings: BTreeSet::new(),
@@ -140,6 +144,7 @@ struct Walk<'a> {
     disk: Watched,
     packages: Packages,
     tsconfigs: TsConfigs<Watched>,
+    bun_only: BunOnly,
     graph: Graph,
     queue: Vec<PathBuf>,
     queued: BTreeSet<PathBuf>,
@@ -151,6 +156,7 @@ impl Walk<'_> {
             self.visit(&path);
         }
         self.disk.give(&mut self.graph);
+        self.graph.modules = self.queued;
         self.graph
     }
 
@@ -215,6 +221,7 @@ impl Walk<'_> {
         let finder = Finder {
             tsconfigs: &self.tsconfigs,
             packages: &self.packages,
+            bun_only: &self.bun_only,
         };
         match finder.find(specifier, referrer.as_str()) {
             Ok(url) => self.follow(&url),
@@ -227,11 +234,19 @@ impl Walk<'_> {
         if is_path {
             let found = packages::required_file(&self.disk, specifier, path);
             let is_found = found.is_some();
-            found.into_iter().for_each(|file| self.enqueue(file));
+            if let Some(file) = found {
+                self.enqueue(real(&self.disk, file));
+            }
             return is_found;
         }
         match self.packages.resolve_require(specifier, referrer) {
-            Ok(url) => self.follow(&url),
+            Ok(url) => match url.to_file_path() {
+                Ok(file) => {
+                    self.enqueue(real(&self.disk, file));
+                    true
+                }
+                Err(()) => self.follow(&url),
+            },
             Err(_) => false,
         }
     }
@@ -251,6 +266,7 @@ impl Walk<'_> {
         true
     }
 
+    /// Adds a file, whose path has no links.
     fn enqueue(&mut self, file: PathBuf) {
         if self.queued.insert(file.clone()) {
             self.queue.push(file);
@@ -265,7 +281,7 @@ impl Walk<'_> {
 
 /// False for files that are imported as data, or whose code is no text.
 fn is_code(path: &Path) -> bool {
-    !is_data(path) && !has_extension(path, &["node", "wasm"])
+    !is_asset(path) && !has_extension(path, &["node"])
 }
 
 /// True for files that nobody runs.

@@ -31,6 +31,10 @@ pub(in crate::engine) struct Ahead(Vec<PathBuf>);
 impl Ahead {
     /// Announces files; [`Ahead::compile`] does the work.
     pub(in crate::engine) fn announce(paths: Vec<PathBuf>) -> Ahead {
+        // The loader asks for files by the paths that links lead to.
+        let disk = super::Sys::default();
+        let paths = paths.into_iter().map(|path| files::real(&disk, path));
+        let paths: Vec<_> = paths.collect();
         let mut announced = announced();
         let states = announced.get_or_insert_default();
         for path in &paths {

@@ -1,39 +1,113 @@
-//! Files that are not code: JSON, YAML, TOML and text, imported as a value.
+//! Files that are not code: JSON, YAML, TOML and text, imported as a value; every other file that is not
+//! code is imported as its path, as in Bun.
 
 use std::path::Path;
 
 use deno_core::serde_json::{self, Map, Value};
+use deno_core::url::Url;
 use deno_error::JsErrorBox;
 
 use super::files::read_text;
 use crate::tool::place_after;
 
+/// What an import attribute asks for, where V8 does not know it: `with { type: "yaml" }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AssetKind {
+    /// JSON, with comments and trailing commas.
+    Json,
+    /// YAML.
+    Yaml,
+    /// TOML.
+    Toml,
+    /// The path of the file.
+    File,
+}
+
+/// The query parameter that tells the loader the kind of an asset.
+const MARK: &str = "haft-as";
+
+impl AssetKind {
+    const NAMES: &[(&str, AssetKind)] = &[
+        ("jsonc", AssetKind::Json),
+        ("json5", AssetKind::Json),
+        ("yaml", AssetKind::Yaml),
+        ("toml", AssetKind::Toml),
+        ("file", AssetKind::File),
+    ];
+
+    /// The kind by the name that authors write.
+    pub(super) fn from_name(name: &str) -> Option<AssetKind> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, kind)| *kind)
+    }
+
+    /// The kind that the URL of a module asks for.
+    pub(super) fn of_url(url: &Url) -> Option<AssetKind> {
+        let mark = url.query_pairs().find(|(key, _)| key == MARK)?.1;
+        Self::from_name(&mark)
+    }
+
+    /// What is added to a specifier so that it asks for this kind.
+    pub(super) fn mark(self) -> String {
+        format!("?{MARK}={}", self.name())
+    }
+
+    /// A specifier without its mark, and the kind that the mark asks for.
+    pub(super) fn split(specifier: &str) -> (&str, Option<AssetKind>) {
+        let marked = specifier
+            .rsplit_once(['?', '&'])
+            .and_then(|(rest, mark)| Some((rest, mark.strip_prefix(MARK)?.strip_prefix('=')?)));
+        match marked {
+            Some((rest, name)) => (rest, Self::from_name(name)),
+            None => (specifier, None),
+        }
+    }
+
+    /// Makes a URL ask for this kind.
+    pub(super) fn ask_in(self, url: &mut Url) {
+        url.query_pairs_mut().append_pair(MARK, self.name());
+    }
+
+    fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, kind)| *kind == self);
+        found.map_or("file", |(name, _)| name)
+    }
+
+    /// The JavaScript module for the file at `path`, whatever its extension is.
+    pub(super) fn as_module(self, path: &Path) -> Result<String, JsErrorBox> {
+        match self {
+            AssetKind::Json => parsed(path, json_with_comments),
+            AssetKind::Yaml => parsed(path, yaml),
+            AssetKind::Toml => parsed(path, toml),
+            AssetKind::File => Ok(default_export(&path.to_string_lossy().into())),
+        }
+    }
+}
+
 /// The JavaScript module for an asset; nothing if `path` names code.
 pub(super) fn as_module(path: &Path) -> Option<Result<String, JsErrorBox>> {
     let extension = path.extension()?.to_str()?;
     let module = match extension {
+        code if CODE.contains(&code) => return None,
         "json" | "jsonc" | "json5" => parsed(path, json_with_comments),
         "yaml" | "yml" => parsed(path, yaml),
         "toml" => parsed(path, toml),
         "txt" | "md" | "html" | "css" | "sql" | "graphql" | "csv" | "xml" | "svg" => {
             read_text(path).map(|text| default_export(&Value::String(text)))
         }
-        _ => return None,
+        _ => AssetKind::File.as_module(path),
     };
     Some(module)
 }
 
-/// Whether `path` names data.
-pub(super) fn is_asset(path: &Path) -> bool {
+/// True if `path` names data.
+pub(in crate::engine) fn is_asset(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| DATA.contains(&extension))
+    extension.is_some_and(|extension| !CODE.contains(&extension))
 }
 
-/// The extensions that [`as_module`] knows.
-const DATA: &[&str] = &[
-    "json", "jsonc", "json5", "yaml", "yml", "toml", "txt", "md", "html", "css", "sql", "graphql",
-    "csv", "xml", "svg",
-];
+/// The extensions of code. A file without one is code, too.
+const CODE: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "node"];
 
 type Parse = fn(&str) -> Result<Value, Wrong>;
 

@@ -38,12 +38,23 @@ pub(super) async fn module_facade(
         deno_runtime::deno_fs::sync::new_rc(analyzer),
         NodeCodeTranslatorMode::ModuleLoader,
     );
-    translator
+    let facade = translator
         .translate_cjs_to_esm(url, Some(Cow::Owned(code)))
         .await
-        .map(Cow::into_owned)
-        .map_err(|error| JsErrorBox::generic(error.to_string()))
+        .map_err(|error| JsErrorBox::generic(error.to_string()))?;
+    Ok(match node.is_in_module_package(url) {
+        true => facade.into_owned(),
+        false => facade.replacen(NODE_DEFAULT, BUN_DEFAULT, 1),
+    })
 }
+
+/// The default export of the facade: `module.exports`, as Node has it.
+const NODE_DEFAULT: &str = "export default mod;\n";
+
+/// As Bun has it: code that was compiled from an ES module says so, and its default is that module's.
+/// Not in packages of `"type": "module"`, where Bun follows Node.
+const BUN_DEFAULT: &str = "export default (typeof mod === \"object\" || typeof mod === \"function\") \
+     && mod?.__esModule && \"default\" in mod ? mod.default : mod;\n";
 
 struct Analyzer<'a> {
     node: &'a NodeServices,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deno_core::serde_json::{self, Value};
 use deno_error::JsErrorBox;
-use sys_traits::{FsMetadata, FsRead};
+use sys_traits::{FsCanonicalize, FsMetadata, FsRead};
 
 use crate::engine::witness::{self, Read};
 
@@ -20,12 +20,23 @@ const COMPILED: &[(&str, &[&str])] = &[
 ];
 
 /// What resolution asks of a disk.
-pub(in crate::engine) trait Disk: FsMetadata + FsRead {}
+pub(in crate::engine) trait Disk: FsCanonicalize + FsMetadata + FsRead {}
 
-impl<D: FsMetadata + FsRead> Disk for D {}
+impl<D: FsCanonicalize + FsMetadata + FsRead> Disk for D {}
 
-/// The file that `path` means, if there is one.
+/// The file that `path` means, if there is one, with all links followed. Imports of a module are
+/// resolved from where its file really lies, and a file has one instance by whatever name it is reached.
 pub(in crate::engine) fn probe(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
+    named(disk, path).map(|file| real(disk, file))
+}
+
+/// `file` with all links followed.
+pub(in crate::engine) fn real(disk: &impl Disk, file: PathBuf) -> PathBuf {
+    disk.fs_canonicalize(&file).unwrap_or(file)
+}
+
+/// The file that `path` means, by the name under which it was found.
+fn named(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
     if disk.fs_is_file_no_err(path) {
         return Some(path.to_owned());
     }
@@ -69,17 +80,18 @@ fn main_of(disk: &impl Disk, directory: &Path) -> Option<PathBuf> {
         .fs_read_to_string(directory.join("package.json"))
         .ok()?;
     let manifest: Value = serde_json::from_str(&text).ok()?;
-    let main = manifest
-        .get("module")
-        .or_else(|| manifest.get("main"))?
-        .as_str()?;
-    let entry = directory.join(main);
-    if disk.fs_is_file_no_err(&entry) {
-        return Some(entry);
-    }
-    compiled_from(disk, &entry)
-        .or_else(|| with_extension(disk, &entry))
-        .or_else(|| with_extension(disk, &entry.join("index")))
+    let mains = ["main", "module"].into_iter();
+    mains
+        .filter_map(|field| manifest.get(field)?.as_str())
+        .find_map(|main| {
+            let entry = directory.join(main);
+            if disk.fs_is_file_no_err(&entry) {
+                return Some(entry);
+            }
+            compiled_from(disk, &entry)
+                .or_else(|| with_extension(disk, &entry))
+                .or_else(|| with_extension(disk, &entry.join("index")))
+        })
 }
 
 /// The text of a file that is imported; a byte order mark is dropped, invalid UTF-8 is replaced.

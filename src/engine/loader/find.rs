@@ -3,18 +3,24 @@
 //! Needs no isolate and runs no code, so the module graph is found by the very rules that the
 //! loader follows. It sees the disk only through [`Disk`], which lets a caller watch it look.
 
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
+use deno_core::serde_json::{self, Value};
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
 
+use super::assets::{self, AssetKind};
 use super::files::Disk;
 use super::{files, packages, tsconfig, unsupported_scheme, url_of};
+use crate::engine::graph::Imports;
 
 /// Finds modules by what is on a disk.
 pub(in crate::engine) struct Finder<'a, D: Disk, P: Packages> {
     pub(in crate::engine) tsconfigs: &'a tsconfig::Cache<D>,
     pub(in crate::engine) packages: &'a P,
+    pub(in crate::engine) bun_only: &'a BunOnly,
 }
 
 /// Node's own resolution of bare specifiers.
@@ -30,6 +36,15 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         specifier: &str,
         referrer: &str,
     ) -> Result<Url, JsErrorBox> {
+        let (specifier, kind) = AssetKind::split(specifier);
+        let mut found = self.find_plain(specifier, referrer)?;
+        if let Some(kind) = kind {
+            kind.ask_in(&mut found);
+        }
+        Ok(found)
+    }
+
+    fn find_plain(&self, specifier: &str, referrer: &str) -> Result<Url, JsErrorBox> {
         if let Some(url) = self.absolute_url(specifier)? {
             return Ok(url);
         }
@@ -42,7 +57,11 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
             return self.find_file(specifier, base, &shown(referrer, from.as_deref()));
         }
         let Some(from) = from else {
-            return Err(no_package(specifier, referrer));
+            // Code from a `data:` URL lies in no folder.
+            return match is_node_builtin(specifier) {
+                true => parse(&format!("node:{specifier}")),
+                false => Err(no_package(specifier, referrer)),
+            };
         };
         self.find_bare(
             specifier,
@@ -51,12 +70,28 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         )
     }
 
+    /// The file that `require(specifier)` means in the file `from`, where Node's own rules find nothing
+    /// or, outside of packages, something else than `import` does.
+    pub(in crate::engine) fn find_required(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
+        let url = url_of(from).ok()?;
+        let found = match is_path(specifier) {
+            true => self.find_file(specifier, from.parent(), "").ok()?,
+            false => self
+                .tsconfigs
+                .map(specifier, from)
+                .and_then(|path| url_of(&path).ok())
+                .or_else(|| self.find_legacy(specifier, from))
+                .or_else(|| self.packages.resolve_import(specifier, &url).ok())?,
+        };
+        found.to_file_path().ok()
+    }
+
     /// tsconfig paths, Node builtins, `node_modules`, packages of ours: in this order.
     fn find_bare(&self, specifier: &str, from: &Path, referrer: &Url) -> Result<Url, JsErrorBox> {
         if let Some(path) = self.tsconfigs.map(specifier, from) {
             return url_of(&path);
         }
-        if deno_runtime::deno_node::is_builtin_node_module(specifier) {
+        if is_node_builtin(specifier) {
             return parse(&format!("node:{specifier}"));
         }
         let provided = packages::provided(specifier);
@@ -65,12 +100,93 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         {
             return parse(module);
         }
-        match self.packages.resolve_import(specifier, referrer) {
-            Ok(url) => Ok(url),
-            // An installed copy that cannot be imported is worse than ours.
-            Err(_) if let Some(module) = provided => parse(module),
-            Err(error) if packages::installed_above(self.disk(), specifier, from) => Err(error),
-            Err(_) => Err(no_package(specifier, &from.display().to_string())),
+        let installed = self.packages.resolve_import(specifier, referrer);
+        let installed = installed.map(|url| self.real(url));
+        match (installed, provided) {
+            // An installed copy that cannot be imported, or that only Bun can run, is worse than ours.
+            (Err(_), Some(module)) => parse(module),
+            (Ok(url), Some(module))
+                if packages::may_be_bun_only(module) && self.is_bun_only(&url) =>
+            {
+                parse(module)
+            }
+            (Ok(url), _) => Ok(url),
+            (Err(error), None) => {
+                if let Some(url) = self.find_legacy(specifier, from) {
+                    return Ok(url);
+                }
+                match packages::installed_above(self.disk(), specifier, from) {
+                    true => Err(error),
+                    false => Err(no_package(specifier, &from.display().to_string())),
+                }
+            }
+        }
+    }
+
+    /// A file of an installed package without `exports`, found as `require` and bundlers do: by
+    /// `module`, by `index`, and with an extension added.
+    fn find_legacy(&self, specifier: &str, from: &Path) -> Option<Url> {
+        let folder = packages::folder_above(self.disk(), specifier, from)?;
+        let manifest = self.disk().fs_read_to_string(folder.join("package.json"));
+        let manifest: Value = serde_json::from_str(&manifest.ok()?).ok()?;
+        if manifest
+            .get("exports")
+            .is_some_and(|exports| !exports.is_null())
+        {
+            return None;
+        }
+        let inside = packages::subpath(specifier);
+        let found = files::probe(self.disk(), &folder.join(inside))?;
+        url_of(&found).ok()
+    }
+
+    /// True if importing the file at `url` ends in an error that only Bun does not make: somewhere in
+    /// its static imports is a module of Bun's own that haft does not provide.
+    fn is_bun_only(&self, url: &Url) -> bool {
+        let Ok(entry) = url.to_file_path() else {
+            return false;
+        };
+        if let Some(known) = self.bun_only.0.borrow().get(&entry) {
+            return *known;
+        }
+        let is_bun_only = self.reaches_bun(&entry);
+        self.bun_only.0.borrow_mut().insert(entry, is_bun_only);
+        is_bun_only
+    }
+
+    fn reaches_bun(&self, entry: &Path) -> bool {
+        let mut seen = BTreeSet::from([entry.to_owned()]);
+        let mut queue = VecDeque::from([entry.to_owned()]);
+        while let Some(path) = queue.pop_front() {
+            if seen.len() > MAX_FILES_SEARCHED || assets::is_asset(&path) {
+                continue;
+            }
+            let (Ok(bytes), Ok(url)) = (self.disk().fs_read(&path), url_of(&path)) else {
+                continue;
+            };
+            let imports = Imports::of(&path, files::text_of(bytes.into_owned()));
+            for specifier in imports.at_load() {
+                if is_missing_bun_module(specifier) {
+                    return true;
+                }
+                // What is provided here runs; what is not found fails for another reason.
+                let found = self.find_installed(specifier, &path, &url);
+                let file = found.and_then(|url| url.to_file_path().ok());
+                if let Some(file) = file
+                    && seen.insert(file.clone())
+                {
+                    queue.push_back(file);
+                }
+            }
+        }
+        false
+    }
+
+    fn find_installed(&self, specifier: &str, path: &Path, url: &Url) -> Option<Url> {
+        match is_path(specifier) {
+            true => self.find_file(specifier, path.parent(), "").ok(),
+            false if specifier.contains(':') || is_node_builtin(specifier) => None,
+            false => self.packages.resolve_import(specifier, url).ok(),
         }
     }
 
@@ -127,9 +243,40 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         Ok(url)
     }
 
+    /// The URL of the same file with all links followed.
+    fn real(&self, url: Url) -> Url {
+        let real = match url.to_file_path() {
+            Ok(path) => url_of(&files::real(self.disk(), path)),
+            Err(()) => return url,
+        };
+        match real {
+            Ok(mut real) => {
+                real.set_query(url.query());
+                real
+            }
+            Err(_) => url,
+        }
+    }
+
     fn disk(&self) -> &D {
         &self.tsconfigs.disk
     }
+}
+
+/// Which installed packages only Bun can run, by their entries. Found once in an isolate.
+#[derive(Default)]
+pub(in crate::engine) struct BunOnly(RefCell<HashMap<PathBuf, bool>>);
+
+/// So many files of a package are searched for imports of Bun's own modules.
+const MAX_FILES_SEARCHED: usize = 5000;
+
+/// True for a module of Bun's own that haft does not provide.
+fn is_missing_bun_module(specifier: &str) -> bool {
+    specifier.starts_with("bun:") && packages::provided(specifier).is_none()
+}
+
+fn is_node_builtin(specifier: &str) -> bool {
+    deno_runtime::deno_node::is_builtin_node_module(specifier)
 }
 
 fn is_path(specifier: &str) -> bool {

@@ -3,39 +3,68 @@
 //! Bun gives them to every file. A file that uses one, and does not declare it, gets an import at
 //! its end: imports are hoisted, so the names are there before its first line runs, and no line moves.
 
+use std::collections::BTreeSet;
+
+use deno_ast::swc::ast;
+use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
+use deno_ast::{ParsedSource, ProgramRef};
 use deno_core::serde_json;
 use deno_core::url::Url;
 
 const NAMES: &[&str] = &["require", "module", "exports", "__dirname", "__filename"];
 
-/// The import to append to the module at `url`, or nothing. `declared` are its top-level names.
-pub(super) fn import_for(code: &str, url: &Url, declared: &[String]) -> Option<String> {
-    let wanted: Vec<&str> = NAMES
-        .iter()
-        .copied()
-        .filter(|name| is_used(code, name) && !declared.iter().any(|other| other == name))
-        .collect();
-    if wanted.is_empty() {
+/// The CommonJS names that a file uses.
+pub(super) type Used = BTreeSet<&'static str>;
+
+/// The CommonJS names that the file uses and does not declare at its top level. Names that only a
+/// type or an ambient declaration (`declare const require: any`) mentions do not count.
+pub(super) fn used(parsed: &ParsedSource) -> Used {
+    // Almost no file has one, and a search is faster than a visit of the tree.
+    if !NAMES.iter().any(|name| parsed.text().contains(name)) {
+        return Used::new();
+    }
+    let mut uses = Uses::default();
+    match parsed.program_ref() {
+        ProgramRef::Module(module) => module.visit_with(&mut uses),
+        ProgramRef::Script(script) => script.visit_with(&mut uses),
+    }
+    let mut used = uses.0;
+    for name in super::source::top_level_names(parsed) {
+        used.remove(name.as_str());
+    }
+    used
+}
+
+/// The import to append to the module at `url`, or nothing.
+pub(super) fn import_for(used: &Used, url: &Url) -> Option<String> {
+    if used.is_empty() {
         return None;
     }
+    let names: Vec<_> = used.iter().copied().collect();
     Some(format!(
         "\nimport {{ {} }} from \"haft:commonjs?{url}\";\n",
-        wanted.join(", ")
+        names.join(", ")
     ))
 }
 
-/// Hides `Deno` from the module with these top-level names: Deno's own modules find it there, but tools are
-/// given Node's and Bun's interfaces, and packages would take their Deno way.
-pub(super) fn hide_deno(code: &mut String, declared: &[String]) {
-    if uses_deno(code) && !declared.iter().any(|name| name == "Deno") {
-        // Hoisted, so that no line moves.
-        code.push_str("\nvar Deno;\n");
-    }
+/// Appended to a file from which the global `Deno` is hidden. Hoisted, so that no line moves.
+pub(super) const WITHOUT_DENO: &str = "\nvar Deno;\n";
+
+/// True for a file that names the global `Deno`. Deno's own modules find it there, but tools are given
+/// Node's and Bun's interfaces, and packages would take their Deno way.
+pub(super) fn is_deno_hidden(parsed: &ParsedSource) -> bool {
+    uses_deno(parsed.text()) && !super::source::top_level_names(parsed).contains(&"Deno".to_owned())
 }
 
-/// Whether the global `Deno` may be meant somewhere.
+/// True if the global `Deno` may be meant somewhere.
 pub(super) fn uses_deno(code: &str) -> bool {
-    is_used(code, "Deno")
+    let name = "Deno";
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + name.len()..].chars().next();
+        !before.is_some_and(|c| is_word(c) || c == '.') && !after.is_some_and(is_word)
+    })
 }
 
 /// The source of `haft:commonjs?<url of the importing module>`.
@@ -50,22 +79,48 @@ pub(super) fn module_source(url: &Url) -> Option<String> {
     ))
 }
 
-/// A cheap over-approximation: the name as a whole word that is used like a free name. A hit in a
-/// comment costs one unused import.
-fn is_used(code: &str, name: &str) -> bool {
-    code.match_indices(name).any(|(at, _)| {
-        let before = code[..at].chars().next_back();
-        let after = code[at + name.len()..].chars().next();
-        let is_word =
-            |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$');
-        let is_free = !is_word(before) && before != Some('.') && !is_word(after);
+/// Finds names that are read or written as variables. A parameter of the same name is taken for the
+/// real one, which costs an import that is not used.
+#[derive(Default)]
+struct Uses(Used);
+
+impl Uses {
+    fn name(&mut self, ident: &ast::Ident) {
         // `module` and `exports` are common words: only their CommonJS uses count.
-        let fits = match name {
-            "require" => matches!(after, Some('(' | '.')),
-            "module" => code[at..].starts_with("module.exports"),
-            "exports" => matches!(after, Some('.' | '[')),
-            _ => true,
-        };
-        is_free && fits
-    })
+        let name = NAMES.iter().find(|name| ident.sym == **name);
+        if let Some(name) = name.filter(|name| !matches!(**name, "module" | "exports")) {
+            self.0.insert(name);
+        }
+    }
+}
+
+impl Visit for Uses {
+    noop_visit_type!();
+
+    fn visit_expr(&mut self, expr: &ast::Expr) {
+        if let ast::Expr::Ident(ident) = expr {
+            self.name(ident);
+        }
+        expr.visit_children_with(self);
+    }
+
+    fn visit_prop(&mut self, prop: &ast::Prop) {
+        if let ast::Prop::Shorthand(ident) = prop {
+            self.name(ident);
+        }
+        prop.visit_children_with(self);
+    }
+
+    fn visit_member_expr(&mut self, member: &ast::MemberExpr) {
+        if let ast::Expr::Ident(object) = &*member.obj {
+            let is_exports =
+                matches!(&member.prop, ast::MemberProp::Ident(name) if name.sym == *"exports");
+            match object.sym.as_str() {
+                "module" if is_exports => drop(self.0.insert("module")),
+                "exports" => drop(self.0.insert("exports")),
+                _ => {}
+            }
+        }
+        member.visit_children_with(self);
+    }
 }

@@ -7,12 +7,16 @@
 mod ahead;
 mod assets;
 mod commonjs;
+mod data_url;
 mod files;
 mod find;
 mod globals;
 mod kept;
+mod namespaces;
 mod node;
 mod packages;
+mod required;
+mod rewrite;
 mod room;
 mod source;
 mod tsconfig;
@@ -24,6 +28,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use deno_core::error::ModuleLoaderError;
 use deno_core::url::Url;
 use deno_core::{
     ModuleLoadOptions, ModuleLoadReferrer, ModuleLoadResponse, ModuleLoader, ModuleSource,
@@ -34,20 +39,26 @@ use deno_error::JsErrorBox;
 use futures::FutureExt;
 
 pub(super) use ahead::Ahead;
-pub(super) use files::{probe, text_of};
-pub(super) use find::{Finder, Packages};
+pub(super) use files::{probe, real, text_of};
+pub(super) use find::{BunOnly, Finder, Packages};
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
 pub(crate) use packages::is_provided;
 pub(super) use tsconfig::Cache as TsConfigs;
 
 use super::compiled::{Key, Kind, LEAST};
 use super::witness;
+use assets::AssetKind;
+pub(super) use assets::is_asset;
+use data_url::{DataMedia, DataUrl};
+pub(super) use required::Required;
+pub(super) use source::parse_as;
 use source::{Form, Prepared};
 
 /// The module loader of one isolate.
 pub(super) struct Loader {
     node: Rc<NodeServices>,
     tsconfigs: tsconfig::Cache,
+    bun_only: BunOnly,
     /// Of every transformed file, for stack traces that show the author's lines.
     source_maps: RefCell<HashMap<String, Vec<u8>>>,
     /// Where V8's bytecode of modules that are being compiled will be kept, by its short name.
@@ -59,22 +70,27 @@ impl Loader {
         Loader {
             node,
             tsconfigs: tsconfig::Cache::default(),
+            bun_only: BunOnly::default(),
             source_maps: RefCell::default(),
             awaited: RefCell::default(),
         }
     }
 
-    fn find(&self, specifier: &str, referrer: &str) -> Result<Url, JsErrorBox> {
-        let finder = Finder {
+    fn finder(&self) -> Finder<'_, Sys, NodeServices> {
+        Finder {
             tsconfigs: &self.tsconfigs,
-            packages: &*self.node,
-        };
-        finder.find(specifier, referrer)
+            packages: &self.node,
+            bun_only: &self.bun_only,
+        }
     }
 
     fn read_module(&self, url: &Url, options: &ModuleLoadOptions) -> ModuleLoadResponse {
-        if let Some(code) = globals::module_source(url) {
+        let ours = globals::module_source(url).or_else(|| required::module_source(url));
+        if let Some(code) = ours {
             return ModuleLoadResponse::Sync(Ok(javascript(code, url)));
+        }
+        if url.scheme() == "data" {
+            return ModuleLoadResponse::Sync(self.read_data(url, &options.requested_module_type));
         }
         let path = match url.to_file_path() {
             Ok(path) => path,
@@ -83,8 +99,42 @@ impl Loader {
         match &options.requested_module_type {
             RequestedModuleType::Json => raw(&path, url, ModuleType::Json),
             RequestedModuleType::Text => raw(&path, url, ModuleType::Text),
-            _ => self.read_code(&path, url),
+            _ => match AssetKind::of_url(url) {
+                Some(kind) => {
+                    let code = kind.as_module(&path);
+                    ModuleLoadResponse::Sync(code.map(|code| javascript(code, url)))
+                }
+                None => self.read_code(&path, url),
+            },
         }
+    }
+
+    /// A module whose code is in its URL.
+    fn read_data(
+        &self,
+        url: &Url,
+        wanted: &RequestedModuleType,
+    ) -> Result<ModuleSource, JsErrorBox> {
+        let DataUrl { media, text } = DataUrl::parse(url)?;
+        let kind = match (wanted, media) {
+            (RequestedModuleType::Text, _) => ModuleType::Text,
+            (RequestedModuleType::Json, _) => ModuleType::Json,
+            (_, DataMedia::JavaScript | DataMedia::TypeScript) => {
+                let code = source::prepare_data(text, url, media == DataMedia::TypeScript)?;
+                return Ok(javascript(code, url));
+            }
+            (_, DataMedia::Json) => {
+                return Err(JsErrorBox::type_error(
+                    "JSON in a `data:` URL is imported with `with { type: \"json\" }`",
+                ));
+            }
+        };
+        Ok(ModuleSource::new(
+            kind,
+            ModuleSourceCode::String(text.into()),
+            url,
+            None,
+        ))
     }
 
     fn read_code(&self, path: &Path, url: &Url) -> ModuleLoadResponse {
@@ -147,7 +197,7 @@ impl ModuleLoader for Loader {
         referrer: &str,
         kind: ResolutionKind,
     ) -> Result<ModuleSpecifier, JsErrorBox> {
-        let found = self.find(specifier, referrer);
+        let found = self.finder().find(specifier, referrer);
         if kind == ResolutionKind::DynamicImport {
             match found.as_ref().map(Url::to_file_path) {
                 Ok(Ok(path)) => witness::imported_again(&path),
@@ -155,7 +205,32 @@ impl ModuleLoader for Loader {
                 Err(_) => witness::fickle("it tries to import what is not there"),
             }
         }
-        found
+        found.map(|url| required::in_place_of(url, referrer))
+    }
+
+    /// As in Bun and Node, a path need not lead to a file.
+    fn import_meta_resolve(
+        &self,
+        specifier: &str,
+        referrer: &str,
+    ) -> Result<ModuleSpecifier, ModuleLoaderError> {
+        let is_path = ["./", "../", "/"]
+            .iter()
+            .any(|it| specifier.starts_with(it));
+        let is_url = specifier.contains(':') && !specifier.starts_with("bun:");
+        match (Url::parse(referrer), Url::parse(specifier)) {
+            (Ok(referrer), _) if is_path => referrer
+                .join(specifier)
+                .map_err(|error| JsErrorBox::type_error(error.to_string())),
+            (_, Ok(url)) if is_url => Ok(url),
+            _ => {
+                let found = self.finder().find(specifier, referrer);
+                if found.is_err() {
+                    witness::fickle("it looks for a module that is not there");
+                }
+                found
+            }
+        }
     }
 
     fn load(

@@ -113,6 +113,15 @@ impl NodeServices {
         }
     }
 
+    /// True if the nearest `package.json` has `"type": "module"`.
+    pub(super) fn is_in_module_package(&self, url: &Url) -> bool {
+        let path = url.to_file_path().ok();
+        let manifest = path.and_then(|path| self.manifests.get_closest_package_json(&path).ok());
+        manifest
+            .flatten()
+            .is_some_and(|manifest| manifest.typ == "module")
+    }
+
     /// The place in the store of what is made of a text with `length` bytes, if it is worth one.
     pub(super) fn place<const N: usize>(
         &self,

@@ -1,6 +1,6 @@
 //! The packages that haft itself provides to tools, unless one is installed above the tool.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::files::Disk;
 
@@ -27,11 +27,28 @@ pub(crate) fn is_provided(package: &str) -> bool {
 
 /// True if a `node_modules` at or above the importing file holds the package of `specifier`.
 pub(super) fn installed_above(disk: &impl Disk, specifier: &str, from: &Path) -> bool {
+    folder_above(disk, specifier, from).is_some()
+}
+
+/// The folder of the package of `specifier` in a `node_modules` at or above the importing file.
+pub(super) fn folder_above(disk: &impl Disk, specifier: &str, from: &Path) -> Option<PathBuf> {
     let package = package_name(specifier);
-    from.ancestors().skip(1).any(|directory| {
-        !directory.ends_with("node_modules")
-            && disk.fs_is_dir_no_err(directory.join("node_modules").join(package))
-    })
+    let directories = from.ancestors().skip(1);
+    let mut folders = directories
+        .filter(|directory| !directory.ends_with("node_modules"))
+        .map(|directory| directory.join("node_modules").join(package));
+    folders.find(|folder| disk.fs_is_dir_no_err(folder))
+}
+
+/// True if the packages in whose place haft provides `module` may be written for Bun alone: oh-my-pi's
+/// own. Their code decides; the others are not searched, which takes time.
+pub(super) fn may_be_bun_only(module: &str) -> bool {
+    module.starts_with("haft:pi-")
+}
+
+/// `@scope/name/sub/path` → `sub/path`, `name` → nothing.
+pub(super) fn subpath(specifier: &str) -> &str {
+    specifier[package_name(specifier).len()..].trim_start_matches('/')
 }
 
 /// `@scope/name/sub/path` → `@scope/name`, `name/sub` → `name`.

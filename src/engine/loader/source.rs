@@ -8,7 +8,7 @@ use deno_ast::swc::ast;
 use deno_ast::{
     DecoratorsTranspileOption, EmitOptions, JsxAutomaticOptions, JsxRuntime, MediaType, ModuleKind,
     ParseDiagnostic, ParseParams, ParsedSource, ProgramRef, SourceMapOption,
-    SourceRangedForSpanned, TranspileModuleOptions, TranspileOptions,
+    TranspileModuleOptions, TranspileOptions,
 };
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::kept::{self, Kept};
 use super::node::NodeServices;
 use super::tsconfig::{self, TsConfig};
-use super::{files, globals, room};
+use super::{files, globals, rewrite, room};
 use crate::engine::compiled::Kind;
 use crate::engine::graph::{Imports, Lesson};
 use crate::engine::witness;
@@ -97,6 +97,27 @@ pub(super) fn prepare_text(
     Ok(prepared)
 }
 
+/// Makes the code of a `data:` URL JavaScript.
+pub(super) fn prepare_data(
+    text: String,
+    url: &Url,
+    is_typescript: bool,
+) -> Result<String, JsErrorBox> {
+    let media = match is_typescript {
+        true => MediaType::TypeScript,
+        false => MediaType::JavaScript,
+    };
+    let path = Path::new("data:");
+    room::with_text(path, text, |text| {
+        let parsed =
+            parse_as(url, media, text.into()).map_err(|error| syntax_error(path, &error))?;
+        if let Some(fatal) = parsed.diagnostics().first() {
+            return Err(syntax_error(path, fatal));
+        }
+        transform(parsed, None, Form::Module, path).map(|transformed| transformed.code)
+    })
+}
+
 /// For `require`: the file as CommonJS source.
 pub(super) fn prepare_required(
     path: &Path,
@@ -139,21 +160,26 @@ fn required_text(url: &Url, path: &Path) -> Result<String, JsErrorBox> {
     let is_script = MediaType::from_path(path) != MediaType::Json;
     if is_script && globals::uses_deno(&code) {
         // What does not parse is reported by V8.
-        if let Ok(parsed) = parse(url, path, code.clone()) {
-            globals::hide_deno(&mut code, &top_level_names(&parsed));
+        if let Ok(parsed) = parse(url, path, code.clone())
+            && globals::is_deno_hidden(&parsed)
+        {
+            code.push_str(globals::WITHOUT_DENO);
         }
     }
     Ok(code)
 }
 
-/// The form of a file that `require` was given, decided without the cost of a parse where the name
-/// tells it.
+/// The form of a file that `require` was given, decided without the cost of a parse where its name or
+/// a search for words tells it.
 pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
     match MediaType::from_path(path) {
         MediaType::Mjs | MediaType::Mts => Form::Module,
-        MediaType::Cjs | MediaType::Cts | MediaType::Json => Form::CommonJs,
+        MediaType::Json => Form::CommonJs,
         _ => {
             let found = room::with_source(path, |text| {
+                if !may_be_es_module(&text) {
+                    return Ok(Form::CommonJs);
+                }
                 let in_commonjs = node.is_commonjs_package(path);
                 let place = || [hash(&text), kept::circumstances(path, None, in_commonjs)];
                 let place = node.place(Kind::Form, text.len(), place);
@@ -172,6 +198,13 @@ pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
     }
 }
 
+/// False if the text lacks the words without which it is no ES module.
+fn may_be_es_module(text: &str) -> bool {
+    let export = "export";
+    let mut exports = text.match_indices(export);
+    text.contains("import") || exports.any(|(at, _)| !text[at + export.len()..].starts_with('s'))
+}
+
 fn hash(text: &str) -> Vec<u8> {
     blake3::hash(text.as_bytes()).as_bytes().to_vec()
 }
@@ -182,24 +215,37 @@ fn parse(url: &Url, path: &Path, text: String) -> Result<ParsedSource, JsErrorBo
         MediaType::Unknown => MediaType::TypeScript,
         media => media,
     };
-    let parse = |text: Arc<str>| {
+    let parse = |text: Arc<str>| parse_as(url, media, text);
+    let parsed = parse(text.into()).map_err(|error| syntax_error(path, &error))?;
+    if let Some(fatal) = parsed.diagnostics().first() {
+        return Err(syntax_error(path, fatal));
+    }
+    match rewrite::rewritten(&parsed) {
+        Some(plain) => parse(plain.into()).map_err(|error| syntax_error(path, &error)),
+        None => Ok(parsed),
+    }
+}
+
+/// Parses a file; one that is CommonJS by its name may be an ES module all the same, as in Bun.
+pub(in crate::engine) fn parse_as(
+    url: &Url,
+    media_type: MediaType,
+    text: Arc<str>,
+) -> Result<ParsedSource, ParseDiagnostic> {
+    let parse = |media_type| {
         deno_ast::parse_program(ParseParams {
             specifier: url.clone(),
-            text,
-            media_type: media,
+            text: text.clone(),
+            media_type,
             capture_tokens: false,
             scope_analysis: false,
             maybe_syntax: None,
         })
     };
-    let text: Arc<str> = text.into();
-    let parsed = parse(text.clone()).map_err(|error| syntax_error(path, &error))?;
-    if let Some(fatal) = parsed.diagnostics().first() {
-        return Err(syntax_error(path, fatal));
-    }
-    match without_foreign_attributes(&parsed, &text) {
-        Some(plain) => parse(plain.into()).map_err(|error| syntax_error(path, &error)),
-        None => Ok(parsed),
+    match parse(media_type) {
+        // The parser takes no ES syntax in a file of this name.
+        Err(_) if media_type == MediaType::Cjs => parse(MediaType::JavaScript),
+        parsed => parsed,
     }
 }
 
@@ -231,82 +277,15 @@ fn syntax_box(message: String) -> JsErrorBox {
     JsErrorBox::new("SyntaxError", message)
 }
 
-/// V8 knows `with { type: "json" }` and `"text"`; Bun's other types are told by the extension, so
-/// their clause is blanked out. Nothing moves.
-fn without_foreign_attributes(parsed: &ParsedSource, text: &str) -> Option<String> {
-    let ProgramRef::Module(module) = parsed.program_ref() else {
-        return None;
-    };
-    let start = parsed.range().start;
-    let mut blanked: Option<String> = None;
-    for item in &module.body {
-        let ast::ModuleItem::ModuleDecl(declaration) = item else {
-            continue;
-        };
-        let (source, with, whole) = match declaration {
-            ast::ModuleDecl::Import(import) => (Some(&import.src), &import.with, import.range()),
-            ast::ModuleDecl::ExportNamed(export) => {
-                (export.src.as_ref(), &export.with, export.range())
-            }
-            ast::ModuleDecl::ExportAll(export) => (Some(&export.src), &export.with, export.range()),
-            _ => continue,
-        };
-        let (Some(source), Some(with)) = (source, with) else {
-            continue;
-        };
-        if attribute_type(with).is_some_and(|kind| kind == "json" || kind == "text") {
-            continue;
-        }
-        let from = source.range().end - start;
-        let to = whole.end - start;
-        let out = blanked.get_or_insert_with(|| text.to_owned());
-        let blank: String = text[from..to]
-            .chars()
-            .map(|c| {
-                if c == '\n' {
-                    "\n".to_owned()
-                } else {
-                    " ".repeat(c.len_utf8())
-                }
-            })
-            .collect();
-        out.replace_range(from..to, &blank);
-    }
-    blanked
-}
-
-fn attribute_type(with: &ast::ObjectLit) -> Option<String> {
-    with.props.iter().find_map(|prop| {
-        let ast::PropOrSpread::Prop(prop) = prop else {
-            return None;
-        };
-        let ast::Prop::KeyValue(pair) = &**prop else {
-            return None;
-        };
-        let is_type = match &pair.key {
-            ast::PropName::Ident(name) => name.sym == *"type",
-            ast::PropName::Str(name) => name.value.to_string_lossy() == "type",
-            _ => false,
-        };
-        match &*pair.value {
-            ast::Expr::Lit(ast::Lit::Str(value)) if is_type => {
-                Some(value.value.to_string_lossy().into_owned())
-            }
-            _ => None,
-        }
-    })
-}
-
 /// The syntax decides, not the `package.json`: published tools lie beside one that says
 /// "commonjs" and are ES modules all the same (spec omp-usage 10.3).
 fn form_of(path: &Path, parsed: &ParsedSource, node: &NodeServices) -> Form {
-    match MediaType::from_path(path) {
-        MediaType::Mjs | MediaType::Mts => return Form::Module,
-        MediaType::Cjs | MediaType::Cts => return Form::CommonJs,
-        _ => {}
-    }
-    if !parsed.compute_is_script() {
+    let media = MediaType::from_path(path);
+    if matches!(media, MediaType::Mjs | MediaType::Mts) || is_es_module(parsed) {
         return Form::Module;
+    }
+    if matches!(media, MediaType::Cjs | MediaType::Cts) {
+        return Form::CommonJs;
     }
     let uses_commonjs = {
         let text = parsed.text();
@@ -319,11 +298,56 @@ fn form_of(path: &Path, parsed: &ParsedSource, node: &NodeServices) -> Form {
     }
 }
 
+/// True if the file has syntax that only ES modules have.
+fn is_es_module(parsed: &ParsedSource) -> bool {
+    let ProgramRef::Module(module) = parsed.program_ref() else {
+        return false;
+    };
+    let mut only_typescript = false;
+    for item in &module.body {
+        let ast::ModuleItem::ModuleDecl(declaration) = item else {
+            continue;
+        };
+        match declaration {
+            // What TypeScript alone knows makes no ES module.
+            ast::ModuleDecl::TsImportEquals(import) if !import.is_export => only_typescript = true,
+            ast::ModuleDecl::TsExportAssignment(_) | ast::ModuleDecl::TsNamespaceExport(_) => {
+                only_typescript = true;
+            }
+            ast::ModuleDecl::Import(import) if import.type_only => only_typescript = true,
+            _ => return true,
+        }
+    }
+    // `import.meta` or `await` at the top, otherwise. The parser takes every `.cts` file for a module.
+    !only_typescript && parsed.media_type() != MediaType::Cts
+}
+
+/// True if the file has an export of ES modules.
+fn has_exports(parsed: &ParsedSource) -> bool {
+    let ProgramRef::Module(module) = parsed.program_ref() else {
+        return false;
+    };
+    module.body.iter().any(|item| {
+        let ast::ModuleItem::ModuleDecl(declaration) = item else {
+            return false;
+        };
+        match declaration {
+            ast::ModuleDecl::Import(_) | ast::ModuleDecl::TsNamespaceExport(_) => false,
+            ast::ModuleDecl::TsImportEquals(import) => import.is_export,
+            _ => true,
+        }
+    })
+}
+
 struct Transformed {
     code: String,
     source_map: Option<Vec<u8>>,
-    /// The names that the file declares or imports at its top level.
-    declared: Vec<String>,
+    /// The CommonJS names that it uses and does not declare.
+    used: globals::Used,
+    /// It is an ES module by its imports, and what it exports is `module.exports`.
+    exports_commonjs: bool,
+    /// It names the global `Deno`, which is hidden from it.
+    hides_deno: bool,
 }
 
 fn needs_transform(media: MediaType) -> bool {
@@ -339,19 +363,26 @@ fn transform(
     form: Form,
     path: &Path,
 ) -> Result<Transformed, JsErrorBox> {
-    let declared = top_level_names(&parsed);
+    let used = match form {
+        Form::Module => globals::used(&parsed),
+        Form::CommonJs => globals::Used::new(),
+    };
+    let hides_deno = form == Form::Module && globals::is_deno_hidden(&parsed);
+    let exports_commonjs = used.contains("module") && !has_exports(&parsed);
     let text = parsed.text().clone();
     let plain = !needs_transform(parsed.media_type()) && !text.contains('@');
     if plain && !(form == Form::Module && wants_meta(&text)) {
         return Ok(Transformed {
             code: text.to_string(),
             source_map: None,
-            declared,
+            used,
+            exports_commonjs,
+            hides_deno,
         });
     }
     let emitted = parsed
         .transpile(
-            &transpile_options(config),
+            &transpile_options(config, &text),
             &TranspileModuleOptions {
                 module_kind: Some(match form {
                     Form::Module => ModuleKind::Esm,
@@ -364,18 +395,28 @@ fn transform(
                 ..Default::default()
             },
         )
-        .map_err(|error| syntax_box(format!("{error} ({}:1:1)", path.display())))?
+        .map_err(|error| {
+            // The message names the file, and comes once more with a frame of the code.
+            let message = error.to_string();
+            let message = message.split(" at file:").next().unwrap_or_default();
+            syntax_box(format!("{message} ({}:1:1)", path.display()))
+        })?
         .into_source();
     Ok(Transformed {
         code: emitted.text,
         source_map: emitted.source_map.map(String::into_bytes),
-        declared,
+        used,
+        exports_commonjs,
+        hides_deno,
     })
 }
 
-fn transpile_options(config: Option<&TsConfig>) -> TranspileOptions {
+fn transpile_options(config: Option<&TsConfig>, text: &str) -> TranspileOptions {
     let default = TsConfig::default();
     let config = config.unwrap_or(&default);
+    // `/** @jsx h */` names a function, which the automatic runtime has none of.
+    let pragmas = ["@jsx ", "@jsxFrag ", "@jsxRuntime classic"];
+    let is_classic = config.jsx_classic || pragmas.iter().any(|pragma| text.contains(pragma));
     TranspileOptions {
         decorators: if config.legacy_decorators {
             DecoratorsTranspileOption::LegacyTypeScript {
@@ -384,7 +425,7 @@ fn transpile_options(config: Option<&TsConfig>) -> TranspileOptions {
         } else {
             DecoratorsTranspileOption::Ecma
         },
-        jsx: Some(if config.jsx_classic {
+        jsx: Some(if is_classic {
             JsxRuntime::Classic(Default::default())
         } else {
             JsxRuntime::Automatic(JsxAutomaticOptions {
@@ -401,22 +442,34 @@ fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
     let Transformed {
         mut code,
         mut source_map,
-        declared,
+        used,
+        exports_commonjs,
+        hides_deno,
     } = transformed;
     if wants_meta(&code) {
         code.insert_str(0, META_PREFIX);
         source_map = source_map.map(shifted_by_one_line);
     }
-    if let Some(import) = globals::import_for(&code, url, &declared) {
+    if let Some(import) = globals::import_for(&used, url) {
         code.push_str(&import);
     }
-    globals::hide_deno(&mut code, &declared);
+    if exports_commonjs {
+        code.push_str(COMMONJS_EXPORTS);
+    }
+    if hides_deno {
+        code.push_str(globals::WITHOUT_DENO);
+    }
     Prepared {
         code,
         source_map,
         form: Form::Module,
     }
 }
+
+/// Exports what a file with imports has assigned to `module.exports`, as TypeScript's `export =` does.
+/// `require` takes the second name for the value of the module.
+const COMMONJS_EXPORTS: &str = "const __haftExports = module.exports;\n\
+     export { __haftExports as default, __haftExports as \"module.exports\" };\n";
 
 /// Bun's members of `import.meta`; the standard ones are V8's.
 const META_PREFIX: &str = "import.meta.dir ??= import.meta.dirname; \
@@ -437,19 +490,23 @@ fn shifted_by_one_line(map: Vec<u8>) -> Vec<u8> {
     }
 }
 
-fn top_level_names(parsed: &ParsedSource) -> Vec<String> {
+/// The names that the file declares or imports at its top level, those of types not among them.
+pub(super) fn top_level_names(parsed: &ParsedSource) -> Vec<String> {
     let mut names = Vec::new();
     match parsed.program_ref() {
         ProgramRef::Module(module) => {
             for item in &module.body {
                 match item {
-                    ast::ModuleItem::ModuleDecl(ast::ModuleDecl::Import(import)) => {
-                        names.extend(
-                            import
-                                .specifiers
-                                .iter()
-                                .map(|one| one.local().sym.to_string()),
-                        );
+                    ast::ModuleItem::ModuleDecl(ast::ModuleDecl::Import(import))
+                        if !import.type_only =>
+                    {
+                        let values = import.specifiers.iter().filter(|one| !is_type(one));
+                        names.extend(values.map(|one| one.local().sym.to_string()));
+                    }
+                    ast::ModuleItem::ModuleDecl(ast::ModuleDecl::TsImportEquals(import))
+                        if !import.is_type_only =>
+                    {
+                        names.push(import.id.sym.to_string());
                     }
                     ast::ModuleItem::ModuleDecl(ast::ModuleDecl::ExportDecl(export)) => {
                         declared_names(&export.decl, &mut names);
@@ -472,11 +529,23 @@ fn top_level_names(parsed: &ParsedSource) -> Vec<String> {
     names
 }
 
-fn declared_names(decl: &ast::Decl, names: &mut Vec<String>) {
+fn is_type(specifier: &ast::ImportSpecifier) -> bool {
+    matches!(specifier, ast::ImportSpecifier::Named(named) if named.is_type_only)
+}
+
+/// Adds the names that a declaration binds. An ambient one (`declare const x: any`) binds none: what
+/// it describes is elsewhere.
+pub(super) fn declared_names(decl: &ast::Decl, names: &mut Vec<String>) {
     match decl {
-        ast::Decl::Fn(function) => names.push(function.ident.sym.to_string()),
-        ast::Decl::Class(class) => names.push(class.ident.sym.to_string()),
-        ast::Decl::Var(var) => {
+        ast::Decl::Fn(function) if !function.declare => names.push(function.ident.sym.to_string()),
+        ast::Decl::Class(class) if !class.declare => names.push(class.ident.sym.to_string()),
+        ast::Decl::TsEnum(it) if !it.declare => names.push(it.id.sym.to_string()),
+        ast::Decl::TsModule(it) if !it.declare => {
+            if let ast::TsModuleName::Ident(name) = &it.id {
+                names.push(name.sym.to_string());
+            }
+        }
+        ast::Decl::Var(var) if !var.declare => {
             for one in &var.decls {
                 pattern_names(&one.name, names);
             }

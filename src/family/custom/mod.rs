@@ -11,6 +11,7 @@ mod runner;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -21,7 +22,7 @@ use super::Loaded;
 use crate::discover::Candidate;
 use crate::tool::panic;
 use crate::tool::schema::Schema;
-use crate::tool::{Family, Level, Source, Stance, Tier, Tool};
+use crate::tool::{ClientHints, Family, Level, Source, Stance, Tier, Tool};
 pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
@@ -69,7 +70,7 @@ impl CustomTool {
             let handler = handler.clone();
             let start = move |invocation| -> Running {
                 let running = handler(parameters, invocation);
-                Box::pin(async move { output::of(running.await) })
+                Box::pin(async move { Some(output::of(running.await)) })
             };
             Ok(Box::new(start) as runner::Start)
         };
@@ -97,15 +98,31 @@ impl CustomTool {
         let start = move |arguments: &str| {
             let parameters: P = parameters::read(arguments)?;
             let handler = handler.clone();
-            let start = move |invocation| -> Running {
+            let start = move |invocation: Invocation| -> Running {
+                let cancel = invocation.cancel_token();
+                // Set by whoever comes first: the thread that starts the work, or the end of the call.
+                let is_decided = Arc::new(AtomicBool::new(false));
+                let starts = is_decided.clone();
                 let work = move || output::of(handler(parameters, invocation));
-                let working = tokio::task::spawn_blocking(move || panic::caught(work));
+                let mut working = tokio::task::spawn_blocking(move || {
+                    (!starts.swap(true, Ordering::AcqRel)).then(|| panic::caught(work))
+                });
                 Box::pin(async move {
-                    match working.await {
-                        Ok(Ok(output)) => output,
-                        Ok(Err(panicked)) => ToolOutput::error(panicked),
+                    let ended = tokio::select! {
+                        biased;
+                        () = cancel.cancelled() => match is_decided.swap(true, Ordering::AcqRel) {
+                            false => return None,
+                            true => (&mut working).await,
+                        },
+                        ended = &mut working => ended,
+                    };
+                    Some(match ended {
+                        Ok(ended) => match ended? {
+                            Ok(output) => output,
+                            Err(panicked) => ToolOutput::error(panicked),
+                        },
                         Err(error) => ToolOutput::error(format!("its thread was lost: {error}")),
-                    }
+                    })
                 })
             };
             Ok(Box::new(start) as runner::Start)
@@ -182,6 +199,12 @@ impl CustomTool {
     /// What it is filed under, by which the user's rules may allow or refuse it.
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> CustomTool {
         self.tool.tags.extend(tags.into_iter().map(Into::into));
+        self
+    }
+
+    /// What its author wishes of clients: when a call becomes a background task, how it is found.
+    pub fn hints(mut self, hints: ClientHints) -> CustomTool {
+        self.tool.hints = hints;
         self
     }
 

@@ -72,6 +72,7 @@ impl ToolOutput {
             duration,
             stopped: None,
             display: None,
+            kept_in: None,
         }
     }
 

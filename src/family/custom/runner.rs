@@ -14,8 +14,8 @@ use crate::tool::panic::{Caught, caught};
 use crate::tool::schema::{Schema, object_of, refused};
 use crate::tool::{Approval, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
 
-/// The tool at work.
-pub(super) type Running = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
+/// The tool at work; nothing if it had to end before it started.
+pub(super) type Running = Pin<Box<dyn Future<Output = Option<ToolOutput>> + Send>>;
 
 /// A call whose parameters are read, ready to start.
 pub(super) type Start = Box<dyn FnOnce(Invocation) -> Running + Send>;
@@ -118,10 +118,7 @@ impl Runner for CustomRunner {
         match ctx.admit(stance).await {
             Ok(()) => {}
             Err(NotAdmitted::Denied(error)) => return Err(error),
-            Err(NotAdmitted::Stopped(why)) => {
-                let text = format!("Tool `{}` was not started: the call had ended", self.name);
-                return Ok(Outcome::stopped(why, text, Duration::ZERO));
-            }
+            Err(NotAdmitted::Stopped(why)) => return Ok(Outcome::not_started(why)),
         }
         let started = Instant::now();
         let invocation = Invocation::new(call.id, ctx.clone());
@@ -147,7 +144,8 @@ impl Runner for CustomRunner {
         let stopped = ctx.is_cancelled().then(|| ctx.stop_reason());
         let duration = started.elapsed();
         let outcome = match ended {
-            Some(Ok(output)) => output.into_outcome(duration),
+            Some(Ok(Some(output))) => output.into_outcome(duration),
+            Some(Ok(None)) => return Ok(Outcome::not_started(ctx.stop_reason())),
             Some(Err(panicked)) => self.failed(&panicked, duration),
             None => self.left_behind(ctx.stop_reason(), duration),
         };

@@ -1,7 +1,13 @@
 //! Asks many programs for their descriptions at once.
 //!
 //! Most of them sleep in their interpreter's start or wait for a disk, so far more run side by side
-//! than there are cores. The clock of each starts when it starts.
+//! than there are cores; those that compute take turns. The clock of each starts when it starts and
+//! stops while others keep it from running: on a busy machine a description takes longer, and no tool
+//! is missing.
+
+use std::num::NonZero;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use tokio::sync::Semaphore;
@@ -9,17 +15,50 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::{Finished, Spawn, SpawnError};
 
-/// How many run at the same time.
-const AT_ONCE: usize = 64;
+/// The most that run at the same time.
+const MAX_AT_ONCE: usize = 64;
+/// The most that compute on each core at the same time.
+const MAX_PER_CORE: usize = 2;
+/// How much longer than its time a program may take that is kept from running.
+const PATIENCE: Duration = Duration::from_secs(9);
+/// Nothing is asked a second time later than this after the first question.
+const SECOND_TRIES: Duration = Duration::from_secs(10);
 
-/// Runs all of them to their ends; the answers are in the order of the questions.
-pub(super) async fn ask_all(questions: Vec<Spawn>) -> Vec<Result<Finished, SpawnError>> {
-    let places = Semaphore::new(AT_ONCE);
+type Answer = Result<Finished, SpawnError>;
+
+/// Runs all of them to their ends; the answers are in the order of the questions. Those that may have been
+/// out of time because the machine is busy are asked a second time.
+pub(super) async fn ask_all(questions: Vec<Spawn>) -> Vec<Answer> {
+    let began = Instant::now();
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let (places, turns) = (
+        Semaphore::new(MAX_AT_ONCE),
+        Semaphore::new(cores * MAX_PER_CORE),
+    );
+    let asked = questions
+        .iter()
+        .map(|question| ask(question, &places, &turns));
+    let answers = join_all(asked).await;
+    let again = questions
+        .iter()
+        .zip(answers)
+        .map(async |(question, answer)| {
+            let was_held_up = matches!(&answer, Ok(finished) if finished.was_held_up);
+            match was_held_up && began.elapsed() < SECOND_TRIES {
+                true => ask(question, &places, &turns).await,
+                false => answer,
+            }
+        });
+    join_all(again).await
+}
+
+async fn ask(question: &Spawn, places: &Semaphore, turns: &Semaphore) -> Answer {
+    let _place = places.acquire().await;
     // Whoever does not want the answers any more drops the future, and that ends the programs.
     let never = CancellationToken::new();
-    let asked = questions.into_iter().map(async |question| {
-        let _place = places.acquire().await;
-        question.run(&never).await
-    });
-    join_all(asked).await
+    let question = Spawn {
+        patience: PATIENCE,
+        ..question.clone()
+    };
+    question.run_in_turn(turns, &never).await
 }

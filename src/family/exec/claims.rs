@@ -1,7 +1,8 @@
 //! Which of several tools of one name counts.
 //!
 //! A nearer level overrides a farther one: that is how both systems are customised. Inside of a
-//! level the first file counts, and the other is an accident that is told.
+//! level a nearer directory does so, too; inside of a directory the first file counts, and the other is
+//! an accident that is told.
 
 use std::collections::HashMap;
 
@@ -18,8 +19,13 @@ pub(super) struct Lost<'a> {
     pub(super) is_override: bool,
 }
 
-/// Those that lose their names; `claims` are in the order of the files, `None` has none.
-pub(super) fn lost<'a>(claims: &[Option<(&'a Candidate, &str)>]) -> Vec<Lost<'a>> {
+/// Those that lose their names; `claims` are in the order of the files, `None` has none. `rank` tells
+/// which of two directories of one level is the nearer one.
+pub(super) fn lost<'a>(
+    claims: &[Option<(&'a Candidate, &str)>],
+    rank: impl Fn(&Candidate) -> u8,
+) -> Vec<Lost<'a>> {
+    let nearness = |file: &Candidate| (level(file), rank(file));
     let claims = claims.iter().enumerate();
     let claims = claims.filter_map(|(place, claim)| claim.map(|(file, name)| (place, file, name)));
     let mut holders: HashMap<&str, (usize, &Candidate)> = HashMap::new();
@@ -46,7 +52,7 @@ pub(super) fn overridden(loser: &Candidate, holder: &Candidate, name: &str) -> P
     Problem::info(message).at(&loser.path).about(name)
 }
 
-fn nearness(candidate: &Candidate) -> u8 {
+fn level(candidate: &Candidate) -> u8 {
     match candidate.source.level {
         Level::Host => 0,
         Level::User => 1,

@@ -5,7 +5,7 @@ use super::claims::{self, Lost};
 use super::{Loaded, ask};
 use crate::config::Config;
 use crate::discover::Candidate;
-use crate::process::{Finished, Spawn, SpawnError};
+use crate::process::{End, Finished, Spawn, SpawnError};
 use crate::tool::Problem;
 
 /// What one protocol adds.
@@ -22,6 +22,9 @@ pub(super) trait Protocol {
         answer: Result<Finished, SpawnError>,
     ) -> Result<Self::Described, Problem>;
 
+    /// Which of two directories of one level is nearer: the greater one.
+    fn rank(candidate: &Candidate, config: &Config) -> u8;
+
     /// The name it wants to be known by.
     fn name(described: &Self::Described) -> &str;
 
@@ -36,6 +39,8 @@ pub(super) trait Protocol {
 pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]) -> Vec<Loaded> {
     let questions = candidates.iter().map(|file| P::question(file, config));
     let answers = ask::ask_all(questions.collect()).await;
+    let is_late = |answer: &Result<Finished, SpawnError>| matches!(answer, Ok(finished) if matches!(finished.end, End::TimedOut(_)));
+    let late: Vec<bool> = answers.iter().map(is_late).collect();
     let files = candidates.iter().copied();
     let mut understood: Vec<Result<P::Described, Problem>> = files
         .clone()
@@ -49,7 +54,7 @@ pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]
         .zip(&understood)
         .map(|(file, known)| Some((file, P::name(known.as_ref().ok()?))))
         .collect();
-    for loser in claims::lost(&claims) {
+    for loser in claims::lost(&claims, |file| P::rank(file, config)) {
         if let Some((file, name)) = claims[loser.place] {
             lost.push((loser.place, P::passed_over(file, name, &loser)));
         }
@@ -57,11 +62,12 @@ pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]
     for (place, problem) in lost {
         understood[place] = Err(problem);
     }
-    let tools = files.zip(understood).map(|(file, known)| match known {
-        Ok(described) => P::take(file, described, config),
-        Err(problem) => Loaded {
-            tools: Vec::new(),
+    let known = understood.into_iter().zip(late);
+    let tools = files.zip(known).map(|(file, known)| match known {
+        (Ok(described), _) => P::take(file, described, config),
+        (Err(problem), was_late) => Loaded {
             problems: vec![problem],
+            was_late,
             ..Loaded::default()
         },
     });

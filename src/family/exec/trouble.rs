@@ -8,7 +8,10 @@ use std::path::Path;
 
 use nix::errno::Errno;
 
-use crate::process::SpawnError;
+use crate::process::{Finished, SpawnError};
+
+/// The most bytes of a standard error that a problem repeats.
+const MAX_SAID: usize = 2000;
 
 /// What went wrong and what to do, in that order.
 pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, &'static str) {
@@ -51,6 +54,19 @@ pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, &'static str)
         ),
         _ => (error.to_string(), "try it by hand"),
     }
+}
+
+/// What a program wrote to its standard error before it failed, to follow the reason; nothing if it wrote
+/// nothing.
+pub(super) fn said(finished: &Finished) -> String {
+    let text = finished.stderr.text();
+    let text = text.trim();
+    if text.is_empty() {
+        return String::new();
+    }
+    let end = text.floor_char_boundary(MAX_SAID);
+    let rest = if end < text.len() { "…" } else { "" };
+    format!(": {}{rest}", &text[..end])
 }
 
 /// What stands behind `#!`, if that is how the file begins.

@@ -6,6 +6,7 @@ mod dialects;
 mod drawing;
 mod frame;
 mod hints;
+mod hints_of_author;
 mod log;
 mod programs;
 mod resolve;
@@ -57,7 +58,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
         access: access(&config.permissions),
-        programs: programs::programs(world.tape.clone()),
+        programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later: world.has_later,
         tape: world.tape,
@@ -267,6 +268,11 @@ struct Described {
     /// Functions that are none: their names, and what they are.
     #[serde(default)]
     unusable: Vec<(String, String)>,
+    output_schema: Option<Value>,
+    /// Why the declared schema of the result cannot be used.
+    no_output_schema: Option<String>,
+    #[serde(default)]
+    hints: hints_of_author::Written,
 }
 
 #[derive(Deserialize)]
@@ -289,7 +295,18 @@ impl Described {
             };
             Problem::warning(text).at(path).about(&self.name).hint(hint)
         };
-        self.unusable.iter().map(misfit).collect()
+        let mut misfits: Vec<Problem> = self.unusable.iter().map(misfit).collect();
+        if let Some(why) = &self.no_output_schema {
+            let text = format!("`outputSchema` of `{}` is ignored: {why}", self.name);
+            let hint = "declare a zod, TypeBox or JSON Schema of an object, or remove it";
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        for (text, hint) in self.hints.misfits(&self.name) {
+            let problem = Problem::warning(text).at(path).about(&self.name);
+            misfits.push(problem.hint(hint));
+        }
+        misfits
     }
 
     fn into_tool(self, source: Source) -> Tool {
@@ -300,6 +317,8 @@ impl Described {
             hidden: self.hidden,
             strict: self.strict,
             argument_order: Some(self.argument_order.unwrap_or(ArgumentOrder::Omp)),
+            output_schema: self.output_schema,
+            hints: self.hints.read(),
             ..Tool::new(self.name, self.description, self.input_schema, source)
         }
     }

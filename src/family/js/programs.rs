@@ -10,22 +10,33 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Programs;
-use crate::process::{Captured, End, Environment, Finished, Spawn, SpawnError, Stdin};
+use crate::process::{self, Captured, End, Environment, Finished, Spawn, SpawnError, Stdin};
 use crate::tool::{Played, Reach, Tape};
 
-/// What starts programs; with a tape only where that says so.
-pub(super) fn programs(tape: Option<Arc<dyn Tape>>) -> Arc<dyn Programs> {
+/// How long `pi.exec` waits for what a program's background processes still write. oh-my-pi waits for
+/// ever; a server that was started without a redirection would hang the call then.
+const LATE_OUTPUT: Duration = Duration::from_secs(10);
+
+/// What runs a script that is given to `process.execPath`, the best first.
+const SCRIPT_RUNNERS: [&str; 2] = ["node", "bun"];
+
+/// What starts programs; with a tape only where that says so. `keeps_detached`: what a tool detached
+/// and released outlives the host.
+pub(super) fn programs(tape: Option<Arc<dyn Tape>>, keeps_detached: bool) -> Arc<dyn Programs> {
+    let programs = ChildPrograms { keeps_detached };
     match tape {
-        Some(tape) => Arc::new(TapedPrograms(tape)),
-        None => Arc::new(ChildPrograms),
+        Some(tape) => Arc::new(TapedPrograms(tape, programs)),
+        None => Arc::new(programs),
     }
 }
 
 /// Starts real programs.
-struct ChildPrograms;
+struct ChildPrograms {
+    keeps_detached: bool,
+}
 
 /// Asks the tape first.
-struct TapedPrograms(Arc<dyn Tape>);
+struct TapedPrograms(Arc<dyn Tape>, ChildPrograms);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -70,8 +81,24 @@ impl Programs for ChildPrograms {
         })
     }
 
+    fn starts_by(&self, thread_id: i32) {
+        process::thread_starts_program(thread_id);
+    }
+
     fn kill_started_by(&self, thread_id: i32) {
-        crate::process::kill_children_of_thread(thread_id);
+        process::kill_children_of_thread(thread_id);
+    }
+
+    fn release(&self, pid: i32) {
+        if self.keeps_detached {
+            process::release_child(pid);
+        }
+    }
+
+    fn script_runner(&self) -> Option<PathBuf> {
+        SCRIPT_RUNNERS
+            .iter()
+            .find_map(|name| process::find_installed(name))
     }
 }
 
@@ -82,6 +109,7 @@ impl Programs for TapedPrograms {
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>> {
         let tape = self.0.clone();
+        let keeps_detached = self.1.keeps_detached;
         Box::pin(async move {
             match tape.play(Reach::Exec, &request) {
                 Played::Answer(answer) => answer,
@@ -90,7 +118,8 @@ impl Programs for TapedPrograms {
                     serde_json::to_string(&refused).expect("an answer of strings is JSON")
                 }
                 Played::World => {
-                    let answer = ChildPrograms.exec(request.clone(), cancel).await;
+                    let programs = ChildPrograms { keeps_detached };
+                    let answer = programs.exec(request.clone(), cancel).await;
                     tape.keep(Reach::Exec, &request, &answer);
                     answer
                 }
@@ -98,8 +127,20 @@ impl Programs for TapedPrograms {
         })
     }
 
+    fn starts_by(&self, thread_id: i32) {
+        self.1.starts_by(thread_id);
+    }
+
     fn kill_started_by(&self, thread_id: i32) {
-        ChildPrograms.kill_started_by(thread_id);
+        self.1.kill_started_by(thread_id);
+    }
+
+    fn release(&self, pid: i32) {
+        self.1.release(pid);
+    }
+
+    fn script_runner(&self) -> Option<PathBuf> {
+        self.1.script_runner()
     }
 }
 
@@ -137,6 +178,7 @@ fn spawn(request: Request) -> Spawn {
         deadline: request
             .timeout_ms
             .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
+        late_output: LATE_OUTPUT,
         ..Spawn::new(request.command, request.args)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Described;
 use super::drawing::Renderers;
-use crate::engine::{Ended, Lost, Module, abort_reason};
+use crate::engine::{Ended, Lost, Module};
 use crate::error::{Error, ErrorKind};
 use crate::tool::json;
 use crate::tool::{
@@ -132,22 +132,12 @@ impl Runner for JsRunner {
             Ended::Result(text, stopped) => Ok(read_result(&text, duration, stopped)),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
             Ended::Denied(error) => Err(error),
-            Ended::NotStarted(why) => Ok(not_started(why)),
+            Ended::NotStarted(why) => Ok(Outcome::not_started(why)),
             Ended::Killed(why) => Ok(self.killed(why, duration)),
             Ended::RanAway(Lost(how)) => Ok(self.stopped(Stopped::Discarded, &how, duration)),
             Ended::Changed(how) => Err(self.changed(&how)),
             Ended::Lost(lost) => Err(self.lost(lost)),
         }
-    }
-}
-
-/// The text is the original's (spec omp 8).
-fn not_started(why: Stopped) -> Outcome {
-    let reason = abort_reason(why);
-    let text = format!("Tool was not executed because the run was aborted: {reason}.");
-    Outcome {
-        stopped: Some(why),
-        ..Outcome::failure(text, Duration::ZERO)
     }
 }
 
@@ -217,5 +207,6 @@ fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outc
         duration,
         stopped,
         display: None,
+        kept_in: None,
     }
 }

@@ -7,7 +7,7 @@ mod tools;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -21,8 +21,6 @@ use crate::tool::schema::{Schema, object_of};
 use crate::tool::{
     Call, CallCtx, NotAdmitted, Outcome, Problem, Runner, Source, Stance, Tier, Tool,
 };
-
-const NOT_STARTED: &str = "The tool was not started: the call had ended";
 
 /// Their names, in the order of the list.
 pub(super) const NAMES: [&str; 4] = [
@@ -192,7 +190,7 @@ impl Runner for NativeRunner {
             Ok(()) => {}
             Err(NotAdmitted::Denied(error)) => return Err(error),
             Err(NotAdmitted::Stopped(why)) => {
-                return Ok(Outcome::stopped(why, NOT_STARTED, Duration::ZERO));
+                return Ok(Outcome::not_started(why));
             }
         }
         let started = Instant::now();

@@ -3,7 +3,7 @@
 //! Whatever can be refused without touching anything is refused before the gate; nobody is asked
 //! about a call that cannot run. What happens after it is the tool's own result, a failure too.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 
@@ -15,8 +15,6 @@ use super::http::HttpPlan;
 use super::shell::ShellPlan;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, Runner, Stance};
-
-const NOT_STARTED: &str = "The tool was not started: the call had ended";
 
 /// Runs the tool of one definition.
 pub(super) struct PluginRunner(Definition);
@@ -58,7 +56,7 @@ impl Runner for PluginRunner {
             Ok(()) => {}
             Err(NotAdmitted::Denied(error)) => return Err(error),
             Err(NotAdmitted::Stopped(why)) => {
-                return Ok(Outcome::stopped(why, NOT_STARTED, Duration::ZERO));
+                return Ok(Outcome::not_started(why));
             }
         }
         let started = Instant::now();

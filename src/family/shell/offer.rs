@@ -7,7 +7,7 @@ use super::schema::input_schema;
 use super::shelf::Shelved;
 use super::version::{self, HOST, Wanted};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Call, CallCtx, Outcome, Runner, Source, Tool};
+use crate::tool::{Call, CallCtx, ClientHints, Outcome, Runner, Source, Tool};
 
 /// The tool for the catalog. What cannot run here is kept from models, and can be asked for.
 pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unavailable>) -> Tool {
@@ -17,6 +17,10 @@ pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unava
         hidden: unavailable.is_some(),
         tags: definition.tags.clone(),
         uses: shelved.uses.clone(),
+        hints: ClientHints {
+            keywords: keywords(definition),
+            ..ClientHints::default()
+        },
         ..Tool::new(
             &definition.name,
             description(definition),
@@ -24,6 +28,13 @@ pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unava
             source,
         )
     }
+}
+
+/// The words of `metadata:` by which the tool is to be found.
+fn keywords(definition: &Definition) -> Vec<String> {
+    let metadata = &definition.metadata;
+    let words = metadata.search_keywords.iter().chain(&metadata.tags);
+    words.cloned().collect()
 }
 
 fn description(definition: &Definition) -> String {

@@ -44,7 +44,14 @@ impl<'a> Report<'a> {
     pub(crate) fn finish(self) -> Vec<Problem> {
         let mut problems = self.problems;
         problems.sort_by_key(|problem| (problem.line, problem.column));
-        problems
+        // A parameter that is used three times is declared once.
+        let mut told: Vec<Problem> = Vec::with_capacity(problems.len());
+        for problem in problems {
+            if !told.contains(&problem) {
+                told.push(problem);
+            }
+        }
+        told
     }
 
     fn push(&mut self, problem: Problem, place: Place, hint: String) {

@@ -76,7 +76,7 @@ struct FileView<'a> {
 impl Args {
     pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
-        let catalog = with_what_providers_say(&catalog);
+        let catalog = with_what_providers_say(&catalog, session.host.config());
         let worst = catalog.problems.iter().map(|p| p.severity).max();
         let ok = worst < Some(Severity::Error);
         let config = session.host.config();
@@ -99,7 +99,7 @@ impl Args {
 }
 
 /// The catalog with what providers make of its tools among the problems.
-fn with_what_providers_say(catalog: &Catalog) -> Catalog {
+fn with_what_providers_say(catalog: &Catalog, config: &Config) -> Catalog {
     let mut catalog = catalog.clone();
     let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
     let told = names.aliases().map(|(name, alias)| {
@@ -111,7 +111,7 @@ fn with_what_providers_say(catalog: &Catalog) -> Catalog {
     let mut told: Vec<Problem> = told.collect();
     told.extend(schema::offered(&catalog).filter_map(|tool| refused(tool, &names)));
     catalog.problems.extend(told);
-    let left_out = mcp::problems(&catalog);
+    let left_out = mcp::problems(&catalog, config);
     catalog.problems.extend(left_out);
     catalog
 }

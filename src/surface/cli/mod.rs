@@ -46,6 +46,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::process;
 use crate::render::ink::Ink;
 use crate::surface::stdout::Out;
 use crate::telemetry;
@@ -144,6 +145,8 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     let ended = runtime.block_on(cli.command.run(&globals, out));
     // A file operation that never returns must not hold up the end.
     runtime.shutdown_background();
+    // Whatever was not waited for: a second signal, a host that did not end in time.
+    process::kill_all();
     let code = ended?;
     out.flush()?;
     Ok(code)

@@ -10,9 +10,8 @@ use futures::StreamExt;
 use tokio::time::timeout;
 
 use super::fault::Fault;
+use crate::config::Serve;
 
-/// Whoever needs longer for it holds a connection and says nothing.
-const LONGEST: Duration = Duration::from_secs(60);
 /// So much of a body that is too large is read and thrown away: a client that still writes would not
 /// see why it is refused.
 const DRAINED: usize = 64 << 20;
@@ -20,22 +19,31 @@ const DRAINED: usize = 64 << 20;
 /// The text of a body that is said to be JSON. Empty where there is no body.
 pub(crate) struct JsonText(pub(crate) String);
 
-/// The most bytes that a body may have.
+/// How much a body may be, and how long it may take.
 #[derive(Clone, Copy)]
-pub(super) struct BodyLimit(pub(super) usize);
+pub(crate) struct BodyLimits {
+    pub(crate) bytes: usize,
+    pub(crate) time: Duration,
+}
+
+impl BodyLimits {
+    pub(crate) fn of(serve: &Serve) -> BodyLimits {
+        BodyLimits {
+            bytes: (serve.body_mb as usize) << 20,
+            time: serve.body_timeout,
+        }
+    }
+}
 
 impl<S: Send + Sync> FromRequest<S> for JsonText {
     type Rejection = Fault;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
         let says_json = says_json(request.headers());
-        let limit = request.extensions().get::<BodyLimit>().copied();
-        let limit = limit.map_or(usize::MAX, |BodyLimit(bytes)| bytes);
-        let read = timeout(LONGEST, read(request.into_body(), limit)).await;
-        let bytes = read.unwrap_or_else(|_| {
-            let text = "the body did not come in time";
-            Err(Fault::new(StatusCode::REQUEST_TIMEOUT, text))
-        })?;
+        let limits = request.extensions().get::<BodyLimits>().copied();
+        // The guard sets them for every request.
+        let limits = limits.ok_or_else(|| Fault::internal("a body without limits"))?;
+        let bytes = read_body(request.into_body(), limits).await?;
         if bytes.is_empty() {
             return Ok(JsonText(String::new()));
         }
@@ -49,6 +57,16 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
             Err(_) => Err(Fault::bad_request("the body is not UTF-8")),
         }
     }
+}
+
+/// The whole of a body, if it is within the limits.
+pub(crate) async fn read_body(body: Body, limits: BodyLimits) -> Result<Vec<u8>, Fault> {
+    let read = timeout(limits.time, read(body, limits.bytes)).await;
+    read.unwrap_or_else(|_| {
+        let text = "the body did not come in time";
+        let fault = Fault::new(StatusCode::REQUEST_TIMEOUT, text);
+        Err(fault.hint("serve.body_timeout of the configuration says how long this server waits"))
+    })
 }
 
 async fn read(body: Body, limit: usize) -> Result<Vec<u8>, Fault> {
@@ -80,7 +98,7 @@ async fn read(body: Body, limit: usize) -> Result<Vec<u8>, Fault> {
 }
 
 /// `application/json` or what is built on it; parameters do not matter.
-fn says_json(headers: &HeaderMap) -> bool {
+pub(crate) fn says_json(headers: &HeaderMap) -> bool {
     let text = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let media_type = text.unwrap_or_default().split(';').next();
     let media_type = media_type.unwrap_or_default().trim().to_ascii_lowercase();

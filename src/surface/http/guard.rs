@@ -19,7 +19,7 @@ use axum::{Extension, Router};
 use futures::FutureExt;
 
 use super::access::{Access, Guest};
-use super::body::BodyLimit;
+use super::body::BodyLimits;
 use super::fault::Fault;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -29,12 +29,11 @@ const SENT: &str =
 const READ: &str = "mcp-session-id, location, etag, www-authenticate";
 
 /// The whole server: `router` behind the guard, and an answer where it has no route.
-pub(crate) fn guarded(router: Router, access: Arc<Access>, body_mb: u32) -> Router {
-    let most = (body_mb as usize) << 20;
+pub(crate) fn guarded(router: Router, access: Arc<Access>, limits: BodyLimits) -> Router {
     router
         .fallback(no_route)
-        .layer(DefaultBodyLimit::max(most))
-        .layer(Extension(BodyLimit(most)))
+        .layer(DefaultBodyLimit::max(limits.bytes))
+        .layer(Extension(limits))
         .layer(from_fn(without_panics))
         .layer(from_fn_with_state(access, guard))
 }

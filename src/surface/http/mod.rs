@@ -6,18 +6,24 @@
 mod access;
 mod body;
 mod book;
+mod connections;
+mod descriptors;
 mod fault;
 mod guard;
 mod listen;
 mod path;
 mod server;
+mod socket;
 pub(crate) mod sse;
+mod unanswered;
 
 pub(crate) use access::Access;
-pub(crate) use body::JsonText;
+pub(crate) use body::{BodyLimits, JsonText, read_body, says_json};
 pub(crate) use book::{BookEntry, CallBook};
+pub(crate) use connections::Standing;
 pub(crate) use fault::{Fault, ProblemDetails};
 pub(crate) use guard::{for_clients_only, guarded};
 pub(crate) use listen::Listening;
 pub(crate) use path::PathText;
 pub(crate) use server::serve;
+pub(crate) use unanswered::{Unanswered, counted};

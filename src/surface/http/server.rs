@@ -2,91 +2,221 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::Request;
-use hyper::body::Incoming;
+use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{Method, Request, Response, StatusCode};
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
+use super::connections::{Connection, Connections, Phase, Standing, Ticket};
+use super::descriptors;
+use super::fault::Fault;
 use super::listen::Listening;
+use super::socket::Socket;
+use super::sse;
 
-/// So many connections at once; others wait until one is free.
-const MOST_CONNECTIONS: usize = 1024;
 /// The head of a request must come within this time.
 const HEAD: Duration = Duration::from_secs(30);
 /// How long to wait when the system has no descriptors left.
 const EXHAUSTED: Duration = Duration::from_millis(200);
+/// How long a client that cannot be served has to read that.
+const REFUSING: Duration = Duration::from_secs(1);
+/// The most clients that are told so at the same time; others are cut off at once.
+const MAX_REFUSED: usize = 64;
 
-/// Serves until `stop`; then what runs has `patience` to be answered.
+/// Serves up to `connections` clients at once until `stop`; then what runs has `patience` to be
+/// answered.
 pub(crate) async fn serve(
     listening: Listening,
     router: Router,
+    connections: u32,
     stop: CancellationToken,
     patience: Duration,
 ) {
-    let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let mut connections = JoinSet::new();
+    let open = Connections::new(descriptors::make_room(connections));
+    let refused = Arc::new(Semaphore::new(MAX_REFUSED));
+    let mut running = JoinSet::new();
     loop {
-        let next = async {
-            // Never closed, so there is always a slot some time.
-            let slot = Arc::clone(&slots).acquire_owned().await;
-            (listening.socket.accept().await, slot)
-        };
         tokio::select! {
             () = stop.cancelled() => break,
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            (accepted, slot) = next => match accepted {
-                Ok((stream, _)) => {
-                    let connection = connection(stream, router.clone(), stop.clone());
-                    connections.spawn(async move {
-                        connection.await;
-                        drop(slot);
-                    });
-                }
+            Some(_) = running.join_next(), if !running.is_empty() => {}
+            accepted = listening.socket.accept() => match accepted {
+                Ok((stream, _)) => match open.admit() {
+                    Some(ticket) => {
+                        running.spawn(connection(stream, router.clone(), ticket, stop.clone()));
+                    }
+                    None => if let Ok(place) = Arc::clone(&refused).try_acquire_owned() {
+                        running.spawn(refuse(stream, place));
+                    },
+                },
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "no connection can be taken");
+                    let is_evicted = open.evict();
+                    tracing::warn!(%error, is_evicted, "no connection can be taken");
                     sleep(EXHAUSTED).await;
                 }
             },
         }
     }
     drop(listening);
-    let all = async { while connections.join_next().await.is_some() {} };
+    let all = async { while running.join_next().await.is_some() {} };
     // Whoever does not read its answer is cut off.
     let _ = timeout(patience, all).await;
 }
 
-async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn connection(stream: TcpStream, router: Router, ticket: Ticket, stop: CancellationToken) {
     // Small answers go out at once.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let mut router = router.clone();
-        let answer = router.call(request.map(Body::new));
-        async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
+    let state = &ticket.connection;
+    let service = service_fn(|request: Request<Incoming>| {
+        let answer = answer(router.clone(), request, Arc::clone(state));
+        async move { Ok::<_, Infallible>(answer.await) }
     });
+    let socket = Socket::new(stream, Arc::clone(state));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(socket), service);
     tokio::pin!(connection);
     tokio::select! {
         // A client that goes away is no news.
         _ = &mut connection => return,
+        () = state.evicted() => return,
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// Answers one request and notes meanwhile what its connection is used for.
+async fn answer(
+    mut router: Router,
+    request: Request<Incoming>,
+    connection: Arc<Connection>,
+) -> Response<Sent> {
+    let is_get = request.method() == Method::GET;
+    let has_body = !request.body().is_end_stream();
+    connection.turn(match has_body {
+        true => Phase::Receiving,
+        false => Phase::Answering,
+    });
+    let request = request.map(|body| {
+        Body::new(Received {
+            body,
+            connection: Arc::clone(&connection),
+        })
+    });
+    let response = router.call(request).await;
+    let response = response.unwrap_or_else(|never| match never {});
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_stream =
+        kind.is_some_and(|kind| kind.as_bytes().starts_with(sse::MEDIA_TYPE.as_bytes()));
+    let is_marked = response.extensions().get::<Standing>().is_some();
+    connection.turn(match is_marked || (is_get && is_stream) {
+        true => Phase::Standing,
+        false => Phase::Answering,
+    });
+    response.map(|body| Sent { body, connection })
+}
+
+/// The body of a request, which tells when it is whole.
+struct Received {
+    body: Incoming,
+    connection: Arc<Connection>,
+}
+
+/// The body of an answer, which tells when it is done with.
+struct Sent {
+    body: Body,
+    connection: Arc<Connection>,
+}
+
+impl hyper::body::Body for Received {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.connection.turn(Phase::Answering);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl hyper::body::Body for Sent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        self.connection.turn(Phase::Waiting);
+    }
+}
+
+/// Tells a client that it cannot be served now.
+async fn refuse(mut stream: TcpStream, _place: OwnedSemaphorePermit) {
+    let fault = Fault::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "all connections are in use by calls that run",
+    );
+    let body = fault
+        .hint("try again; serve.connections of the configuration is the limit")
+        .json();
+    // By hand: no request has been read that this could be the answer to.
+    let text = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
+         content-type: application/problem+json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let _ = timeout(REFUSING, async {
+        stream.write_all(text.as_bytes()).await?;
+        stream.shutdown().await?;
+        // A socket that is closed with unread input takes back what was written.
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    })
+    .await;
 }
 
 /// The other side gave up before we came to it.

@@ -10,15 +10,16 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
-    ProtocolVersion, ServerRequest,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientResult,
+    ElicitRequest, ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use rmcp::{ErrorData, RoleServer};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Open;
+use super::client::ClientTraits;
 use super::entry::Entry;
 use super::execution::{self, Execution, Step};
 use super::log::{self, Lines};
@@ -26,12 +27,11 @@ use super::progress::Reporter;
 use super::server::Server;
 use super::{parked, request};
 use crate::error::Error;
-use crate::tool::{Call, LogListener, Outcome};
+use crate::host::Host;
+use crate::tool::{Call, LogListener, Outcome, TaskMode};
 
 /// Questions that come within this time go to the client together.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// A call that takes longer becomes a task, where the client knows tasks.
-const PROMPT: Duration = Duration::from_millis(250);
 
 /// Runs the call to its end, to its first question, or until the client takes it back.
 pub(super) async fn run(
@@ -39,7 +39,11 @@ pub(super) async fn run(
     params: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let offer = server.offer_for_call(&params.name).await;
+    let offer = tokio::select! {
+        biased;
+        () = context.ct.cancelled() => return Err(taken_back()),
+        offer = server.offer_for_call(&params.name) => offer,
+    };
     let Some(tool) = offer.find(&params.name) else {
         return Err(unknown(&params.name, offer.names()));
     };
@@ -48,6 +52,10 @@ pub(super) async fn run(
     let is_new = is_new(&context);
     let client = context.client_capabilities().unwrap_or_default();
     let can_ask = can_ask(&client);
+    let task = match is_new && client.supports_tasks() {
+        true => tool.task,
+        false => TaskMode::Never,
+    };
     // Only who may park a call, or comes back to one, needs it.
     let origin = match is_new && (can_ask || params.request_state.is_some()) {
         true => parked::origin(&tool.name, arguments.get()),
@@ -56,7 +64,9 @@ pub(super) async fn run(
     if let (Some(state), true) = (&params.request_state, is_new) {
         let answers = params.input_responses.unwrap_or_default();
         return match server.parking().resume(state, answers, &origin)? {
-            Ok(execution) => in_turns(server, execution, &origin, context).await,
+            Ok(execution) => {
+                call_with_input_required(server, execution, &origin, task, context).await
+            }
             Err(again) => Ok(again.into()),
         };
     }
@@ -65,31 +75,42 @@ pub(super) async fn run(
         tool: tool.name.clone(),
         arguments,
     };
-    let knows_tasks = is_new && client.supports_tasks();
-    if !can_ask && !knows_tasks && context.meta.get_progress_token().is_none() {
+    let traits = ClientTraits::of(context.client_info().as_ref());
+    let host = traits.host_for(server.host().clone(), tool);
+    let form = server.result_form(is_new);
+    let wants_outcome_only = !can_ask && task == TaskMode::Never;
+    if wants_outcome_only && context.meta.get_progress_token().is_none() {
         let log = server.log().listen(&context);
-        let ended = outcome_only(server, call, log, &context.peer, &context.ct).await?;
-        return execution::answer(ended, Some(tool), is_new).map(Into::into);
+        let answer =
+            |ended, log: Option<&dyn LogListener>| execution::answer(ended, Some(tool), form, log);
+        let (peer, cancel) = (&context.peer, &context.ct);
+        let answered = outcome_only(server, &host, call, answer, log, peer, cancel);
+        return answered.await.map(Into::into);
     }
     let of = (offer.clone(), tool.name.clone());
     let log = server.log().listen(&context);
-    let execution = Execution::start(server, call, of, log, can_ask, is_new);
-    match (is_new, knows_tasks) {
-        (_, true) => as_task(server, execution, context).await,
-        (true, false) => in_turns(server, execution, &origin, context).await,
-        (false, _) => beside(server, execution, context).await,
+    let execution = Execution::start(server, &host, call, of, log, can_ask, form);
+    match is_new {
+        true => call_with_input_required(server, execution, &origin, task, context).await,
+        false => call_with_elicitation(server, execution, context).await,
     }
 }
 
-/// The short way: nothing is waited for but the outcome, and what the tool logs until then.
+/// The short way: nothing is waited for but the outcome, and what the tool logs until then. `answer`
+/// makes the answer of it.
 async fn outcome_only(
     server: &Server,
+    host: &Host,
     call: Call,
+    answer: impl FnOnce(
+        Result<Outcome, Error>,
+        Option<&dyn LogListener>,
+    ) -> Result<CallToolResult, ErrorData>,
     (listener, mut lines): (Option<Arc<dyn LogListener>>, Lines),
     peer: &Peer<RoleServer>,
     cancel: &CancellationToken,
-) -> Result<Result<Outcome, Error>, ErrorData> {
-    let host = log::heard(server.host(), listener);
+) -> Result<CallToolResult, ErrorData> {
+    let host = log::heard(host, listener.clone());
     let (running, mut entry) = Entry::start(&host, call, server.book());
     let outcome = running.outcome();
     tokio::pin!(outcome);
@@ -102,10 +123,11 @@ async fn outcome_only(
         }
     };
     entry.end(&ended);
+    let answer = answer(ended, listener.as_deref());
     while let Some(line) = lines.waiting() {
         log::tell(server, peer, line).await;
     }
-    Ok(ended)
+    answer
 }
 
 /// Whether the request is of the protocol without sessions.
@@ -121,7 +143,7 @@ pub(super) fn is_new_version(version: &ProtocolVersion) -> bool {
 }
 
 /// The older era: questions go to the client while the call waits.
-async fn beside(
+async fn call_with_elicitation(
     server: &Server,
     mut execution: Execution,
     context: RequestContext<RoleServer>,
@@ -160,15 +182,38 @@ async fn ask(peer: Peer<RoleServer>, mut open: Open) {
     }
 }
 
-/// The newer era: questions are the answer, and the call waits for the client to come again.
-async fn in_turns(
+/// The newer era: questions are the answer, and the call waits for the client to come again. A request
+/// that is not answered by the time that `task` says is answered with a task, which the call goes on as;
+/// it asks its further questions there.
+async fn call_with_input_required(
     server: &Server,
     mut execution: Execution,
     origin: &[u8],
+    task: TaskMode,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let mut reporter = Reporter::new(server, &context);
     let mut asked: Vec<Open> = Vec::new();
+    let wait = match task {
+        TaskMode::Always => Some(Duration::ZERO),
+        TaskMode::After(time) => Some(time),
+        TaskMode::Never => None,
+    };
+    if wait == Some(Duration::ZERO) {
+        match server.tasks().create(execution) {
+            Ok(created) => return Ok(created),
+            Err(full) => execution = full,
+        }
+    }
+    // Each request has its own time: while the user thinks there is none that waits.
+    let task_is_due = async {
+        match wait {
+            Some(time) if !time.is_zero() => sleep(time).await,
+            _ => std::future::pending().await,
+        }
+    };
+    tokio::pin!(task_is_due);
+    let mut may_be_task = true;
     loop {
         let next = async {
             match asked.is_empty() {
@@ -180,6 +225,15 @@ async fn in_turns(
             biased;
             () = context.ct.cancelled() => return Err(taken_back()),
             step = next => step,
+            () = &mut task_is_due, if may_be_task && asked.is_empty() => {
+                match server.tasks().create(execution) {
+                    Ok(created) => return Ok(created),
+                    // Better a long request than none.
+                    Err(full) => execution = full,
+                }
+                may_be_task = false;
+                continue;
+            }
         };
         match step {
             Some(Step::Update(update)) => reporter.tell(&update).await,
@@ -194,30 +248,6 @@ async fn in_turns(
                     return Ok(told.into());
                 }
             }
-        }
-    }
-}
-
-/// The newer era with tasks: what is not over soon, or asks, goes on as a task.
-async fn as_task(
-    server: &Server,
-    mut execution: Execution,
-    context: RequestContext<RoleServer>,
-) -> Result<CallToolResponse, ErrorData> {
-    let mut reporter = Reporter::new(server, &context);
-    let soon = tokio::time::sleep(PROMPT);
-    tokio::pin!(soon);
-    loop {
-        tokio::select! {
-            biased;
-            () = context.ct.cancelled() => return Err(taken_back()),
-            step = execution.step() => match step {
-                Step::Update(update) => reporter.tell(&update).await,
-                Step::Said(line) => log::tell(server, &context.peer, line).await,
-                Step::Ended(result) => return result.map(Into::into),
-                Step::Asked(open) => return server.tasks().create(execution, Some(open)),
-            },
-            () = &mut soon => return server.tasks().create(execution, None),
         }
     }
 }

@@ -12,10 +12,10 @@ use super::asking::{self, Inbox, Open};
 use super::entry::Entry;
 use super::log::{self, Lines};
 use super::offer::{Offer, Offered};
-use super::result;
+use super::result::{self, ResultForm};
 use super::server::Server;
 use crate::error::Error;
-use crate::host::Events;
+use crate::host::{Events, Host};
 use crate::tool::{Call, Event, LogLine, LogListener, Outcome};
 
 /// Updates beyond so many that still wait are passed over, the oldest first.
@@ -30,13 +30,15 @@ pub(super) struct Execution {
     entry: Entry,
     inbox: Option<Inbox>,
     ended: Pin<Box<dyn Future<Output = Ended> + Send>>,
-    /// How it ended, while what came before is still handed out.
-    over: Option<Ended>,
+    /// The answer, while what came before is still handed out.
+    over: Option<Result<CallToolResult, ErrorData>>,
     cancel: CancellationToken,
     /// What was offered when the call came.
     offer: Arc<Offer>,
     name: String,
-    any_json: bool,
+    form: ResultForm,
+    /// Where goes what there is to say of the result itself.
+    log: Option<Arc<dyn LogListener>>,
 }
 
 /// What happened.
@@ -52,20 +54,21 @@ pub(super) enum Step {
 }
 
 impl Execution {
-    /// Starts a call of `tool`; `log` and `lines` are the ends of what it logs. With `can_ask` its questions come out of [`Self::step`]; else
-    /// it finds nobody to ask. `any_json`: see [`result::of_outcome`].
+    /// Starts a call by `host`; `log` and `lines` are the ends of what its tool logs. With `can_ask` its
+    /// questions come out of [`Self::step`]; else there is nobody to ask.
     pub(super) fn start(
         server: &Server,
+        host: &Host,
         call: Call,
         (offer, name): (Arc<Offer>, String),
         (log, lines): (Option<Arc<dyn LogListener>>, Lines),
         can_ask: bool,
-        any_json: bool,
+        form: ResultForm,
     ) -> Execution {
-        let host = log::heard(server.host(), log.clone());
+        let host = log::heard(host, log.clone());
         let (host, inbox) = match can_ask {
             true => {
-                let (questions, inbox) = asking::channel(log);
+                let (questions, inbox) = asking::channel(log.clone());
                 let user = Arc::new(questions);
                 (host.asking(user.clone()).with_ui(user), Some(inbox))
             }
@@ -84,7 +87,8 @@ impl Execution {
             cancel,
             offer,
             name,
-            any_json,
+            form,
+            log,
         }
     }
 
@@ -98,6 +102,10 @@ impl Execution {
                 inbox,
                 ended,
                 over,
+                offer,
+                name,
+                form,
+                log,
                 ..
             } = self;
             let asked = async {
@@ -123,13 +131,13 @@ impl Execution {
                 // Once more: what the tool said last may have come since the looks above.
                 ended = ended, if over.is_none() => {
                     entry.end(&ended);
-                    *over = Some(ended);
+                    *over = Some(answer(ended, offer.find(name), *form, log.as_deref()));
                     continue;
                 }
                 () = std::future::ready(()), if over.is_some() => {}
             }
-            if let Some(ended) = self.over.take() {
-                return Step::Ended(self.result(ended));
+            if let Some(answer) = self.over.take() {
+                return Step::Ended(answer);
             }
         }
     }
@@ -138,24 +146,21 @@ impl Execution {
     pub(super) fn cancel(&self) {
         self.cancel.cancel();
     }
-
-    fn result(&self, ended: Ended) -> Result<CallToolResult, ErrorData> {
-        let tool = self.offer.find(&self.name);
-        answer(ended, tool, self.any_json)
-    }
 }
 
 /// What a call came to, as its client gets it.
 pub(super) fn answer(
     ended: Ended,
     tool: Option<&Offered>,
-    any_json: bool,
+    form: ResultForm,
+    log: Option<&dyn LogListener>,
 ) -> Result<CallToolResult, ErrorData> {
+    let ended = match tool {
+        Some(tool) => tool.in_client_names(ended),
+        None => ended,
+    };
     match ended {
-        Ok(outcome) => Ok(result::of_outcome(outcome, tool, any_json)),
-        Err(error) => result::of_error(&match tool {
-            Some(tool) => tool.in_refusal(error),
-            None => error,
-        }),
+        Ok(outcome) => Ok(result::of_outcome(outcome, tool, form, log)),
+        Err(error) => result::of_error(&error),
     }
 }

@@ -5,6 +5,8 @@
 
 mod schema;
 
+mod hints;
+mod instructions;
 mod offer;
 mod selection;
 
@@ -16,10 +18,13 @@ mod tasks;
 
 mod call;
 mod changes;
+mod client;
 mod log;
+mod message;
 mod progress;
 mod request;
 mod result;
+mod structured;
 
 mod server;
 

@@ -1,19 +1,22 @@
 //! What one catalog offers to MCP clients: tools in a stable order, under names that models take.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{JsonObject, MetaObject, Tool as McpTool, ToolAnnotations};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::schema;
+use super::instructions::{self, Summary};
 use super::selection::Selection;
+use super::{hints, schema};
+use crate::config::{Config, Structured};
 use crate::dialect::{self, ForMcp, Names, PropertyNames};
 use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
 use crate::tool::schema::{Mismatch, Schema};
-use crate::tool::{Problem, Tier, Tool};
+use crate::tool::{Block, Outcome, Problem, TaskMode, Tier, Tool};
 
 /// Where the whole schema of a tool stands that is offered in plainer words.
 const WHOLE_SCHEMA: &str = "haft/inputSchema";
@@ -27,6 +30,8 @@ pub(super) struct Offer {
     by_name: HashMap<String, usize>,
     /// What cannot be offered, and why.
     pub(super) left_out: Vec<String>,
+    /// What the server says of itself to models.
+    pub(super) instructions: Option<String>,
 }
 
 /// One tool.
@@ -37,13 +42,23 @@ pub(super) struct Offered {
     names: Option<PropertyNames>,
     /// The name that the host knows.
     pub(super) name: String,
+    /// When a call goes on as a task.
+    pub(super) task: TaskMode,
+    /// The most characters of a result, where the user said so for this tool.
+    pub(super) max_result_chars: Option<u32>,
+    /// Its author declared a schema of its structured results, listed or not.
+    pub(super) declares_output: bool,
+    /// The text of its results is the JSON of their details.
+    pub(super) text_repeats_details: bool,
+    /// It was logged that clients hide the text of its results.
+    pub(super) is_warned_of: Arc<AtomicBool>,
     /// Checks structured results, compiled when the first one comes.
     output: OnceLock<Option<Schema>>,
 }
 
 impl Offer {
     /// Everything that `selection` takes and a model may call. What cannot be offered is logged.
-    pub(super) fn of(catalog: &Catalog, selection: &Selection) -> Offer {
+    pub(super) fn of(catalog: &Catalog, selection: &Selection, config: &Config) -> Offer {
         let mut seen = HashSet::new();
         let taken = catalog.tools().filter(|tool| {
             let is_open = tool.trusted && !tool.hidden;
@@ -52,19 +67,30 @@ impl Offer {
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
         for tool in taken {
-            match offered(tool, &names) {
-                Ok(offered) => tools.push(offered),
+            match offered(tool, &names, config) {
+                Ok(offered) => tools.push((offered, tool)),
                 Err(why) => {
                     tracing::warn!(tool = tool.name, "left out: {why}");
                     left_out.push(format!("the tool \"{}\" is left out: {why}", tool.name));
                 }
             }
         }
-        tools.sort_by(|a, b| a.listed.name.cmp(&b.listed.name));
+        tools.sort_by(|(a, _), (b, _)| a.listed.name.cmp(&b.listed.name));
+        let count = tools.len();
+        for (offered, tool) in &mut tools {
+            let settings = config.mcp.for_tool(&tool.name);
+            offered.tell_hints(hints::meta(tool, &settings, config, count));
+        }
+        let summaries: Vec<Summary> = tools
+            .iter()
+            .map(|(offered, tool)| Summary::of(tool, &offered.listed.name))
+            .collect();
+        let tools: Vec<Offered> = tools.into_iter().map(|(offered, _)| offered).collect();
         let by_name = tools.iter().enumerate();
         let by_name = by_name.map(|(index, tool)| (tool.listed.name.to_string(), index));
         Offer {
             by_name: by_name.collect(),
+            instructions: instructions::of(&summaries, config),
             tools,
             left_out,
         }
@@ -81,6 +107,15 @@ impl Offer {
     /// The names that they are offered by.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| &*tool.listed.name)
+    }
+
+    /// What was logged of tools of an earlier catalog is not logged again.
+    pub(super) fn remember(&mut self, earlier: &Offer) {
+        for tool in &mut self.tools {
+            if let Some(&known) = earlier.by_name.get(&*tool.listed.name) {
+                tool.is_warned_of = earlier.tools[known].is_warned_of.clone();
+            }
+        }
     }
 
     /// Whether a client sees no difference.
@@ -119,18 +154,39 @@ impl Offered {
         real.unwrap_or(arguments)
     }
 
-    /// Why arguments were refused, with the names that the client knows.
-    pub(super) fn in_refusal(&self, error: Error) -> Error {
-        match (&self.names, error.kind()) {
-            (Some(names), ErrorKind::BadArguments) => {
-                let told = Error::new(ErrorKind::BadArguments, names.in_refusal(error.message()));
-                match error.hint() {
-                    Some(hint) => told.with_hint(hint),
-                    None => told,
-                }
+    /// Rewrites a refusal of arguments with the names that the client knows.
+    pub(super) fn in_client_names(&self, ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
+        let Some(names) = &self.names else {
+            return ended;
+        };
+        match ended {
+            Err(error) if error.kind() == ErrorKind::BadArguments => {
+                let renamed = Error::new(error.kind(), names.in_refusal(error.message()));
+                Err(match error.hint() {
+                    Some(hint) => renamed.with_hint(hint),
+                    None => renamed,
+                })
             }
-            _ => error,
+            // Some protocols want a refusal as a result.
+            Ok(mut outcome) if outcome.is_error => {
+                for block in &mut outcome.content {
+                    if let Block::Text { text } = block {
+                        names.rename_refusal(text);
+                    }
+                }
+                if let Some(Value::String(text)) = outcome.details.get_mut("error") {
+                    names.rename_refusal(text);
+                }
+                Ok(outcome)
+            }
+            ended => ended,
         }
+    }
+
+    /// Adds to what clients are told of it beyond the protocol.
+    fn tell_hints(&mut self, hints: MetaObject) {
+        let meta = self.listed.meta.get_or_insert_default();
+        meta.0.extend(hints.0);
     }
 
     /// What is wrong with a structured result; nothing where no schema was promised.
@@ -159,15 +215,16 @@ pub(crate) struct ListedTool {
     pub(crate) aliases: Vec<(String, String)>,
     /// Its own schema is a union at the root.
     pub(crate) is_union: bool,
-    pub(crate) has_output_schema: bool,
+    /// It declares an output schema, and its text says something else than the structured result.
+    pub(crate) hides_text: bool,
 }
 
 /// Every tool that a client would be offered without a selection.
-pub(crate) fn listed(catalog: &Catalog) -> Vec<ListedTool> {
+pub(crate) fn listed(catalog: &Catalog, config: &Config) -> Vec<ListedTool> {
     let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
     let tools = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
     let listed = tools.filter_map(|tool| {
-        let Offered { listed, names, .. } = offered(tool, &names).ok()?;
+        let Offered { listed, names, .. } = offered(tool, &names, config).ok()?;
         let schema = Value::Object(JsonObject::clone(&listed.input_schema));
         let aliases = names.iter().flat_map(PropertyNames::aliases);
         let unions = ["allOf", "anyOf", "oneOf"];
@@ -183,16 +240,17 @@ pub(crate) fn listed(catalog: &Catalog) -> Vec<ListedTool> {
             is_union: unions
                 .iter()
                 .any(|key| tool.input_schema.get(key).is_some()),
-            has_output_schema: listed.output_schema.is_some(),
+            hides_text: listed.output_schema.is_some() && !tool.text_repeats_details,
         })
     });
     listed.collect()
 }
 
-/// What `haft doctor` says of tools that MCP clients do not get.
-pub(crate) fn problems(catalog: &Catalog) -> Vec<Problem> {
-    let tools = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
-    let problems = tools.filter_map(|tool| {
+/// What `haft doctor` says of tools that MCP clients do not get, or of which models see less than
+/// their authors may think.
+pub(crate) fn problems(catalog: &Catalog, config: &Config) -> Vec<Problem> {
+    let tools = || catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
+    let problems = tools().filter_map(|tool| {
         let why = input_of(tool).err()?;
         let text = format!("\"{}\" is left out for MCP clients: {why}", tool.name);
         let problem = Problem::warning(text).at(&tool.source.path);
@@ -202,10 +260,48 @@ pub(crate) fn problems(catalog: &Catalog) -> Vec<Problem> {
                 .hint("correct the schema of its parameters"),
         )
     });
-    problems.collect()
+    let mut problems: Vec<Problem> = problems.collect();
+    problems.extend(tools().filter_map(|tool| hides_text(tool, config.mcp.structured)));
+    problems.extend(about_settings(config));
+    problems
 }
 
-/// What clients get of the tool's arguments: the schema, and what goes with it.
+/// A warning where clients show a model the structured result and nothing else.
+fn hides_text(tool: &Tool, structured: Structured) -> Option<Problem> {
+    let is_sent = structured != Structured::Never && tool.output_schema.is_some();
+    if !is_sent || tool.text_repeats_details {
+        return None;
+    }
+    let text = format!(
+        "`{}` declares an output schema: Claude Code, Codex and others show the model only the JSON of \
+         `details`, no text and no images of `content`",
+        tool.name
+    );
+    let problem = Problem::warning(text)
+        .at(&tool.source.path)
+        .about(&tool.name);
+    Some(problem.hint(
+        "put all that the model needs into `details`, remove the schema, or set `mcp.structured: never`",
+    ))
+}
+
+/// What is wrong with the configuration itself.
+fn about_settings(config: &Config) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if config.mcp.structured == Structured::Always {
+        let text = "`mcp.structured: always` hides text and images from models: Claude Code, Codex and \
+                    others show only the JSON of a result that has `details`";
+        problems.push(Problem::warning(text).hint("set it to `declared`, or leave it out"));
+    }
+    if let Some(length) = instructions::excess(config) {
+        let most = instructions::MAX_CHARS;
+        let text = format!("`mcp.instructions` has {length} characters: clients get {most}");
+        problems.push(Problem::warning(text).hint("shorten it; clients cut what is longer"));
+    }
+    problems
+}
+
+/// Returns the schema that clients get of the tool's arguments, and what goes with it.
 fn input_of(tool: &Tool) -> Result<(JsonObject, ForMcp), String> {
     if let Some(problem) = &tool.schema_problem {
         return Err(problem.clone());
@@ -214,7 +310,7 @@ fn input_of(tool: &Tool) -> Result<(JsonObject, ForMcp), String> {
     Ok((schema::of_object(&offered.schema)?, offered))
 }
 
-fn offered(tool: &Tool, names: &Names) -> Result<Offered, String> {
+fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<Offered, String> {
     let (input, offered) = input_of(tool)?;
     let name = names.offered(&tool.name).to_owned();
     let mut listed = McpTool::new(name, offered.description, Arc::new(input));
@@ -222,7 +318,9 @@ fn offered(tool: &Tool, names: &Names) -> Result<Offered, String> {
         listed = listed.with_title(&tool.label);
     }
     listed = listed.with_annotations(annotations(tool.approval));
-    match tool.output_schema.as_ref().map(schema::of_object) {
+    let output = tool.output_schema.as_ref();
+    let output = output.filter(|_| config.mcp.structured != Structured::Never);
+    match output.map(schema::of_object) {
         Some(Ok(output)) => listed = listed.with_raw_output_schema(Arc::new(output)),
         Some(Err(why)) => tracing::warn!(tool = tool.name, "its output schema is left out: {why}"),
         None => {}
@@ -237,10 +335,19 @@ fn offered(tool: &Tool, names: &Names) -> Result<Offered, String> {
     if !meta.is_empty() {
         listed = listed.with_meta(meta);
     }
+    let settings = config.mcp.for_tool(&tool.name);
     Ok(Offered {
         listed,
         names: offered.names,
         name: tool.name.clone(),
+        task: settings
+            .task
+            .or(tool.hints.task)
+            .unwrap_or(config.mcp.task_after),
+        max_result_chars: settings.max_result_chars,
+        declares_output: tool.output_schema.is_some(),
+        text_repeats_details: tool.text_repeats_details,
+        is_warned_of: Arc::default(),
         output: OnceLock::new(),
     })
 }

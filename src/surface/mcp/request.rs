@@ -14,7 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 /// The text of the arguments.
 #[derive(Clone, Debug)]
-pub(super) struct RawArguments(Box<RawValue>);
+pub(super) struct RawArguments(pub(super) Box<RawValue>);
 
 /// The parameters of `tools/call`, as they are written.
 #[derive(Deserialize)]
@@ -26,18 +26,6 @@ pub(super) struct WrittenCall {
     meta: Option<JsonObject>,
     input_responses: Option<InputResponses>,
     request_state: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    params: Option<Params<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
 }
 
 impl WrittenCall {
@@ -65,13 +53,6 @@ impl WrittenCall {
         }
         ClientRequest::CallToolRequest(request)
     }
-}
-
-/// The text of the arguments in a whole message, if it has any.
-pub(super) fn raw_arguments(message: &[u8]) -> Option<RawArguments> {
-    let message: Message<'_> = serde_json::from_slice(message).ok()?;
-    let arguments = message.params?.arguments?;
-    Some(RawArguments(arguments.to_owned()))
 }
 
 /// The arguments of a call that came over any transport.

@@ -3,26 +3,41 @@
 //! The model must read why a call was refused or failed, so that is a result with `isError`. A
 //! protocol error says that the request itself could never have worked, or a defect of ours.
 
+use std::sync::atomic::Ordering;
+
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::Value;
 
 use super::offer::Offered;
+use super::structured;
+use crate::config::Structured;
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Block, Contents, Link, Outcome};
+use crate::tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
 
-/// Details that `structuredContent` cannot carry in the older protocol, which wants an object.
+/// Details that are for renderers and logs, not for models.
 const DETAILS: &str = "haft/details";
 /// Why the call was stopped.
 const STOPPED: &str = "haft/stopped";
 /// The tool says that there is nothing for a model in its result.
 const USELESS: &str = "haft/useless";
 
-/// What a call came to. `any_json`: the client reads structured results that are no objects.
+/// How results are written for one client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResultForm {
+    /// When there is structured content.
+    pub(super) structured: Structured,
+    /// The client reads structured content that is not an object.
+    pub(super) any_json: bool,
+}
+
+/// The answer for an outcome. Clients show a model either the content or the structured content, so
+/// there is structured content only where the author promised it. `log` hears what it hides.
 pub(super) fn of_outcome(
     outcome: Outcome,
     tool: Option<&Offered>,
-    any_json: bool,
+    form: ResultForm,
+    log: Option<&dyn LogListener>,
 ) -> CallToolResult {
     let Outcome {
         content,
@@ -30,6 +45,7 @@ pub(super) fn of_outcome(
         is_error,
         useless,
         stopped,
+        kept_in,
         ..
     } = outcome;
     let mut meta = MetaObject::new();
@@ -39,41 +55,92 @@ pub(super) fn of_outcome(
     if useless {
         meta.insert(USELESS.to_owned(), true.into());
     }
-    let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
-    let mut is_error = is_error;
-    let mut structured = None;
     let promised = tool.filter(|tool| tool.listed.output_schema.is_some());
-    if let Some(tool) = promised {
-        match tool.mismatch(&details) {
-            None => structured = Some(details),
-            // A failure need not have the form that results have.
-            Some(_) if is_error => {}
-            Some(wrong) => {
-                let text =
-                    format!("The result does not fit the tool's own output schema:\n{wrong}");
-                blocks.push(ContentBlock::text(text));
-                is_error = true;
+    let (is_structured, misfit) = match promised {
+        Some(tool) => match tool.mismatch(&details) {
+            None if !hides(tool, &content, &details) => (true, None),
+            // A failure needs no structured content, and its text says what went wrong.
+            None => {
+                if !is_error {
+                    warn_of_hidden_text(tool, log);
+                }
+                (!is_error, None)
             }
+            // A failure need not have the form that results have.
+            Some(_) if is_error => (false, None),
+            Some(wrong) => (false, Some(wrong)),
+        },
+        None => {
+            let is_readable = form.any_json || details.is_object();
+            let is_wanted = form.structured == Structured::Always;
+            (is_wanted && is_readable && !is_nothing(&details), None)
         }
-    } else if !is_nothing(&details) {
-        if any_json || details.is_object() {
-            structured = Some(details);
-        } else {
-            meta.insert(DETAILS.to_owned(), details);
+    };
+    // Where it says what the text says, it is as long as the text, too.
+    let view = match (promised, &kept_in) {
+        (Some(tool), Some(file)) if is_structured && tool.text_repeats_details => {
+            let texts = content.iter().map(|block| match block {
+                Block::Text { text } => text.len(),
+                _ => 0,
+            });
+            let view = structured::shortened(&details, texts.sum(), file);
+            view.filter(|view| tool.mismatch(view).is_none())
         }
+        _ => None,
+    };
+    let declares_output = tool.is_some_and(|tool| tool.declares_output);
+    let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
+    if blocks.is_empty() && (is_structured || declares_output && !is_nothing(&details)) {
+        // For clients that do not look at structured content, or get none.
+        blocks.push(ContentBlock::text(details.to_string()));
     }
-    if blocks.is_empty()
-        && let Some(structured) = &structured
-    {
-        // For clients that do not look at structured content.
-        blocks.push(ContentBlock::text(structured.to_string()));
+    if let Some(wrong) = &misfit {
+        let text = format!("The result does not fit the tool's own output schema:\n{wrong}");
+        blocks.push(ContentBlock::text(text));
     }
-    let mut result = match is_error {
+    let mut result = match is_error || misfit.is_some() {
         true => CallToolResult::error(blocks),
         false => CallToolResult::success(blocks),
     };
-    result.structured_content = structured;
+    if let Some(view) = view {
+        result.structured_content = Some(view);
+        meta.insert(DETAILS.to_owned(), details);
+    } else if is_structured {
+        result.structured_content = Some(details);
+    } else if !is_nothing(&details) {
+        meta.insert(DETAILS.to_owned(), details);
+    }
     result.with_meta((!meta.is_empty()).then_some(meta))
+}
+
+/// Whether a model that is shown the JSON of `details` misses something of `content`.
+fn hides(tool: &Offered, content: &[Block], details: &Value) -> bool {
+    match content {
+        [] => false,
+        [Block::Text { .. }] if tool.text_repeats_details => false,
+        [Block::Text { text }] => {
+            serde_json::from_str::<Value>(text).map_or(true, |said| said != *details)
+        }
+        _ => true,
+    }
+}
+
+/// Logs once for each tool that models do not see all of its results.
+fn warn_of_hidden_text(tool: &Offered, log: Option<&dyn LogListener>) {
+    if tool.is_warned_of.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let message = "the tool declares an output schema, so many MCP clients show models only the JSON \
+                   of its details: text and images of its content are hidden from them";
+    tracing::warn!(tool = tool.name, message);
+    if let Some(log) = log {
+        log.hear(LogLine {
+            level: LogLevel::Warn,
+            tool: tool.name.clone(),
+            message: message.to_owned(),
+            context: None,
+        });
+    }
 }
 
 /// Why there is no outcome.

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,15 +12,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::model::SetLevelRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, GetTaskParams, GetTaskResult, Implementation,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
-    UpdateTaskParams,
+    CompleteRequestParams, CompleteResult, DiscoverResult, GetTaskParams, GetTaskResult,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::call;
@@ -27,6 +29,7 @@ use super::changes::{self, Listener};
 use super::log::{self, Log};
 use super::offer::Offer;
 use super::parked::Parking;
+use super::result::ResultForm;
 use super::selection::Selection;
 use super::tasks::Tasks;
 use crate::host::Host;
@@ -35,6 +38,9 @@ use crate::surface::http::CallBook;
 
 /// Tools on one page of a list. Many clients never ask for the second one.
 const PAGE: usize = 250;
+/// Instructions name the tools; a handshake waits this long for tools that are still loading. Codex
+/// waits ten seconds for all of it.
+const INSTRUCTIONS_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a client may go by a list, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
@@ -51,6 +57,8 @@ struct Connection {
     /// Changes of the list are told.
     is_told: AtomicBool,
     log: Log,
+    /// Fires when it ends, where that is known.
+    ended: CancellationToken,
 }
 
 /// What all connections of a process share.
@@ -62,6 +70,8 @@ struct Shared {
     /// Whether the one client reads so slowly that updates should be left out.
     is_behind: Box<dyn Fn() -> bool + Send + Sync>,
     closing: CancellationToken,
+    /// A handshake has waited for the tools in vain.
+    has_waited: AtomicBool,
     parking: Parking,
     tasks: Tasks,
     /// Where calls are entered, if another surface keeps a book.
@@ -82,6 +92,7 @@ impl Server {
             offered: Mutex::default(),
             is_behind: Box::new(is_behind),
             closing,
+            has_waited: AtomicBool::new(false),
             parking: Parking::new(),
             tasks: Tasks::default(),
             book,
@@ -105,6 +116,11 @@ impl Server {
         &self.shared.closing
     }
 
+    /// Fires when the connection ends, where that is known.
+    pub(super) fn ended(&self) -> &CancellationToken {
+        &self.connection.ended
+    }
+
     pub(super) fn host(&self) -> &Host {
         &self.shared.host
     }
@@ -121,6 +137,14 @@ impl Server {
     /// The calls that go on as tasks.
     pub(super) fn tasks(&self) -> &Tasks {
         &self.shared.tasks
+    }
+
+    /// How results are written for a client of the newer era or the older one.
+    pub(super) fn result_form(&self, is_new: bool) -> ResultForm {
+        ResultForm {
+            structured: self.host().config().mcp.structured,
+            any_json: is_new,
+        }
     }
 
     /// Where calls are entered, if anywhere.
@@ -157,6 +181,35 @@ impl Server {
         }
     }
 
+    /// Waits until the tools are known that instructions name, but not for ever, and only once:
+    /// a client waits for its first answer, and gives up on a server that does not give it.
+    pub(super) async fn wait_for_tools(&self) {
+        let has_waited = &self.shared.has_waited;
+        if has_waited.load(Ordering::Relaxed) || self.last_offer().is_some() {
+            return;
+        }
+        let loading = self.shared.host.catalog_for_calls();
+        match timeout(INSTRUCTIONS_TIMEOUT, loading).await {
+            Ok(catalog) => drop(self.offer_of(catalog)),
+            Err(_) => {
+                has_waited.store(true, Ordering::Relaxed);
+                tracing::warn!("the tools load slowly: clients get no instructions meanwhile");
+            }
+        }
+    }
+
+    /// What the server says of itself, with the tools of the moment in it. Descriptions that tools
+    /// compute are those that are known.
+    async fn config_with_instructions(&self) -> ServerConfig {
+        self.wait_for_tools().await;
+        let known = self.shared.host.known_catalog();
+        let known = known.map(|catalog| self.offer_of(catalog));
+        let offer = known.or_else(|| self.last_offer());
+        let mut config = self.get_info();
+        config.instructions = offer.and_then(|offer| offer.instructions.clone());
+        config
+    }
+
     fn offer_of(&self, catalog: Arc<Catalog>) -> Arc<Offer> {
         let mut offered = self
             .shared
@@ -166,7 +219,12 @@ impl Server {
         match &*offered {
             Some((known, offer)) if Arc::ptr_eq(known, &catalog) => offer.clone(),
             _ => {
-                let offer = Arc::new(Offer::of(&catalog, &self.shared.selection));
+                let (selection, config) = (&self.shared.selection, self.host().config());
+                let mut offer = Offer::of(&catalog, selection, config);
+                if let Some((_, earlier)) = &*offered {
+                    offer.remember(earlier);
+                }
+                let offer = Arc::new(offer);
                 *offered = Some((catalog, offer.clone()));
                 offer
             }
@@ -195,6 +253,23 @@ impl ServerHandler for Server {
         let haft = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
             .with_title("haft, the tool host");
         ServerConfig::new(capabilities).with_server_info(haft)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut answer = self.negotiate_initialize(&request)?;
+        answer.instructions = self.config_with_instructions().await.instructions;
+        Ok(answer)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let config = self.config_with_instructions().await;
+        Ok(DiscoverResult::from_server_info(versions, config))
     }
 
     async fn list_tools(
@@ -253,7 +328,9 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if !self.connection.is_told.swap(true, Ordering::Relaxed) {
-            tokio::spawn(changes::follow(self.clone(), Told(context.peer)));
+            let ended = self.ended().clone();
+            let following = changes::follow(self.clone(), Told(context.peer));
+            tokio::spawn(async move { ended.run_until_cancelled(following).await });
         }
     }
 

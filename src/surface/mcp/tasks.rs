@@ -43,19 +43,15 @@ struct Job {
 }
 
 impl Tasks {
-    /// Makes a call a task; `open` is what it already asks.
-    pub(super) fn create(
-        &self,
-        execution: Execution,
-        open: Option<Open>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    /// Makes a call a task. Gives the call back if too many are running.
+    pub(super) fn create(&self, execution: Execution) -> Result<CallToolResponse, Execution> {
         let mut tasks = self.tasks();
         if tasks.len() >= MOST {
             tasks.retain(|_, job| !job.state().status().is_terminal());
         }
         if tasks.len() >= MOST {
-            let text = format!("{MOST} tasks are running: try again when one is over");
-            return Err(ErrorData::internal_error(text, None));
+            tracing::warn!("{MOST} tasks are running: a call goes on without being one");
+            return Err(execution);
         }
         let id = hex(&random::<16>());
         let now = now();
@@ -68,11 +64,9 @@ impl Tasks {
             answers,
             cancel: CancellationToken::new(),
         });
-        let open: Vec<Open> = open.into_iter().collect();
-        job.is_asking(&open);
         tasks.insert(id.clone(), job.clone());
         let created = CreateTaskResult::new(job.state().task.clone());
-        tokio::spawn(drive(execution, job, open, answered));
+        tokio::spawn(drive(execution, job, answered));
         let forgetting = self.clone();
         tokio::spawn(async move {
             sleep(LIFE).await;
@@ -149,9 +143,9 @@ impl Job {
 async fn drive(
     mut execution: Execution,
     job: Arc<Job>,
-    mut open: Vec<Open>,
     mut answered: mpsc::UnboundedReceiver<InputResponses>,
 ) {
+    let mut open: Vec<Open> = Vec::new();
     loop {
         tokio::select! {
             biased;

@@ -13,7 +13,7 @@ use utoipa::{Modify, OpenApi};
 use super::state::Shared;
 use super::tools::fresh;
 use super::{call, calls, catalog, events, health, sessions, tools};
-use crate::surface::http::{Fault, ProblemDetails};
+use crate::surface::http::{Fault, ProblemDetails, sse};
 
 /// The scheme of the token.
 const BEARER: &str = "bearer";
@@ -87,6 +87,15 @@ impl Modify for Common {
                 {
                     // No body is a call without arguments.
                     body.required = Some(Required::False);
+                }
+                for response in operation.responses.responses.values_mut() {
+                    if let RefOr::T(response) = response
+                        && let Some(RefOr::T(content)) = response.content.get_mut(sse::MEDIA_TYPE)
+                    {
+                        // A schema would have to fit the stream as a whole; the descriptions name the
+                        // events.
+                        content.schema = None;
+                    }
                 }
                 for status in statuses {
                     let described = RefOr::T(problem.clone());

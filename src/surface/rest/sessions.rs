@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use super::tools::{bytes, fresh};
 use crate::error::ErrorKind;
 use crate::sessions::{Happened, Next, Refused, Session, Sessions, State as How, Wish};
-use crate::surface::http::{Fault, JsonText, PathText, sse};
+use crate::surface::http::{Fault, JsonText, PathText, Standing, sse};
 use crate::surface::wire;
 use crate::tool::Moment;
 
@@ -46,13 +46,10 @@ pub(super) struct SessionRequest {
     #[schema(min_length = 1)]
     prompt: String,
     /// Where it works: the server's directory, or one below it.
-    #[schema(nullable = false)]
     project_path: Option<String>,
     /// In the agent's own words; `bypassPermissions` if nothing else is configured.
-    #[schema(nullable = false)]
     permission_mode: Option<String>,
     /// The tools that it gets, by their names; all of them if nothing is said.
-    #[schema(nullable = false)]
     allowed_tools: Option<Vec<String>>,
 }
 
@@ -228,11 +225,14 @@ pub(super) async fn cancel(
 /// out, since it ends its sessions first.
 fn told(desk: &Desk, session: Arc<Session>, from: u64) -> Response {
     let stopped = desk.stop.clone();
-    sse::response(frames(session, from).take_until(async move {
+    let mut response = sse::response(frames(session, from).take_until(async move {
         stopped.cancelled().await;
         // Longer than a session needs to end; a reader that hangs is cut off by the server.
         sleep(LAST_WORDS).await;
-    }))
+    }));
+    // The session goes on without it, and its events can be asked for again.
+    response.extensions_mut().insert(Standing);
+    response
 }
 
 fn frames(session: Arc<Session>, from: u64) -> impl Stream<Item = Bytes> + Send + 'static {

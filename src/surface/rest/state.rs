@@ -24,8 +24,8 @@ pub(super) struct Shared {
     pub(super) feed: Arc<Feed>,
     /// The calls.
     pub(super) ledger: Arc<Ledger>,
-    /// The problems as they were last told.
-    told: Mutex<String>,
+    /// The problems as they were last told; `None` before the tools were looked for.
+    told: Mutex<Option<String>>,
 }
 
 /// Which tools came, went or are not what they were.
@@ -56,29 +56,40 @@ impl Shared {
         }
     }
 
-    /// Tells of every change of the catalog until the server ends.
+    /// Tells of every change of the catalog and of its problems until the server ends.
     pub(super) async fn tell_changes(self: Arc<Self>) {
         let mut changes = self.host.changes();
-        loop {
-            let changed = tokio::select! {
-                changed = changes.changed() => changed,
-                () = self.stop.cancelled() => return,
-            };
-            if changed.is_err() {
-                return;
-            }
-            let change = Arc::clone(&changes.borrow_and_update());
-            self.feed.publish(
-                "tools.changed",
-                &ToolsChanged {
-                    generation: change.generation,
-                    added: &change.added,
-                    removed: &change.removed,
-                    changed: &change.changed,
-                },
-            );
+        let mut problem_changes = self.host.problem_changes();
+        let stop = self.stop.clone();
+        let telling = async {
             self.tell_problems(&*self.host.catalog().await);
-        }
+            loop {
+                let change = tokio::select! {
+                    biased;
+                    changed = changes.changed() => match changed {
+                        Ok(()) => Some(Arc::clone(&changes.borrow_and_update())),
+                        Err(_) => return,
+                    },
+                    changed = problem_changes.changed() => match changed {
+                        Ok(()) => None,
+                        Err(_) => return,
+                    },
+                };
+                if let Some(change) = change {
+                    self.feed.publish(
+                        "tools.changed",
+                        &ToolsChanged {
+                            generation: change.generation,
+                            added: &change.added,
+                            removed: &change.removed,
+                            changed: &change.changed,
+                        },
+                    );
+                }
+                self.tell_problems(&*self.host.catalog().await);
+            }
+        };
+        stop.run_until_cancelled(telling).await;
     }
 
     /// Tells what is wrong with what was found, if that is news.
@@ -89,12 +100,12 @@ impl Shared {
             return;
         };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_news = match told.is_empty() {
-            true => !problems.problems.is_empty(),
-            false => *told != text,
+        let is_news = match &*told {
+            None => !problems.problems.is_empty(),
+            Some(told) => *told != text,
         };
+        *told = Some(text);
         if is_news {
-            *told = text;
             self.feed.publish("problems", &problems);
         }
     }

@@ -39,9 +39,13 @@ use service::{Service, Work};
 const FINISHING: Duration = Duration::from_secs(5);
 // Together below two seconds, the longest that a peer waits for us to go once it told us to.
 /// What was asked before the end may still be answered in this time.
-const ANSWERING: Duration = Duration::from_millis(1300);
+const ANSWERING: Duration = Duration::from_millis(1000);
+/// Tools that heard of the session's start may take this long to deal with its end.
+const FAREWELL: Duration = Duration::from_millis(250);
 /// The host may take this long to stop what is left.
-const STOPPING: Duration = Duration::from_millis(400);
+const STOPPING: Duration = Duration::from_millis(300);
+/// What ended with the host may take this long to be answered.
+const LATE: Duration = Duration::from_millis(100);
 /// The peer may take this long to read the last lines.
 const WRITING: Duration = Duration::from_millis(200);
 
@@ -169,18 +173,21 @@ async fn answer_batch(begun: Vec<Begun>, writer: Writer) {
     }
 }
 
+async fn answered(tasks: &mut JoinSet<()>) {
+    while tasks.join_next().await.is_some() {}
+}
+
 /// Cancels the calls, lets what was asked be answered, stops the host, says good-bye.
 async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer) {
     service.cancel_all();
-    // Whoever is not done in time is not answered; the process ends.
-    let _ = timeout(ANSWERING, async {
-        while tasks.join_next().await.is_some() {}
-    })
-    .await;
-    tasks.abort_all();
+    let _ = timeout(ANSWERING, answered(&mut tasks)).await;
     if let Some(host) = service.host_if_any() {
-        let _ = timeout(STOPPING, host.kill()).await;
+        let ending = host.shutdown_within(Duration::ZERO, FAREWELL);
+        let _ = timeout(FAREWELL + STOPPING, ending).await;
+        // What has not ended in time has ended with the host.
+        let _ = timeout(LATE, answered(&mut tasks)).await;
     }
+    tasks.abort_all();
     if let Some(id) = service.shutdown_id() {
         writer.send(&Response::new(Some(id), Ok(payload::null())));
     }

@@ -1,8 +1,8 @@
-//! What is wrong with a schema itself, each with its place, and what is left of it.
+//! Faults of a schema itself, each with its place, and the schema without them.
 //!
-//! One wrong keyword makes no validator of the whole. So the places are found here: a keyword that
-//! holds the wrong thing means nothing and is passed over; a pattern or a reference that nobody can
-//! read stands for a check that its author wants, so values that it applies to are refused.
+//! The validator refuses a schema for one wrong keyword. So the places are found here: a keyword that
+//! holds the wrong thing means nothing and is not checked; an unreadable pattern or reference stands
+//! for a check that its author wants, so values that it applies to are refused.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +20,7 @@ const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// What a keyword holds.
+/// The kind of value that a keyword holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Type,
@@ -103,14 +103,14 @@ const KEYWORDS: [(&str, Holds); 50] = [
 /// One thing that is wrong with a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Where, as a JSON pointer; empty for the root.
+    /// The place, as a JSON pointer; empty for the root.
     pub(crate) at: String,
-    /// What is wrong there.
+    /// The reason, without the place.
     pub(crate) text: String,
     pub(crate) kind: FaultKind,
 }
 
-/// What becomes of calls.
+/// The consequence of a fault for calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
     /// The keyword means nothing and is not checked.

@@ -186,14 +186,14 @@ fn described(branch: &[&ValidationError<'_>]) -> Vec<Mismatch> {
     found
 }
 
-/// What a branch asks the value itself to be.
+/// The types or values that a branch asks for.
 struct Choices {
     phrases: Vec<String>,
     /// They are values, not types.
     is_fixed: bool,
 }
 
-/// What a branch asks for that refuses the value for its type, or because it is another fixed value.
+/// Returns the types or values that a branch asks for, if it refuses the value for one of these.
 fn choices_of(branch: &[&ValidationError<'_>], at: &str) -> Option<Choices> {
     let here = branch.iter().filter(|e| e.instance_path().as_str() == at);
     let mut of_type = None;
@@ -320,7 +320,7 @@ fn in_forms(at: &str, forms: &[Vec<Mismatch>]) -> String {
     format!("must fit one of {} forms: {}", forms.len(), one_of(&shown))
 }
 
-/// What a type, a constant or an enumeration asks for.
+/// Returns the types or values that a type, a constant or an enumeration asks for.
 fn expected(error: &ValidationError<'_>) -> Vec<String> {
     match error.kind() {
         ValidationErrorKind::Constant { expected_value } => vec![shown(expected_value, usize::MAX)],

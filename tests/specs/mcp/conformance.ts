@@ -27,6 +27,9 @@ const tool = (name, description, execute, parameters = { type: "object", propert
   execute,
 });
 
+// The suite wants a task at once; haft makes one after a minute, or as the tool says.
+const asTask = (tool) => ({ ...tool, mcp: { task: "always" } });
+
 export default (pi) => {
   const { zod: z } = pi;
   // A round with the user is one question; `ctx.ui` has no forms of several fields.
@@ -136,17 +139,19 @@ export default (pi) => {
       additionalProperties: false,
     }),
     // For the tasks extension.
-    tool("failing_job", "Fails after a while", async () => {
-      await later(1000);
-      throw new Error("The job failed.");
-    }),
+    asTask(
+      tool("failing_job", "Fails after a while", async () => {
+        await later(1000);
+        throw new Error("The job failed.");
+      }),
+    ),
     tool(
       "greet",
       "Greets",
       async (_id, { name }) => says(text(`Hello, ${name}!`)),
       z.object({ name: z.string() }),
     ),
-    tool(
+    asTask(tool(
       "slow_compute",
       "Takes its time",
       async (_id, { seconds }, _onUpdate, _ctx, signal) => {
@@ -160,8 +165,8 @@ export default (pi) => {
         return says(text(`Computed for ${seconds} seconds.`));
       },
       z.object({ seconds: z.number() }),
-    ),
-    tool(
+    )),
+    asTask(tool(
       "confirm_delete",
       "Deletes if the user agrees",
       async (_id, { filename }, _onUpdate, ctx) => {
@@ -169,9 +174,18 @@ export default (pi) => {
         return says(text(agreed ? `Deleted ${filename}` : "Kept it"));
       },
       z.object({ filename: z.string() }),
-    ),
-    tool("multi_input", "Asks two things at once", async (_id, _args, _onUpdate, ctx) =>
+    )),
+    asTask(tool("multi_input", "Asks two things at once", async (_id, _args, _onUpdate, ctx) =>
       says(text((await Promise.all([ctx.ui.input("First?"), ctx.ui.input("Second?")])).join(" "))),
-    ),
+    )),
+    // Asks first, and takes so long after the answer that it goes on as a task.
+    {
+      ...tool("test_tool_with_task", "Asks, then works", async (_id, _args, _onUpdate, ctx) => {
+        const name = await ctx.ui.input("What is your name?");
+        await later(1000);
+        return says(text(`Done for ${name}.`));
+      }),
+      mcp: { task: 0.2 },
+    },
   ];
 };

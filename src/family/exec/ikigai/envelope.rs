@@ -6,6 +6,8 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::tool::json_depth;
+
 /// Readers stop at 128 levels; the envelope is one of them.
 const DEEPEST: usize = 120;
 
@@ -53,30 +55,10 @@ pub(super) fn failure(code: Code, error: &str) -> String {
 pub(super) fn parse(output: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(output).ok()?;
     let value: Box<RawValue> = serde_json::from_str(text).ok()?;
-    (depth(value.get()) <= DEEPEST).then_some(value)
+    (json_depth(value.get()) <= DEEPEST).then_some(value)
 }
 
 /// The envelope as data. A number that no reader can hold is the one thing that is lost here.
 pub(super) fn details(envelope: &str) -> Value {
     serde_json::from_str(envelope).unwrap_or_else(|_| json!({}))
-}
-
-/// How deep valid JSON nests.
-fn depth(json: &str) -> usize {
-    let (mut now, mut most) = (0_usize, 0);
-    let (mut in_text, mut escaped) = (false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b'[' | b'{' if !in_text => {
-                now += 1;
-                most = most.max(now);
-            }
-            b']' | b'}' if !in_text => now = now.saturating_sub(1),
-            _ => {}
-        }
-    }
-    most
 }

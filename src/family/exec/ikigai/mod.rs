@@ -72,7 +72,16 @@ impl Protocol for Ikigai {
             let stderr = finished.stderr.text();
             tracing::debug!(tool = file_name(candidate), stderr, "--schema");
         }
-        schema::read(&finished).map_err(|why| failed(&why.to_string(), why.hint()))
+        schema::read(&finished).map_err(|why| {
+            let mut problem = failed(&why.to_string(), why.hint());
+            problem.message.push_str(&trouble::said(&finished));
+            problem
+        })
+    }
+
+    fn rank(candidate: &Candidate, config: &Config) -> u8 {
+        // What somebody installed for ikigai counts, not what comes with haft.
+        u8::from(!comes_with_haft(candidate, config))
     }
 
     fn name(described: &Self::Described) -> &str {
@@ -103,10 +112,11 @@ impl Protocol for Ikigai {
             let hint = "it is known by that name; a file of the same name is easier to find";
             problems.push(problem.at(&candidate.path).about(&name).hint(hint));
         }
-        let tier = tier(candidate, &name);
+        let tier = tier(candidate, &name, config);
         let runner = IkigaiRunner::new(candidate, name.clone(), tier, config);
         let tool = Tool {
             output_schema: Some(output_schema),
+            text_repeats_details: true,
             approval: tier,
             ..Tool::new(name, description, input_schema, candidate.source.clone())
         };
@@ -122,27 +132,33 @@ impl Protocol for Ikigai {
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
-        leftovers: leftovers(candidate),
+        leftovers: leftovers(candidate, config),
         ..Spawn::new(&candidate.resolved, argument)
     }
 }
 
-/// A tool leaves nothing behind. Our own `bash` promises otherwise: a server that a command puts in
+/// The tool of the system directory that may leave processes behind: a server that a command puts in
 /// the background serves the calls that follow.
-fn leftovers(candidate: &Candidate) -> Leftovers {
-    match candidate.source.level {
-        Level::Host => Leftovers::Leave,
-        Level::User | Level::Project => Leftovers::Kill,
+const SHELL: &str = "bash";
+
+/// A tool leaves nothing behind, but for the system's shell.
+fn leftovers(candidate: &Candidate, config: &Config) -> Leftovers {
+    match comes_with_haft(candidate, config) && candidate.likely_name() == SHELL {
+        true => Leftovers::Leave,
+        false => Leftovers::Kill,
     }
 }
 
-/// The line of the document (ikigai 7), in the log and among the problems.
+/// Whether it lies where haft's own system tools do.
+fn comes_with_haft(candidate: &Candidate, config: &Config) -> bool {
+    let folder = candidate.path.parent();
+    candidate.source.level == Level::Host && folder == config.ikigai.system_dir.as_deref()
+}
+
+/// The line of the document (ikigai 7) in the log; the same among the problems.
 fn schema_failed(candidate: &Candidate, why: &str) -> Problem {
-    let line = format!(
-        "Debug: tool '{}' schema failed ({why})",
-        file_name(candidate)
-    );
-    tracing::debug!("{line}");
+    let line = format!("tool '{}' schema failed ({why})", file_name(candidate));
+    tracing::debug!("Debug: {line}");
     Problem::warning(line).at(&candidate.path)
 }
 
@@ -151,10 +167,10 @@ fn file_name(candidate: &Candidate) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn tier(candidate: &Candidate, name: &str) -> Tier {
+fn tier(candidate: &Candidate, name: &str, config: &Config) -> Tier {
     let known = SYSTEM_TIERS.iter().find(|(known, _)| *known == name);
-    match (candidate.source.level, known) {
-        (Level::Host, Some((_, tier))) => *tier,
+    match known {
+        Some((_, tier)) if comes_with_haft(candidate, config) => *tier,
         _ => Tier::Exec,
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::config::format_duration;
+use crate::family::exec::trouble;
 use crate::process::{End, Finished};
 
 /// How every reason begins that lies in the program and not in its words.
@@ -63,11 +64,7 @@ impl Unusable {
 
 /// Reads what a tool answered within `limit`.
 pub(super) fn read(finished: &Finished, limit: Duration) -> Result<Description, Unusable> {
-    let stderr = finished.stderr.text();
-    let failed = |how: String| match stderr.trim() {
-        "" => Unusable::Failed(how),
-        said => Unusable::Failed(format!("{how}: {said}")),
-    };
+    let failed = |how: String| Unusable::Failed(format!("{how}{}", trouble::said(finished)));
     match finished.end {
         End::Exited(0) => {}
         End::Exited(code) => return Err(failed(format!("exit status {code}"))),

@@ -69,6 +69,12 @@ impl Protocol for Kodelet {
         Ok((description, schema))
     }
 
+    fn rank(candidate: &Candidate, config: &Config) -> u8 {
+        // Where today's Kodelet looks; the older directory may hold what was copied from there.
+        let newer = config.custom_tools.dot_local_dir.as_deref();
+        u8::from(newer.is_some() && candidate.path.parent() == newer)
+    }
+
     fn name((description, _): &Self::Described) -> &str {
         &description.name
     }

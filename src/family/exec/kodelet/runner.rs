@@ -56,7 +56,7 @@ impl KodeletRunner {
     }
 
     fn not_started(&self, why: Stopped) -> Outcome {
-        let said = Err("tool was not started: the call had ended".to_owned());
+        let said = Err(Outcome::not_started(why).text());
         Outcome {
             stopped: Some(why),
             ..result::outcome(&self.name, said, Duration::ZERO)
@@ -71,7 +71,11 @@ impl Runner for KodeletRunner {
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
-        let arguments = self.arguments(&call)?;
+        let arguments = match self.schema.check(&call) {
+            Ok(arguments) => arguments,
+            // Kodelet's callers get the same form of a failure whatever failed (kodelet 57).
+            Err(text) => return Ok(result::outcome(&self.name, Err(text), Duration::ZERO)),
+        };
         match ctx.admit(Stance::of_tier(Tier::Exec)).await {
             Ok(()) => {}
             Err(NotAdmitted::Denied(error)) => return Err(error),

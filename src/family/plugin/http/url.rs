@@ -115,6 +115,12 @@ fn is_http(scheme: &str) -> bool {
         .any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
+/// Whether a text before a colon is one, whatever it means.
+fn is_scheme(text: &str) -> bool {
+    let is_sign = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_sign)
+}
+
 /// The parameter that ends the host name after a fixed beginning: `https://example.com{{path}}`.
 /// A port may be one, and so may the beginning of a host name.
 fn end_of_host<'a>(start: &str, rest: &'a [Part]) -> Option<&'a str> {
@@ -148,6 +154,13 @@ fn check_start(name: &str, value: &str, is_followed: bool) -> Result<(), String>
         return Err(format!(
             "Parameter '{name}' contains whitespace or control characters, which no URL has"
         ));
+    }
+    // What it is not at all comes before what of it is too much.
+    if let Some((scheme, _)) = value.split_once(':')
+        && is_scheme(scheme)
+        && !is_http(scheme)
+    {
+        return Err(WRONG_SCHEME.to_owned());
     }
     if is_followed && value.contains(['?', '#']) {
         return Err(format!(

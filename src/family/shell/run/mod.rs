@@ -181,9 +181,8 @@ async fn never_started(ctx: &CallCtx, stance: &Stance) -> Result<Option<Outcome>
             () = ctx.cancel().cancelled() => {}
         }
     }
-    let text = || "it was not started".to_owned();
     let is_cancelled = ctx.is_cancelled();
-    Ok(is_cancelled.then(|| stopped(ctx.stop_reason(), text(), Duration::ZERO)))
+    Ok(is_cancelled.then(|| Outcome::not_started(ctx.stop_reason())))
 }
 
 fn stopped(why: Stopped, text: String, duration: Duration) -> Outcome {

@@ -194,6 +194,7 @@ impl Report {
             is_error: self.is_error(),
             useless: false,
             display: None,
+            kept_in: None,
             duration,
             stopped: None,
         }

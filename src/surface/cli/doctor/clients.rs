@@ -14,7 +14,7 @@ use crate::render::text;
 use crate::surface::mcp::{self, ListedTool};
 use crate::tool::schema::{below, inner_schemas};
 
-/// What a client has been observed to do.
+/// An observed limit of a client.
 struct Fact {
     client: &'static str,
     /// The version that it holds for.
@@ -24,11 +24,11 @@ struct Fact {
     basis: Basis,
     effect: Effect,
     limit: Limit,
-    /// What becomes of it, for people.
+    /// The consequence, for people.
     outcome: &'static str,
 }
 
-/// How a fact is known.
+/// The evidence for a fact.
 enum Basis {
     /// The client was run, and what reached the model was read.
     Measured,
@@ -36,7 +36,7 @@ enum Basis {
     Reported(&'static str),
 }
 
-/// What a client does to a tool, or to its results.
+/// The effect on a tool, or on its results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
     /// The model does not get the tool.
@@ -49,7 +49,7 @@ enum Effect {
     Avoided,
 }
 
-/// Which tools a fact is about.
+/// The tools that a fact is about.
 enum Limit {
     /// The name, behind this prefix, has more characters.
     Name { prefix: &'static str, most: usize },
@@ -263,7 +263,7 @@ pub(super) struct Finding {
     tool: Option<String>,
     effect: &'static str,
     text: String,
-    /// How it is known: `measured`, or where it is reported.
+    /// `measured`, or the place where it is reported.
     basis: &'static str,
 }
 
@@ -298,7 +298,7 @@ impl Fact {
         }
     }
 
-    /// What the fact means for a tool, if anything.
+    /// Applies the fact to a tool.
     fn about(&self, tool: &ListedTool) -> Option<Finding> {
         let what = match self.limit {
             Limit::Name { prefix, most } => {
@@ -338,21 +338,29 @@ impl Fact {
             }
             Limit::RootUnion => tool.is_union.then(String::new),
             Limit::OutputSchema => tool
-                .has_output_schema
+                .hides_text
                 .then(|| "it declares an output schema".to_owned()),
             Limit::Result(_) | Limit::Always => None,
         };
         what.map(|what| self.finding(Some(tool), &what))
     }
 
-    /// What the fact means whatever the tools are.
+    /// Applies the fact to all tools at once.
     fn about_all(&self, config: &Config) -> Option<Finding> {
         match self.limit {
             Limit::Always => Some(self.finding(None, "")),
             Limit::Result(most) => {
-                let kept = config.limits.spill_kb as usize * 1024;
-                (kept > most).then(|| {
-                    let what = format!("results of more than {most} characters (haft keeps {kept} bytes, `limits.spill_kb`)");
+                let (option, kb) = match self.client {
+                    CODEX if config.mcp.codex_spill_kb > 0 => {
+                        ("mcp.codex_spill_kb", config.mcp.codex_spill_kb)
+                    }
+                    _ => ("limits.spill_kb", config.limits.spill_kb),
+                };
+                let kept = kb as usize * 1024;
+                (kept == 0 || kept > most).then(|| {
+                    let what = format!(
+                        "results of more than {most} characters (`{option}: {kb}` lets them through)"
+                    );
                     self.finding(None, &what)
                 })
             }
@@ -361,9 +369,9 @@ impl Fact {
     }
 }
 
-/// What the clients do with the tools of the catalog.
+/// Applies every fact to the tools of the catalog.
 pub(super) fn findings(catalog: &Catalog, config: &Config) -> Vec<Finding> {
-    let tools = mcp::listed(catalog);
+    let tools = mcp::listed(catalog, config);
     let mut found: Vec<Finding> = Vec::new();
     for fact in FACTS {
         found.extend(fact.about_all(config));

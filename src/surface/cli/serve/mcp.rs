@@ -2,12 +2,13 @@
 
 use super::How;
 use super::web;
-use crate::config::{Config, Flags, ListenAddress};
+use crate::config::{Config, Flags, ListenAddress, Structured, parse_task_mode};
 use crate::host::Host;
 use crate::surface::cli::exit::Failure;
 use crate::surface::cli::flags::Globals;
 use crate::surface::mcp::{self, Selection, Wanted};
 use crate::surface::stdout::Out;
+use crate::tool::TaskMode;
 
 /// Serve the tools to MCP clients, on standard input and output or over HTTP
 #[derive(clap::Args)]
@@ -36,6 +37,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
+    /// When results carry structured content: declared, always or never; clients show it to models
+    /// instead of the text
+    #[arg(long, value_name = "WHEN")]
+    structured: Option<Structured>,
+
+    /// When a call goes on as a task, where the client knows tasks: a duration, always or never
+    #[arg(long, value_name = "TIME", value_parser = parse_task_mode)]
+    task_after: Option<TaskMode>,
+
     #[command(flatten)]
     how: How,
 }
@@ -54,11 +64,13 @@ impl Args {
         let mut flags = how.over(flags)?;
         flags.serve.listen = self.http.clone().or(flags.serve.listen);
         flags.serve.with_builtin_tools = false;
+        flags.mcp.structured = self.structured.or(flags.mcp.structured);
+        flags.mcp.task_after = self.task_after.or(flags.mcp.task_after);
         let config = Config::resolve(flags.clone())?;
         let selection = self.selection(&config)?;
         if is_over_http {
             return web::run(globals, flags, |web| {
-                web.for_clients(mcp::router(&web.host, selection, &web.stop, None))
+                web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut, None))
             })
             .await;
         }

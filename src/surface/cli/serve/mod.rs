@@ -93,6 +93,6 @@ impl Args {
 fn everything(web: &web::Web) -> axum::Router {
     let (rest, book) = rest::with_page(web);
     let selection = mcp_surface::Selection::all();
-    let mcp = mcp_surface::router(&web.host, selection, &web.stop, Some(book));
+    let mcp = mcp_surface::router(&web.host, selection, &web.stop, &web.cut, Some(book));
     rest.merge(web.for_clients(mcp))
 }

@@ -69,9 +69,9 @@ impl Network {
             token: self.token.clone().or(from_file),
             allowed_hosts: self.allow_host.clone(),
             allowed_origins: self.allow_origin.clone(),
-            body_mb: None,
             with_builtin_tools: true,
             no_watch: self.no_watch,
+            ..ServeFlags::default()
         })
     }
 }

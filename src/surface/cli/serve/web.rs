@@ -14,13 +14,15 @@ use crate::render::ink::Ink;
 use crate::sessions::Sessions;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::http::{self, Access, Listening};
+use crate::surface::http::{self, Access, BodyLimits, Listening, Unanswered};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::tool::Severity;
 
 /// What a signal ends that is not to be waited for.
 const INTERRUPTED: u8 = 130;
+/// Calls that run at the end may come to their own end in this time.
+const FINISHING: Duration = Duration::from_millis(900);
 /// Answers may take this long to be read once their calls have ended.
 const READING: Duration = Duration::from_secs(1);
 /// The host may take this long beyond its own grace period.
@@ -32,6 +34,8 @@ pub(super) struct Web {
     pub(super) host: Host,
     /// Fires when the server ends: whatever streams without end must end then.
     pub(super) stop: CancellationToken,
+    /// Fires when whatever is still connected is cut off.
+    pub(super) cut: CancellationToken,
     /// Sessions of an agent that has these tools.
     pub(super) sessions: Sessions,
     access: Arc<Access>,
@@ -56,35 +60,44 @@ pub(super) async fn run(
     let mut signals = Signals::take()?;
     let listening = Listening::open(&config.serve.listen).await?;
     let access = Arc::new(Access::new(&config.serve, listening.address())?);
-    let (body_mb, grace) = (config.serve.body_mb, config.limits.grace);
+    let (limits, grace) = (BodyLimits::of(&config.serve), config.limits.grace);
+    let connections = config.serve.connections;
     let words = globals.words(&config, false);
     let host = Host::new(config);
     let web = Web {
         sessions: Sessions::new(host.clone(), words),
         host,
         stop: CancellationToken::new(),
+        cut: CancellationToken::new(),
         access,
     };
-    let router = http::guarded(compose(&web), Arc::clone(&web.access), body_mb);
+    let unanswered = Unanswered::default();
+    let router = http::counted(compose(&web), &unanswered);
+    let router = http::guarded(router, Arc::clone(&web.access), limits);
     say(&format!("listening on {}\n", listening.url()));
     let Web {
         host,
         stop,
+        cut,
         sessions,
         ..
     } = web;
     let _watching = host.config().serve.watch.then(|| host.watch());
     let loading = tokio::spawn(load(host.clone()));
-    let server = http::serve(listening, router, stop.clone(), grace + STOPPING + READING);
+    let patience = FINISHING + grace + STOPPING + READING;
+    let server = http::serve(listening, router, connections, stop.clone(), patience);
     let server = tokio::spawn(server);
     signals.next().await;
     say("stopping; once more does not wait for calls that run\n");
     stop.cancel();
     loading.abort();
     let ended = async {
+        let _ = timeout(FINISHING, unanswered.none()).await;
         let all = async { tokio::join!(sessions.shutdown(), host.shutdown()) };
         let _ = timeout(grace + STOPPING, all).await;
-        // What ended with the host is being read; the server itself knows how long that may take.
+        // What ended with the host is being read.
+        let _ = timeout(READING, unanswered.none()).await;
+        cut.cancel();
         let _ = server.await;
     };
     let code = tokio::select! {
@@ -104,10 +117,11 @@ async fn load(host: Host) {
     for problem in errors {
         say(&render::problem::problem(problem, home, Ink::for_stderr()));
     }
+    let offered = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
     let untrusted = catalog.tools().filter(|tool| !tool.trusted).count();
     let rest = match untrusted {
         0 => String::new(),
         some => format!("; {some} more of the project are not trusted: `haft trust`"),
     };
-    say(&format!("{} tools{rest}\n", catalog.usable()));
+    say(&format!("{} tools{rest}\n", offered.count()));
 }

@@ -12,6 +12,7 @@ use super::{Bench, failed, import, pages, usage};
 use crate::error::Error;
 use crate::render::ink::Ink;
 use crate::surface::stdout::Out;
+use crate::tool::Problem;
 use crate::workshop::{Draft, Opened, Replacing, Scope, open, renamed, template};
 
 const HELP: &str = include_str!("help/add.txt");
@@ -55,7 +56,11 @@ impl Args {
         let target = bench.workshop.folder(scope).join(format!("{name}.yaml"));
         let opened = open(&target, text.text);
         if opened.definition.is_none() {
-            say(&pages::refusals(&opened.problems, Ink::for_stderr()));
+            let ink = Ink::for_stderr();
+            say(&match pages::has_errors(&text.problems) {
+                true => pages::problems(&text.problems, &bench.config.home, true, ink),
+                false => pages::refusals(&opened.problems, ink),
+            });
             return Ok(FAILURE);
         }
         created(bench, &opened, scope, replacing)?;
@@ -64,9 +69,12 @@ impl Args {
 }
 
 /// A text to begin with, and the name in it.
+#[derive(Default)]
 struct First {
     text: String,
     name: Option<String>,
+    /// What is wrong with the file that it comes from.
+    problems: Vec<Problem>,
 }
 
 fn first_text(bench: &Bench<'_>, typed: &Typed) -> Result<First, Error> {
@@ -83,6 +91,7 @@ fn first_text(bench: &Bench<'_>, typed: &Typed) -> Result<First, Error> {
         return Ok(First {
             text: template(name),
             name: typed.name.clone(),
+            ..First::default()
         });
     }
     if !typed.is_edited && !draft.has("description") {
@@ -96,6 +105,7 @@ fn first_text(bench: &Bench<'_>, typed: &Typed) -> Result<First, Error> {
     Ok(First {
         text: named.text(),
         name: typed.name.clone(),
+        ..First::default()
     })
 }
 
@@ -106,15 +116,22 @@ fn from_file(path: &Path, name: Option<&str>) -> Result<First, Error> {
         return Ok(First {
             name: Some(opened.name),
             text: opened.text,
+            problems: opened.problems,
         });
     };
-    let text = renamed(path, &opened.text, name).ok_or_else(|| {
+    // What cannot be read as YAML has no name to replace: its problems tell more.
+    let renamed = match renamed(path, &opened.text, name) {
+        None if pages::has_errors(&opened.problems) => Some(opened.text.clone()),
+        renamed => renamed,
+    };
+    let text = renamed.ok_or_else(|| {
         let text = format!("`name:` of {} cannot be replaced", path.display());
         failed(text).with_hint("change it in the file")
     })?;
     Ok(First {
         text,
         name: Some(name.to_owned()),
+        problems: opened.problems,
     })
 }
 

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::de::IgnoredAny;
+
 use super::super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::scope::ScopeArgs;
 use super::{Bench, failed, pages};
@@ -71,7 +73,10 @@ pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
         Ok(None) => return Err(failed(format!("{} does not exist", path.display()))),
         Err(error) => {
             let why = paths::plain(&error);
-            return Err(failed(format!("{} cannot be read: {why}", path.display())));
+            let place =
+                not_utf8(path).map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
+            let text = format!("{}{place} cannot be read: {why}", path.display());
+            return Err(failed(text));
         }
     };
     let is_json = path
@@ -80,8 +85,30 @@ pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
     if !is_json {
         return Ok(open(path, text));
     }
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
+        let (line, column) = (error.line(), error.column());
+        let why = error.to_string();
+        // The place stands before.
+        let why = why
+            .rsplit_once(" at line ")
+            .map_or(why.as_str(), |(why, _)| why);
+        let path = path.display();
+        return Err(failed(format!(
+            "{path}:{line}:{column}: not valid JSON: {why}"
+        )));
+    }
     match Datum::from_json(&text) {
         Some(data @ Datum::Object(_)) => Ok(open(path, Draft::of(data).text())),
         _ => Err(failed(format!("{} holds no JSON object", path.display()))),
     }
+}
+
+/// The line and the column at which a file is not UTF-8.
+fn not_utf8(path: &Path) -> Option<(usize, usize)> {
+    let bytes = std::fs::read(path).ok()?;
+    let end = std::str::from_utf8(&bytes).err()?.valid_up_to();
+    let before = std::str::from_utf8(&bytes[..end]).ok()?;
+    let line = before.lines().count().max(1) + usize::from(before.ends_with('\n'));
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    Some((line, last.chars().count() + 1))
 }

@@ -8,7 +8,7 @@ use super::super::exit::{Answer, Failure, SUCCESS, say};
 use super::super::flags::Globals;
 use super::super::{call, session::Session};
 use super::scope::ScopeArgs;
-use super::{failed, usage};
+use super::{failed, pages, usage};
 use crate::config::Flags;
 use crate::error::{Error, ErrorKind};
 use crate::registry::Entry;
@@ -101,7 +101,19 @@ pub(super) async fn the_tool(
 ) -> Result<std::sync::Arc<Entry>, Failure> {
     let workshop = Workshop::new(session.host.config());
     let file = workshop.find(name, scope).map_err(Error::from)?;
-    let entry = session.tool_to_call(name).await?;
+    let entry = match session.tool_to_call(name).await {
+        Ok(entry) => entry,
+        // There is one, and why it cannot be used is among the problems.
+        Err(Failure::Haft(error))
+            if error.kind() == ErrorKind::NoSuchTool
+                && pages::has_errors(&workshop.problems(&file)) =>
+        {
+            let text = format!("the tool '{name}' cannot be used: it is not valid");
+            let hint = format!("`haft tool validate {name}` says what is wrong with it");
+            return Err(failed(text).with_hint(hint).into());
+        }
+        Err(failure) => return Err(failure),
+    };
     if entry.tool.source.path == file.path {
         return Ok(entry);
     }

@@ -20,17 +20,21 @@ use super::answers::Answers;
 use super::plain::Plain;
 use crate::host::{Host, Stopper};
 use crate::surface::mcp::call;
+use crate::surface::mcp::client::ClientTraits;
 use crate::surface::mcp::log::Herald;
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
-use crate::tool::Call;
+use crate::tool::{Call, LogListener};
 
 /// The plain calls of one connection.
 pub(super) struct Direct {
     server: Server,
     client: Client,
+    traits: ClientTraits,
     /// Who calls: what tools log is said to the client.
     host: Host,
+    /// Where `host` says it.
+    log: Arc<dyn LogListener>,
     running: FuturesUnordered<Running>,
 }
 
@@ -62,10 +66,13 @@ enum Client {
 impl Direct {
     pub(super) fn new(server: Server, answers: Answers) -> Direct {
         let herald = Herald::new(server.clone(), move |line| answers.tell(line));
+        let log: Arc<dyn LogListener> = Arc::new(herald);
         Direct {
-            host: server.host().with_log(Arc::new(herald)),
+            host: server.host().with_log(log.clone()),
+            log,
             server,
             client: Client::Other,
+            traits: ClientTraits::default(),
             running: FuturesUnordered::new(),
         }
     }
@@ -81,6 +88,7 @@ impl Direct {
             JsonRpcMessage::Request(request) => {
                 if let ClientRequest::InitializeRequest(request) = &request.request {
                     self.client = introduced(&request.params);
+                    self.traits = ClientTraits::of(Some(&request.params.client_info));
                 }
             }
             JsonRpcMessage::Notification(notification) => {
@@ -101,7 +109,14 @@ impl Direct {
             name, arguments, ..
         } = call;
         let arguments = arguments.unwrap_or_else(Call::no_arguments);
-        let call = Plain::new(&self.server, self.host.clone(), name, arguments);
+        let call = Plain::new(
+            &self.server,
+            self.host.clone(),
+            self.log.clone(),
+            self.traits,
+            name,
+            arguments,
+        );
         let stopper = call.stopper().clone();
         self.running.push(Running { id, call });
         stopper

@@ -2,7 +2,6 @@
 
 mod answers;
 mod direct;
-mod message;
 mod plain;
 mod transport;
 
@@ -13,7 +12,6 @@ use std::time::Duration;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 use super::selection::Selection;
 use super::server::Server;
@@ -22,16 +20,19 @@ use crate::surface::lines::input::Input;
 use crate::surface::lines::writer::Writer;
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
-use transport::Lines;
+use transport::{Lines, Phases, STOPPING};
 
-// Together below two seconds, the longest that a client waits for us to go. What was asked before
-// the end of the input has had its time by then (see `transport`).
-/// Calls that are asked to stop may take this long.
-const ANSWERING: Duration = Duration::from_millis(500);
+// Together below two seconds, the longest that a client waits for us to go: what was asked has had its
+// time to end and to be stopped (see `transport`), tools hear of the end, the host ends what is left.
+/// Tools that heard of the session's start may take this long to deal with its end.
+const FAREWELL: Duration = Duration::from_millis(250);
 /// The host may take this long to end what is left.
-const STOPPING: Duration = Duration::from_millis(300);
+const KILLING: Duration = Duration::from_millis(200);
 /// The client may take this long to read the last lines.
 const WRITING: Duration = Duration::from_millis(150);
+
+/// What a second signal ends with.
+const INTERRUPTED: u8 = 130;
 
 /// Serves until the client closes our input, stops reading, or a signal comes; gives the exit code.
 pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Result<u8> {
@@ -39,9 +40,10 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     let mut signals = Signals::take()?;
     let writer = Writer::start(out)?;
     let backlog = writer.clone();
-    let closing = CancellationToken::new();
+    let phases = Phases::default();
     let is_behind = move || backlog.is_behind();
-    let server = Server::new(host.clone(), selection, is_behind, closing.clone(), None);
+    let closing = phases.closing.clone();
+    let server = Server::new(host.clone(), selection, is_behind, closing, None);
     let warming = tokio::spawn({
         // Tools are looked for while the client still introduces itself.
         let server = server.clone();
@@ -50,33 +52,48 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
         }
     });
     let _watching = host.config().serve.watch.then(|| host.watch());
-    let lines = Lines::new(input, writer.clone(), server.clone(), closing.clone());
+    let lines = Lines::new(input, writer.clone(), server.clone(), phases.clone());
     let talking = talk(server, lines);
     tokio::pin!(talking);
-    let has_ended = tokio::select! {
-        () = &mut talking => true,
-        () = closing.cancelled() => false,
-        () = writer.closed() => false,
-        () = signals.next() => false,
+    let has_ended = loop {
+        tokio::select! {
+            () = &mut talking => break true,
+            () = phases.stopping.cancelled() => break false,
+            // Nobody reads answers any more.
+            () = writer.closed() => break false,
+            () = signals.next() => match signals.heard() {
+                1 => phases.closing.cancel(),
+                _ => return Ok(INTERRUPTED),
+            },
+        }
     };
-    closing.cancel();
+    phases.closing.cancel();
+    phases.stopping.cancel();
     warming.abort();
     let ending = async {
-        // Whoever is not done in time is not answered; the process ends.
-        let _ = timeout(ANSWERING, async {
-            tokio::join!(host.shutdown(), async {
-                if !has_ended {
-                    talking.await;
-                }
-            })
-        })
-        .await;
-        let _ = timeout(STOPPING, host.kill()).await;
+        let answering = async {
+            // Whoever is not done in time is told so by `transport`.
+            if !has_ended {
+                let _ = timeout(STOPPING + WRITING, &mut talking).await;
+            }
+        };
+        tokio::join!(host.shutdown_within(STOPPING, FAREWELL), answering);
+        let _ = timeout(KILLING, host.kill()).await;
         let _ = timeout(WRITING, writer.finish()).await;
     };
     tokio::select! {
         () = ending => Ok(0),
-        () = signals.next() => Ok(130),
+        () = second(&mut signals) => Ok(INTERRUPTED),
+    }
+}
+
+/// Waits for the signal that waits for nothing.
+async fn second(signals: &mut Signals) {
+    loop {
+        signals.next().await;
+        if signals.heard() > 1 {
+            return;
+        }
     }
 }
 

@@ -13,16 +13,21 @@ use serde_json::value::RawValue;
 use crate::host::{Host, OutcomeOnly, Stopper};
 use crate::registry::Entry;
 use crate::surface::mcp::call;
+use crate::surface::mcp::client::ClientTraits;
 use crate::surface::mcp::execution;
 use crate::surface::mcp::offer::Offer;
+use crate::surface::mcp::result::ResultForm;
 use crate::surface::mcp::server::Server;
-use crate::tool::Call;
+use crate::tool::{Call, LogListener};
 
 /// A call of a client of the older era that wants to know nothing but what it comes to. Dropping it
 /// takes it back.
 pub(super) struct Plain {
     /// Who calls.
     host: Host,
+    traits: ClientTraits,
+    form: ResultForm,
+    log: Arc<dyn LogListener>,
     name: String,
     stopper: Stopper,
     stage: Stage,
@@ -35,11 +40,19 @@ enum Stage {
 }
 
 impl Plain {
-    /// A call by `host` of the tool that `server` offers as `name`.
-    pub(super) fn new(server: &Server, host: Host, name: String, arguments: Box<RawValue>) -> Self {
+    /// A call by `host` of the tool that `server` offers as `name`; `log` is the one of `host`.
+    pub(super) fn new(
+        server: &Server,
+        host: Host,
+        log: Arc<dyn LogListener>,
+        traits: ClientTraits,
+        name: String,
+        arguments: Box<RawValue>,
+    ) -> Self {
         let stopper = Stopper::new();
         let stage = match server.known_offer(&name) {
             Some((offer, entry)) => {
+                let host = host_for(host.clone(), traits, &offer, &name);
                 let tool = entry.tool.name.clone();
                 let arguments = match offer.find(&name) {
                     Some(offered) => offered.real_arguments(arguments),
@@ -57,6 +70,9 @@ impl Plain {
         };
         Plain {
             host,
+            traits,
+            form: server.result_form(false),
+            log,
             name,
             stopper,
             stage,
@@ -76,6 +92,9 @@ impl Future for Plain {
         loop {
             let Plain {
                 host,
+                traits,
+                form,
+                log,
                 name,
                 stopper,
                 stage,
@@ -86,14 +105,15 @@ impl Future for Plain {
                     let Some(tool) = offer.find(name) else {
                         return Poll::Ready(Err(call::unknown(name, offer.names())));
                     };
+                    let host = traits.host_for(host.clone(), tool);
                     let arguments = std::mem::replace(arguments, Call::no_arguments());
                     let arguments = tool.real_arguments(arguments);
-                    let call = outcome_of(host, tool.name.clone(), None, arguments, stopper);
+                    let call = outcome_of(&host, tool.name.clone(), None, arguments, stopper);
                     *stage = Stage::Calling(offer, call);
                 }
                 Stage::Calling(offer, call) => {
                     let ended = ready!(call.poll_unpin(cx));
-                    let answer = execution::answer(ended, offer.find(name), false);
+                    let answer = execution::answer(ended, offer.find(name), *form, Some(&**log));
                     return Poll::Ready(answer.map(|mut result| {
                         // The older era does not know it.
                         result.result_type = None;
@@ -102,6 +122,14 @@ impl Future for Plain {
                 }
             }
         }
+    }
+}
+
+/// The host for a call of the tool that is offered as `name`.
+fn host_for(host: Host, traits: ClientTraits, offer: &Offer, name: &str) -> Host {
+    match offer.find(name) {
+        Some(tool) => traits.host_for(host, tool),
+        None => host,
     }
 }
 

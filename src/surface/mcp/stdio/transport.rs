@@ -1,7 +1,7 @@
 //! rmcp's transport over our lines: it survives whatever a client may send.
 //!
-//! Garbage is answered and skipped, nothing that comes too early ends the conversation, and the end
-//! of the input leaves what was asked before it some time to be answered.
+//! Garbage is answered and skipped, nothing that comes too early ends the conversation, and at its end
+//! every request is answered: by what it comes to in a while, or as stopped, or with an error.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -9,6 +9,8 @@ use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
@@ -22,15 +24,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
 use super::direct::{Answered, Direct};
-use super::message::{self, Said};
 use crate::host::Stopper;
 use crate::surface::lines::input::{Input, LONGEST, Line};
 use crate::surface::lines::writer::Writer;
+use crate::surface::mcp::message::{self, Said};
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 
-/// What was asked before the end of the input may still be answered in this time.
+/// What was asked before the end may come to its own end in this time.
 const FINISHING: Duration = Duration::from_millis(900);
+/// What was asked to stop then may be answered in this time.
+pub(super) const STOPPING: Duration = Duration::from_millis(400);
+
+const SHUTTING_DOWN: &str = "the host is shutting down, and the request did not end in time";
 
 /// One client's messages.
 pub(super) struct Lines {
@@ -43,10 +49,24 @@ pub(super) struct Lines {
     open: FxHashMap<RequestId, Taken>,
     /// The client has said which era it speaks.
     has_begun: bool,
-    /// There is no more input; what is open is waited for so long.
+    /// Nothing more is read; what is open is waited for so long.
     ends: Option<Instant>,
+    phases: Phases,
+    /// Everything has its answer; what comes now is too late.
+    is_over: bool,
+    /// Ends when the tools are known that instructions name. Handshakes wait for it here, since rmcp reads
+    /// nothing while it answers one, and would not see the end of the input.
+    loading: BoxFuture<'static, ()>,
+    has_loaded: bool,
+}
+
+/// How the conversation ends.
+#[derive(Clone, Default)]
+pub(super) struct Phases {
     /// Fires when nothing more is read.
-    closing: CancellationToken,
+    pub(super) closing: CancellationToken,
+    /// Fires when the calls that still run have had their time.
+    pub(super) stopping: CancellationToken,
 }
 
 /// Who answers a request.
@@ -57,14 +77,13 @@ enum Taken {
 }
 
 impl Lines {
-    /// It ends when `closing` fires, and fires that when it ends. `server` answers plain calls.
-    pub(super) fn new(
-        lines: Input,
-        writer: Writer,
-        server: Server,
-        closing: CancellationToken,
-    ) -> Self {
+    /// Reads until `phases` or the input end, and moves the phases on. `server` answers plain calls.
+    pub(super) fn new(lines: Input, writer: Writer, server: Server, phases: Phases) -> Self {
         let answers = Answers::start(writer);
+        let loading = {
+            let server = server.clone();
+            async move { server.wait_for_tools().await }.boxed()
+        };
         Lines {
             lines,
             waiting: VecDeque::new(),
@@ -73,7 +92,29 @@ impl Lines {
             open: FxHashMap::default(),
             has_begun: false,
             ends: None,
-            closing,
+            phases,
+            is_over: false,
+            loading,
+            has_loaded: false,
+        }
+    }
+
+    /// Nothing more is read.
+    fn close(&mut self) {
+        self.phases.closing.cancel();
+        self.ends = Some(Instant::now() + FINISHING);
+    }
+
+    /// What is still open has had its time: first to end by itself, then to be stopped.
+    fn time_is_up(&mut self) {
+        if !self.phases.stopping.is_cancelled() {
+            self.phases.stopping.cancel();
+            self.ends = Some(Instant::now() + STOPPING);
+            return;
+        }
+        self.is_over = true;
+        for (id, _) in std::mem::take(&mut self.open) {
+            self.refuse(Some(id), ErrorData::internal_error(SHUTTING_DOWN, None));
         }
     }
 
@@ -81,7 +122,10 @@ impl Lines {
         let text = match line {
             Line::Text(text) => text,
             Line::NotUtf8 => {
-                return self.refuse(None, ErrorData::parse_error("the line is not UTF-8", None));
+                return self.refuse(
+                    None,
+                    ErrorData::parse_error("the message is not UTF-8", None),
+                );
             }
             Line::TooLong => {
                 let text = format!(
@@ -191,6 +235,9 @@ impl Transport<RoleServer> for Lines {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        if self.is_over {
+            return ready(Ok(()));
+        }
         // At once, so that the order of the calls is the order of the lines.
         self.answers.send(&item);
         match &item {
@@ -210,36 +257,42 @@ impl Transport<RoleServer> for Lines {
     // Dropped and called again whenever something else happens: what it knows is in `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(message) = self.waiting.pop_front() {
+            let waits = self.waiting.front().is_some_and(is_handshake) && !self.has_loaded;
+            if !waits && let Some(message) = self.waiting.pop_front() {
                 return Some(message);
             }
             if let Some(end) = self.ends {
-                // What rmcp answers meanwhile brings us back here.
-                if !self.open.is_empty() {
-                    tokio::select! {
-                        () = sleep_until(end) => {}
-                        () = self.closing.cancelled() => {}
-                        answered = self.direct.next() => {
-                            self.answer(answered);
-                            continue;
-                        }
-                    }
+                if self.open.is_empty() {
+                    return None;
                 }
-                self.closing.cancel();
-                return None;
+                // What rmcp answers meanwhile brings us back here.
+                tokio::select! {
+                    biased;
+                    answered = self.direct.next() => self.answer(answered),
+                    () = &mut self.loading, if waits => self.has_loaded = true,
+                    () = sleep_until(end) => self.time_is_up(),
+                }
+                continue;
             }
             let line = tokio::select! {
                 biased;
-                () = self.closing.cancelled() => return None,
+                () = self.phases.closing.cancelled() => {
+                    self.close();
+                    continue;
+                }
                 answered = self.direct.next() => {
                     self.answer(answered);
+                    continue;
+                }
+                () = &mut self.loading, if waits => {
+                    self.has_loaded = true;
                     continue;
                 }
                 line = self.lines.next() => line,
             };
             match line {
                 Some(line) => self.take(line),
-                None => self.ends = Some(Instant::now() + FINISHING),
+                None => self.close(),
             }
         }
     }
@@ -247,6 +300,17 @@ impl Transport<RoleServer> for Lines {
     fn close(&mut self) -> impl Future<Output = Result<(), Infallible>> + Send {
         ready(Ok(()))
     }
+}
+
+/// Requests whose answers carry instructions.
+fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else {
+        return false;
+    };
+    matches!(
+        request.request,
+        ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
+    )
 }
 
 /// Requests that are answered when the conversation ends.

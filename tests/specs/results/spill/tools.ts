@@ -6,8 +6,8 @@ export default (pi) => ({
   description: "Prints.",
   parameters: pi.zod.object({ what: pi.zod.string() }),
   async execute(_id, { what }) {
-    if (what === "just enough") return text("x".repeat(50 * 1024));
-    if (what === "one line") return text("y".repeat(50 * 1024 + 1));
+    if (what === "just enough") return text("x".repeat(46 * 1024));
+    if (what === "one line") return text("y".repeat(46 * 1024 + 1));
     if (what === "wide") return text("ü€".repeat(40 * 1024));
     return text(Array.from({ length: 20000 }, (_, n) => `line ${n + 1}`).join("\n"));
   },

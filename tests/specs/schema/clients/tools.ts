@@ -18,4 +18,5 @@ export default () => [
   tool(`long_${"x".repeat(51)}`, object({})),
   tool("wordy", object({}), "word ".repeat(500)),
   tool("deep", deep(4)),
+  { ...tool("declares", object({})), outputSchema: object({ n: { type: "number" } }) },
 ];

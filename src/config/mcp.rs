@@ -1,0 +1,261 @@
+//! What MCP clients get beside the tools themselves: structured results, tasks, instructions, hints.
+//!
+//! Only the wording and the manner of answers, so a trusted project's file may decide it, too.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use globset::{Glob, GlobMatcher};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use super::{Env, layers, parse_duration};
+use crate::error::{Error, ErrorKind};
+use crate::tool::TaskMode;
+
+/// Below the time after which Claude Code moves a call to the background (120 s) and Codex gives up.
+const TASK_AFTER: Duration = Duration::from_secs(60);
+
+/// Codex cuts results to 12,000 characters where it knows nothing of the model, and writes them with
+/// escapes.
+const CODEX_SPILL_KB: u32 = 10;
+
+/// The range of `max_result_chars`: Claude Code takes no more than 500,000.
+const RESULT_CHARS: std::ops::RangeInclusive<u32> = 1_000..=500_000;
+
+/// When a result carries `structuredContent`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Structured {
+    /// Where the author of the tool declared a schema of it.
+    #[default]
+    Declared,
+    /// Wherever there are details.
+    Always,
+    /// Never, and no output schema is listed.
+    Never,
+}
+
+/// What MCP clients get beside the tools themselves.
+#[derive(Clone, Debug)]
+pub struct Mcp {
+    /// When a result carries `structuredContent`.
+    pub structured: Structured,
+    /// When a call becomes a task, where its tool says nothing.
+    pub task_after: TaskMode,
+    /// The instructions; `None`: they are made from the tools. Empty: there are none.
+    pub instructions: Option<String>,
+    /// Whether definitions are to be loaded from the start, where the tool says nothing. `None`: if
+    /// there are few.
+    pub always_load: Option<bool>,
+    /// Text of a result beyond so many KiB goes to a file where the client is Codex; 0: as elsewhere.
+    pub codex_spill_kb: u32,
+    /// From the weakest to the strongest.
+    tools: Vec<(GlobMatcher, McpToolSettings)>,
+}
+
+/// The same as the command line or one layer says it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct McpFlags {
+    /// When a result carries `structuredContent`.
+    #[serde(deserialize_with = "structured")]
+    pub structured: Option<Structured>,
+    /// When a call becomes a task.
+    #[serde(deserialize_with = "task")]
+    pub task_after: Option<TaskMode>,
+    /// The instructions for models.
+    pub instructions: Option<String>,
+    /// Whether definitions are to be loaded from the start.
+    pub always_load: Option<bool>,
+    /// The limit of text for Codex, in KiB.
+    pub codex_spill_kb: Option<u32>,
+    /// What holds for the tools whose names match a pattern.
+    #[serde(deserialize_with = "by_pattern")]
+    pub tools: BTreeMap<String, McpToolSettings>,
+}
+
+/// What the user says of the tools whose names match a pattern.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct McpToolSettings {
+    /// When a call becomes a task.
+    #[serde(deserialize_with = "task")]
+    pub task: Option<TaskMode>,
+    /// Whether the definition is to be loaded from the start.
+    pub always_load: Option<bool>,
+    /// A phrase by which a client's tool search should find the tool.
+    pub search_hint: Option<String>,
+    /// The most characters of a result; longer text goes to a file.
+    #[serde(deserialize_with = "result_chars")]
+    pub max_result_chars: Option<u32>,
+}
+
+impl Structured {
+    const NAMES: [(&'static str, Structured); 3] = [
+        ("declared", Structured::Declared),
+        ("always", Structured::Always),
+        ("never", Structured::Never),
+    ];
+}
+
+impl std::str::FromStr for Structured {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let known = Self::NAMES.iter().find(|(name, _)| *name == text);
+        known
+            .map(|(_, own)| *own)
+            .ok_or_else(|| format!("`{text}` is not one of declared, always, never"))
+    }
+}
+
+/// Reads `always`, `never` or a duration.
+///
+/// # Errors
+/// What is wrong, as a fragment for people.
+pub fn parse_task_mode(text: &str) -> Result<TaskMode, String> {
+    match text.trim() {
+        "always" => Ok(TaskMode::Always),
+        "never" | "none" => Ok(TaskMode::Never),
+        text => match parse_duration(text) {
+            Ok(time) => Ok(TaskMode::After(time)),
+            Err(_) => Err(format!(
+                "`{text}` is not `always`, `never` or a duration like 90s"
+            )),
+        },
+    }
+}
+
+impl McpFlags {
+    pub(super) fn from_env(env: &Env) -> Result<McpFlags, Error> {
+        let text = |name: &str| env.haft.get(name).map(String::as_str);
+        Ok(McpFlags {
+            structured: layers::parsed("MCP_STRUCTURED", text("MCP_STRUCTURED"), str::parse)?,
+            task_after: layers::parsed("MCP_TASK_AFTER", text("MCP_TASK_AFTER"), parse_task_mode)?,
+            instructions: text("MCP_INSTRUCTIONS").map(str::to_owned),
+            always_load: layers::parsed(
+                "MCP_ALWAYS_LOAD",
+                text("MCP_ALWAYS_LOAD"),
+                layers::yes_or_no,
+            )?,
+            codex_spill_kb: layers::parsed(
+                "MCP_CODEX_SPILL_KB",
+                text("MCP_CODEX_SPILL_KB"),
+                layers::kibibytes,
+            )?,
+            tools: BTreeMap::new(),
+        })
+    }
+
+    pub(super) fn fill_from(&mut self, lower: McpFlags) {
+        self.structured = self.structured.or(lower.structured);
+        self.task_after = self.task_after.or(lower.task_after);
+        self.instructions = self.instructions.take().or(lower.instructions);
+        self.always_load = self.always_load.or(lower.always_load);
+        self.codex_spill_kb = self.codex_spill_kb.or(lower.codex_spill_kb);
+        for (pattern, settings) in lower.tools {
+            self.tools.entry(pattern).or_default().fill_from(settings);
+        }
+    }
+
+    pub(super) fn resolve(self) -> Result<Mcp, Error> {
+        let mut tools = Vec::with_capacity(self.tools.len());
+        for (pattern, settings) in self.tools {
+            let matcher = matcher(&pattern).map_err(|problem| {
+                Error::new(ErrorKind::Usage, format!("mcp.tools: {problem}"))
+                    .with_hint("write a name with `*`, `?`, `[abc]` or `{one,two}` in it")
+            })?;
+            tools.push((strength(&pattern), matcher, settings));
+        }
+        // Stable: of two equally strong patterns the later one in the alphabet counts.
+        tools.sort_by_key(|(strength, ..)| *strength);
+        Ok(Mcp {
+            structured: self.structured.unwrap_or_default(),
+            task_after: self.task_after.unwrap_or(TaskMode::After(TASK_AFTER)),
+            instructions: self.instructions,
+            always_load: self.always_load,
+            codex_spill_kb: self.codex_spill_kb.unwrap_or(CODEX_SPILL_KB),
+            tools: tools
+                .into_iter()
+                .map(|(_, matcher, settings)| (matcher, settings))
+                .collect(),
+        })
+    }
+}
+
+impl Mcp {
+    /// What the user says of the tool of this name. A pattern that says more of the name counts
+    /// before one that says less.
+    pub(crate) fn for_tool(&self, name: &str) -> McpToolSettings {
+        let mut settings = McpToolSettings::default();
+        let matching = self.tools.iter().rev();
+        for (_, own) in matching.filter(|(matcher, _)| matcher.is_match(name)) {
+            settings.fill_from(own.clone());
+        }
+        settings
+    }
+}
+
+impl McpToolSettings {
+    fn fill_from(&mut self, lower: McpToolSettings) {
+        self.task = self.task.or(lower.task);
+        self.always_load = self.always_load.or(lower.always_load);
+        self.search_hint = self.search_hint.take().or(lower.search_hint);
+        self.max_result_chars = self.max_result_chars.or(lower.max_result_chars);
+    }
+}
+
+/// A plain name before all patterns; of patterns the one with more characters that stand for
+/// themselves.
+fn strength(pattern: &str) -> usize {
+    let is_special = |c: &char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | ',');
+    match pattern.chars().any(|c| is_special(&c)) {
+        true => pattern.chars().filter(|c| !is_special(c)).count(),
+        false => usize::MAX,
+    }
+}
+
+fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+    match Glob::new(pattern) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(format!(
+            "`{pattern}` is not a pattern of tool names: {}",
+            error.kind()
+        )),
+    }
+}
+
+fn by_pattern<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, McpToolSettings>, D::Error> {
+    let tools = Option::<BTreeMap<String, McpToolSettings>>::deserialize(deserializer)?;
+    let tools = tools.unwrap_or_default();
+    for pattern in tools.keys() {
+        matcher(pattern).map_err(D::Error::custom)?;
+    }
+    Ok(tools)
+}
+
+fn structured<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Structured>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| text.parse().map_err(D::Error::custom))
+        .transpose()
+}
+
+fn task<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TaskMode>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| parse_task_mode(&text).map_err(D::Error::custom))
+        .transpose()
+}
+
+fn result_chars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    match Option::<u32>::deserialize(deserializer)? {
+        Some(number) if !RESULT_CHARS.contains(&number) => Err(D::Error::custom(format!(
+            "`{number}` is not a number of characters from {} to {}",
+            RESULT_CHARS.start(),
+            RESULT_CHARS.end()
+        ))),
+        number => Ok(number),
+    }
+}

@@ -1,0 +1,75 @@
+//! Programs that tools start by themselves, with `node:child_process` and `Deno.Command`.
+//!
+//! Tools take `process.execPath` for Node (or Bun): they start scripts with it, and `fork` does. haft's
+//! own program runs no scripts, so it stands for the Node that is installed.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+use deno_core::serde_json::json;
+use deno_core::{OpState, op2, serde_json};
+use deno_error::JsErrorBox;
+
+use super::host::IsolateHost;
+
+/// The program that runs scripts, if one is installed.
+static SCRIPT_RUNNER: OnceLock<Option<String>> = OnceLock::new();
+
+const NO_SCRIPTS: &str = "haft runs no scripts in processes of their own, and neither node nor bun is \
+                          installed to do it; install one of them, or run the code in the tool itself";
+
+/// Says which program runs scripts; once, before the first isolate.
+pub fn set_script_runner(path: impl FnOnce() -> Option<PathBuf>) {
+    SCRIPT_RUNNER.get_or_init(|| path()?.into_os_string().into_string().ok());
+}
+
+fn script_runner() -> Option<&'static str> {
+    SCRIPT_RUNNER.get()?.as_deref()
+}
+
+/// A tool is about to start a program.
+#[op2(fast)]
+pub fn op_haft_starts_program(state: &mut OpState) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.starts_program();
+}
+
+/// A tool let go of a program that it started.
+#[op2(fast)]
+pub fn op_haft_release_program(state: &mut OpState, #[smi] pid: i32) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.release_program(pid);
+}
+
+/// In place of `op_exec_path`.
+#[op2]
+#[string]
+pub fn op_haft_exec_path() -> Result<String, JsErrorBox> {
+    match script_runner() {
+        Some(path) => Ok(path.to_owned()),
+        None => std::env::current_exe()
+            .map(|path| path.to_string_lossy().into_owned())
+            .map_err(JsErrorBox::from_err),
+    }
+}
+
+/// In place of `op_node_translate_cli_args`: the program is no Deno, so its arguments stay as they are.
+/// `is_program` is false for a text that a shell gets, which is left alone.
+#[op2]
+#[serde]
+pub fn op_haft_keep_args(
+    #[serde] args: Vec<String>,
+    _is_in_package: bool,
+    is_program: bool,
+) -> Result<serde_json::Value, JsErrorBox> {
+    match (script_runner(), is_program) {
+        (_, false) => Err(JsErrorBox::generic("a shell gets its text as it is")),
+        (None, true) => Err(JsErrorBox::generic(NO_SCRIPTS)),
+        (Some(_), true) => Ok(json!({
+            "denoArgs": args,
+            "nodeOptions": [],
+            "needsNpmProcessState": false,
+        })),
+    }
+}

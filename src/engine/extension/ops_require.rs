@@ -1,0 +1,34 @@
+//! Where `require` finds files: twin of `06_loader.ts`.
+
+use std::rc::Rc;
+
+use deno_core::OpState;
+use deno_core::op2;
+
+use super::host::IsolateHost;
+
+/// Tells ES modules from CommonJS, whatever their names say.
+#[op2(fast)]
+pub fn op_haft_is_es_module(state: &mut OpState, #[string] path: &str) -> bool {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.is_es_module(path)
+}
+
+/// Nothing was found for `require(specifier)`.
+#[op2(fast)]
+pub fn op_haft_required_in_vain(state: &mut OpState, #[string] specifier: &str) {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.required_in_vain(specifier);
+}
+
+/// The file that `require(specifier)` means in the file `from`; empty if there is none.
+#[op2]
+#[string]
+pub fn op_haft_find_required(
+    state: &mut OpState,
+    #[string] specifier: &str,
+    #[string] from: &str,
+) -> String {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    host.find_required(specifier, from).unwrap_or_default()
+}

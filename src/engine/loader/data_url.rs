@@ -1,0 +1,86 @@
+//! Modules whose code is in their URL: `data:text/javascript,…`.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use deno_core::url::Url;
+use deno_error::JsErrorBox;
+
+use super::files::text_of;
+
+/// What a `data:` URL says.
+pub(super) struct DataUrl {
+    pub(super) media: DataMedia,
+    pub(super) text: String,
+}
+
+/// The kinds of text that can be a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DataMedia {
+    JavaScript,
+    TypeScript,
+    Json,
+}
+
+impl DataUrl {
+    /// Reads a URL of the scheme `data`.
+    pub(super) fn parse(url: &Url) -> Result<DataUrl, JsErrorBox> {
+        let Some((head, body)) = url.path().split_once(',') else {
+            return Err(JsErrorBox::type_error(format!(
+                "`{url}` is not a `data:` URL: it has no comma"
+            )));
+        };
+        // A `?` belongs to the text, as far as it goes.
+        let body = match url.query() {
+            Some(query) => format!("{body}?{query}"),
+            None => body.to_owned(),
+        };
+        let mut parameters = head.split(';').map(str::trim);
+        let media = parameters.next().unwrap_or_default();
+        let is_base64 = parameters.any(|parameter| parameter.eq_ignore_ascii_case("base64"));
+        let media = match media.to_ascii_lowercase().as_str() {
+            "text/javascript"
+            | "application/javascript"
+            | "application/x-javascript"
+            | "text/ecmascript"
+            | "application/ecmascript" => DataMedia::JavaScript,
+            "text/typescript" | "application/typescript" => DataMedia::TypeScript,
+            "application/json" | "text/json" => DataMedia::Json,
+            _ => {
+                return Err(JsErrorBox::type_error(format!(
+                    "Cannot import a `data:` URL of the type `{media}`: use `text/javascript`, \
+                     `text/typescript` or `application/json`"
+                )));
+            }
+        };
+        let bytes = unescaped(&body);
+        let bytes = match is_base64 {
+            true => BASE64_STANDARD.decode(bytes).map_err(|error| {
+                JsErrorBox::type_error(format!("The base64 of a `data:` URL is invalid: {error}"))
+            })?,
+            false => bytes,
+        };
+        let text = text_of(bytes);
+        Ok(DataUrl { media, text })
+    }
+}
+
+/// The bytes that percent-encoded text stands for.
+fn unescaped(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    out
+}

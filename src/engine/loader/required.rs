@@ -1,0 +1,69 @@
+//! `require` by the rules of `import`: of TypeScript, of tsconfig paths, of files without an extension.
+//!
+//! Deno's `require` follows Node, which knows nothing of these. `js-runtime/06_loader.ts` changes its
+//! search for files; so `node:module`, which hands it out, is imported through a module of ours that
+//! does this first.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use deno_core::url::Url;
+
+use super::find::{BunOnly, Finder};
+use super::node::NodeServices;
+use super::source::{Form, form_of_file};
+use super::tsconfig;
+
+/// Finds what `require` means where Node's rules are not enough.
+pub(in crate::engine) struct Required {
+    node: Rc<NodeServices>,
+    tsconfigs: tsconfig::Cache,
+    bun_only: BunOnly,
+}
+
+impl Required {
+    pub(in crate::engine) fn new(node: Rc<NodeServices>) -> Required {
+        Required {
+            node,
+            tsconfigs: tsconfig::Cache::default(),
+            bun_only: BunOnly::default(),
+        }
+    }
+
+    /// The file that `require(specifier)` means in the file `from`.
+    pub(in crate::engine) fn find(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
+        let finder = Finder {
+            tsconfigs: &self.tsconfigs,
+            packages: &*self.node,
+            bun_only: &self.bun_only,
+        };
+        finder.find_required(specifier, from)
+    }
+
+    /// True if the file is an ES module by its syntax.
+    pub(in crate::engine) fn is_es_module(&self, path: &Path) -> bool {
+        form_of_file(path, &self.node) == Form::Module
+    }
+}
+
+/// The module of ours that is imported in place of `node:module`.
+const OURS: &str = "haft:node-module";
+
+/// `url`, or [`OURS`] in its place.
+pub(super) fn in_place_of(url: Url, referrer: &str) -> Url {
+    match url.as_str() == "node:module" && referrer != OURS {
+        true => Url::parse(OURS).unwrap_or(url),
+        false => url,
+    }
+}
+
+/// The source of [`OURS`].
+pub(super) fn module_source(url: &Url) -> Option<String> {
+    (url.as_str() == OURS).then(|| {
+        "import Module from \"node:module\";\n\
+         globalThis[Symbol.for(\"haft.require\")](Module);\n\
+         export * from \"node:module\";\n\
+         export default Module;\n"
+            .to_owned()
+    })
+}

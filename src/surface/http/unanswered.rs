@@ -1,0 +1,77 @@
+//! Counts the requests whose answers are still to be read, so that the end of a server can wait for them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::Method;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::{Error, Router};
+use hyper::body::{Frame, SizeHint};
+use tokio::sync::watch;
+
+/// The requests that ask for something to be done (POST) and have no whole answer yet. Streams without
+/// end are asked for by other methods.
+#[derive(Clone, Default)]
+pub(crate) struct Unanswered(Arc<watch::Sender<usize>>);
+
+/// One of them, until it is dropped.
+struct Open(Unanswered);
+
+/// An answer on its way.
+struct Answer {
+    body: Body,
+    _open: Open,
+}
+
+impl Unanswered {
+    /// Waits until there is none.
+    pub(crate) async fn none(&self) {
+        // The sender is ours, so it is never gone.
+        let _ = self.0.subscribe().wait_for(|open| *open == 0).await;
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|open| *open -= 1);
+    }
+}
+
+/// `router`, whose requests are counted in `unanswered`.
+pub(crate) fn counted(router: Router, unanswered: &Unanswered) -> Router {
+    router.layer(from_fn_with_state(unanswered.clone(), count))
+}
+
+async fn count(State(unanswered): State<Unanswered>, request: Request, next: Next) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    unanswered.0.send_modify(|open| *open += 1);
+    let open = Open(unanswered);
+    let response = next.run(request).await;
+    response.map(|body| Body::new(Answer { body, _open: open }))
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,95 @@
+//! The one message of a request, read as it is over standard input, and its text as rmcp takes it.
+//!
+//! rmcp reads a body by itself once more, arguments included: it would round their numbers, and refuse
+//! those that nest deeper than it reads. So a call's arguments stay beside the request, and what rmcp
+//! cannot read of them is left out of the text that it gets.
+
+use std::collections::BTreeMap;
+
+use rmcp::ErrorData;
+use rmcp::model::{ClientNotification, ErrorCode, JsonRpcError, JsonRpcMessage};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::surface::mcp::message::{self, CALL, Said};
+use crate::surface::mcp::request::RawArguments;
+use crate::tool::json_depth;
+
+/// rmcp reads 128 levels, some of which are around the arguments.
+const MAX_DEPTH: usize = 100;
+
+/// A message.
+pub(super) struct Incoming {
+    /// What rmcp gets.
+    pub(super) text: String,
+    /// The method of a request or of a notification.
+    pub(super) method: Option<String>,
+    /// Nobody waits for an answer.
+    pub(super) is_notification: bool,
+    /// The arguments of a call, as they were written.
+    pub(super) arguments: Option<RawArguments>,
+}
+
+/// Reads a body.
+///
+/// # Errors
+/// What its sender gets if it is not exactly one message.
+pub(super) fn read(body: Vec<u8>) -> Result<Incoming, JsonRpcError> {
+    let refused = |error: ErrorData| JsonRpcError::new(None, error);
+    let text = String::from_utf8(body)
+        .map_err(|_| refused(ErrorData::parse_error("the message is not UTF-8", None)))?;
+    let mut read = message::read(&text);
+    let is_broken = |one: &Result<Said, JsonRpcError>| match one {
+        Ok(_) => false,
+        Err(why) => why.error.code == ErrorCode::PARSE_ERROR,
+    };
+    if text.trim_start().starts_with('[') && !read.iter().all(is_broken) {
+        let text = "a request holds one message: batches are not taken";
+        return Err(refused(ErrorData::invalid_request(text, None)));
+    }
+    let one = read.pop().ok_or_else(|| {
+        let text = "there is no message";
+        refused(ErrorData::parse_error(text, None))
+    })?;
+    let (method, is_notification, arguments) = match one? {
+        Said::Call(_, call) => (Some(CALL.to_owned()), false, call.arguments),
+        Said::Other(message) => match *message {
+            JsonRpcMessage::Request(request) => {
+                (Some(request.request.method().to_owned()), false, None)
+            }
+            JsonRpcMessage::Notification(notification) => {
+                (method_of(&notification.notification), true, None)
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => (None, false, None),
+        },
+    };
+    let is_for_rmcp =
+        |raw: &RawValue| raw.get().starts_with('{') && json_depth(raw.get()) <= MAX_DEPTH;
+    let text = match &arguments {
+        Some(raw) if !is_for_rmcp(raw) => without_arguments(&text)
+            .map_err(|error| refused(ErrorData::parse_error(error.to_string(), None)))?,
+        _ => text,
+    };
+    Ok(Incoming {
+        text,
+        method,
+        is_notification,
+        arguments: arguments.map(RawArguments),
+    })
+}
+
+fn method_of(notification: &ClientNotification) -> Option<String> {
+    let value = serde_json::to_value(notification).ok()?;
+    Some(value.get("method")?.as_str()?.to_owned())
+}
+
+/// The same message without the arguments of its call.
+fn without_arguments(text: &str) -> serde_json::Result<String> {
+    type Map<'a> = BTreeMap<String, &'a RawValue>;
+    let mut message: Map<'_> = serde_json::from_str(text)?;
+    let params = message.get("params").map_or("{}", |raw| raw.get());
+    let mut params: Map<'_> = serde_json::from_str(params)?;
+    params.remove("arguments");
+    let params = to_raw_value(&params)?;
+    message.insert("params".to_owned(), &params);
+    serde_json::to_string(&message)
+}

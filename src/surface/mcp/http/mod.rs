@@ -1,0 +1,159 @@
+//! Many clients over streamable HTTP at `/mcp`: sessions for the older era, none for the newer.
+//!
+//! Who may talk to us is checked by the guard of `surface::http` before anything comes here. rmcp does
+//! the rest, between two layers of ours: one reads the message, the other knows the sessions.
+
+mod incoming;
+mod sessions;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::{ErrorCode, JsonRpcError, ProtocolVersion};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use super::selection::Selection;
+use super::server::Server;
+use crate::host::Host;
+use crate::surface::http::{BodyLimits, CallBook, Fault, Standing, read_body, says_json};
+use incoming::Incoming;
+use sessions::{Refused, Sessions};
+
+/// Where clients find it.
+const PATH: &str = "/mcp";
+/// What streams changes in the newer era.
+const LISTEN: &str = "subscriptions/listen";
+const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// The endpoint. What streams without end does so until `stop` fires; connections and sessions are cut
+/// when `cut` does. Calls are entered in `book`. Needs a runtime.
+pub(crate) fn router(
+    host: &Host,
+    selection: Selection,
+    stop: &CancellationToken,
+    cut: &CancellationToken,
+    book: Option<Arc<dyn CallBook>>,
+) -> Router {
+    let serve = &host.config().serve;
+    let limits = BodyLimits::of(serve);
+    let sessions = Sessions::new(serve.mcp_sessions as usize, serve.mcp_session_idle);
+    let sessions = Arc::new(sessions);
+    tokio::spawn(Arc::clone(&sessions).sweep(stop.clone()));
+    let server = Server::new(host.clone(), selection, || false, stop.child_token(), book);
+    let config = StreamableHttpServerConfig::default()
+        // The guard knows which names and origins are ours.
+        .disable_allowed_hosts()
+        .with_json_response(true)
+        .with_max_request_body_bytes(limits.bytes)
+        .with_cancellation_token(cut.child_token());
+    let service = StreamableHttpService::new(
+        move || {
+            let server = server.for_connection();
+            sessions::expect_end(server.ended().clone());
+            Ok(server)
+        },
+        sessions,
+        config,
+    );
+    Router::new()
+        .route_service(PATH, service)
+        .layer(from_fn_with_state(limits, prepared))
+}
+
+/// Reads the message of a request, and mends what rmcp makes of it.
+async fn prepared(State(limits): State<BodyLimits>, request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    if method != Method::POST {
+        let mut response = in_session(next.run(request)).await;
+        // The session is gone when that is answered; clients take "accepted" for a failure.
+        if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::OK;
+        }
+        return response;
+    }
+    let (mut parts, body) = request.into_parts();
+    let body = match read_body(body, limits).await {
+        Ok(body) => body,
+        Err(fault) => return fault.into_response(),
+    };
+    if !says_json(&parts.headers) {
+        // rmcp has the words for it, and looks at nothing else before.
+        let request = Request::from_parts(parts, Body::empty());
+        return next.run(request).await;
+    }
+    let Incoming {
+        text,
+        method,
+        is_notification,
+        arguments,
+    } = match incoming::read(body) {
+        Ok(incoming) => incoming,
+        Err(error) => return refusal(&error, &parts.headers),
+    };
+    if let Some(arguments) = arguments {
+        parts.extensions.insert(arguments);
+    }
+    if is_notification && is_new_era(&parts.headers) {
+        // Of notifications the protocol does not demand it, but rmcp does.
+        let value = method.as_deref().map(HeaderValue::from_str);
+        if let (Some(Ok(value)), false) = (value, parts.headers.contains_key(MCP_METHOD)) {
+            parts.headers.insert(MCP_METHOD, value);
+        }
+    }
+    parts.headers.remove(CONTENT_LENGTH);
+    let request = Request::from_parts(parts, Body::from(text));
+    let mut response = in_session(next.run(request)).await;
+    if method.as_deref() == Some(LISTEN) {
+        response.extensions_mut().insert(Standing);
+    }
+    response
+}
+
+/// What is answered, unless the reason is that there is no such session or no room for one.
+async fn in_session(answered: impl Future<Output = Response>) -> Response {
+    let (response, refused) = sessions::noting(answered).await;
+    match refused {
+        Some(Refused::Full) => {
+            let text = "a call runs in every session that this server may have";
+            Fault::new(StatusCode::SERVICE_UNAVAILABLE, text)
+                .hint("try again; serve.mcp_sessions of the configuration is the limit")
+                .header(RETRY_AFTER, HeaderValue::from_static("1"))
+                .into_response()
+        }
+        Some(Refused::Gone) if response.status().is_server_error() => {
+            Fault::not_found("there is no such session any more")
+                .hint("send `initialize` again, without a session id")
+                .into_response()
+        }
+        _ => response,
+    }
+}
+
+/// The answer to what is not a message, or not one of the protocol.
+fn refusal(error: &JsonRpcError, headers: &HeaderMap) -> Response {
+    let is_request = error.error.code == ErrorCode::INVALID_PARAMS;
+    let status = match is_request && !is_new_era(headers) {
+        // Up to 2025-11-25 a request is answered, whatever is wrong with it.
+        true => StatusCode::OK,
+        false => StatusCode::BAD_REQUEST,
+    };
+    let Ok(text) = serde_json::to_string(error) else {
+        return Fault::internal("an error cannot be written as JSON").into_response();
+    };
+    let kind = HeaderValue::from_static("application/json");
+    (status, [(CONTENT_TYPE, kind)], text).into_response()
+}
+
+fn is_new_era(headers: &HeaderMap) -> bool {
+    let version = headers.get(PROTOCOL_VERSION);
+    let version = version.and_then(|version| version.to_str().ok());
+    version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
+}

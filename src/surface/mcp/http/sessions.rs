@@ -1,0 +1,392 @@
+//! The sessions of clients up to MCP 2025-11-25: bounded in number, and ended when they are unused.
+//!
+//! rmcp keeps a session for as long as its client does not end it, and most clients never do. A session
+//! is in use while one of its calls runs or one of its streams is open. When there are too many, the
+//! one that can best be spared ends; its client gets 404 and begins a new one, as the protocol says.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures::{Stream, StreamExt};
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::streamable_http_server::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker, SessionConfig, SessionError,
+};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use rmcp::transport::{Transport, WorkerTransport};
+use tokio::time::sleep;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// The longest time between two looks for sessions that are unused for too long.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Why a request cannot be served in a session. rmcp answers both as errors of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// A call runs in every session that there may be.
+    Full,
+    /// There is no such session any more.
+    Gone,
+}
+
+/// What the layers around rmcp tell each other while it handles a request.
+#[derive(Default)]
+pub(super) struct Notes {
+    refused: Cell<Option<Refused>>,
+    /// Fires with the end of the connection that is being made.
+    ended: RefCell<Option<CancellationToken>>,
+}
+
+tokio::task_local! {
+    static NOTES: Notes;
+}
+
+/// Handles a request; gives what is answered, and why it was refused if a session was the reason.
+pub(super) async fn noting<T>(handled: impl Future<Output = T>) -> (T, Option<Refused>) {
+    NOTES
+        .scope(Notes::default(), async {
+            let answer = handled.await;
+            (answer, NOTES.with(|notes| notes.refused.get()))
+        })
+        .await
+}
+
+/// The connection that is being made wants to know when it ends.
+pub(super) fn expect_end(ended: CancellationToken) {
+    // Outside of a request there is no session either.
+    let _ = NOTES.try_with(|notes| notes.ended.replace(Some(ended)));
+}
+
+fn refuse(why: Refused) {
+    let _ = NOTES.try_with(|notes| notes.refused.set(Some(why)));
+}
+
+/// Why a session cannot do what it should.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("a call runs in each of the sessions")]
+    Full,
+    #[error(transparent)]
+    Local(#[from] LocalSessionManagerError),
+}
+
+/// All sessions.
+pub(super) struct Sessions {
+    local: LocalSessionManager,
+    open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    limit: usize,
+    idle: Duration,
+}
+
+/// How one session is used.
+struct Session(Mutex<Usage>);
+
+struct Usage {
+    /// The requests that are not answered.
+    running: HashSet<RequestId>,
+    /// The answers that are being read, and streams for what is told besides.
+    streams: usize,
+    /// When something came or ended last.
+    last: Instant,
+    /// Its client said more than `initialize`.
+    has_begun: bool,
+}
+
+/// An answer that is being read.
+struct OpenStream(Arc<Session>);
+
+/// A session's messages, which tell how it is used.
+pub(super) struct Watched {
+    inner: WorkerTransport<LocalSessionWorker>,
+    session: Arc<Session>,
+    _ended: Option<DropGuard>,
+}
+
+impl Sessions {
+    /// At most `limit` sessions, each until it has been unused for `idle`.
+    pub(super) fn new(limit: usize, idle: Duration) -> Sessions {
+        let mut config = SessionConfig::default();
+        // It would also end a session whose call is silent.
+        config.keep_alive = None;
+        let mut local = LocalSessionManager::default();
+        local.session_config = config;
+        Sessions {
+            local,
+            open: Mutex::default(),
+            limit,
+            idle,
+        }
+    }
+
+    /// Ends what is unused for too long, until `stop`.
+    pub(super) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
+        let interval = (self.idle / 4).min(SWEEP_INTERVAL);
+        while stop.run_until_cancelled(sleep(interval)).await.is_some() {
+            for id in self.take_idle() {
+                tracing::debug!(session = %id, "unused for too long");
+                self.end(&id).await;
+            }
+        }
+    }
+
+    fn take_idle(&self) -> Vec<SessionId> {
+        let mut open = self.open();
+        let idle = open.iter().filter(|(_, session)| {
+            let usage = session.usage();
+            !usage.is_in_use() && usage.last.elapsed() >= self.idle
+        });
+        let idle: Vec<SessionId> = idle.map(|(id, _)| Arc::clone(id)).collect();
+        for id in &idle {
+            open.remove(id);
+        }
+        idle
+    }
+
+    /// Adds a session; gives one that has to end for it.
+    fn add(&self, id: &SessionId, session: &Arc<Session>) -> Result<Option<SessionId>, Error> {
+        let mut open = self.open();
+        let mut spared = None;
+        if open.len() >= self.limit {
+            let ranked = open.iter();
+            let ranked = ranked.filter_map(|(id, session)| Some((session.usage().rank()?, id)));
+            let first = ranked.min_by_key(|(rank, _)| *rank);
+            let id = first.map(|(_, id)| Arc::clone(id)).ok_or(Error::Full)?;
+            open.remove(&id);
+            spared = Some(id);
+        }
+        open.insert(Arc::clone(id), Arc::clone(session));
+        Ok(spared)
+    }
+
+    async fn end(&self, id: &SessionId) {
+        if let Err(error) = self.local.close_session(id).await {
+            tracing::debug!(session = %id, %error, "it had ended");
+        }
+    }
+
+    /// The session, in which something happens now.
+    fn used(&self, id: &SessionId) -> Option<Arc<Session>> {
+        let session = self.open().get(id).cloned()?;
+        session.usage().note(|usage| usage.has_begun = true);
+        Some(session)
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    fn new() -> Arc<Session> {
+        Arc::new(Session(Mutex::new(Usage {
+            running: HashSet::new(),
+            streams: 0,
+            last: Instant::now(),
+            has_begun: false,
+        })))
+    }
+
+    fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Usage {
+    fn is_in_use(&self) -> bool {
+        !self.running.is_empty() || self.streams > 0
+    }
+
+    /// How well it can be spared: the smallest ends first; `None` is never ended for another one. A
+    /// stream on which nothing is told does not keep a new client out.
+    fn rank(&self) -> Option<(bool, bool, Instant)> {
+        let is_spared = self.running.is_empty();
+        is_spared.then_some((self.streams > 0, self.has_begun, self.last))
+    }
+
+    fn note(&mut self, what: impl FnOnce(&mut Usage)) {
+        what(self);
+        self.last = Instant::now();
+    }
+}
+
+impl OpenStream {
+    fn of(session: Option<Arc<Session>>) -> Option<OpenStream> {
+        let session = session?;
+        session.usage().note(|usage| usage.streams += 1);
+        Some(OpenStream(session))
+    }
+
+    /// The same stream, open until it is dropped.
+    fn hold(
+        session: Option<Arc<Session>>,
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+        let open = OpenStream::of(session);
+        stream.map(move |message| {
+            let _ = &open;
+            message
+        })
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.usage().note(|usage| usage.streams -= 1);
+    }
+}
+
+/// An error of rmcp's, noted if it means that the session is gone.
+fn noted(error: LocalSessionManagerError) -> Error {
+    if matches!(
+        error,
+        LocalSessionManagerError::SessionNotFound(_)
+            | LocalSessionManagerError::SessionError(SessionError::SessionServiceTerminated)
+    ) {
+        refuse(Refused::Gone);
+    }
+    error.into()
+}
+
+impl SessionManager for Sessions {
+    type Error = Error;
+    type Transport = Watched;
+
+    async fn create_session(&self) -> Result<(SessionId, Watched), Error> {
+        let (id, inner) = self.local.create_session().await?;
+        let session = Session::new();
+        let ended = NOTES.try_with(|notes| notes.ended.take()).ok().flatten();
+        match self.add(&id, &session) {
+            Ok(Some(spared)) => {
+                tracing::debug!(session = %spared, "ended for a new one");
+                self.end(&spared).await;
+            }
+            Ok(None) => {}
+            Err(error) => {
+                refuse(Refused::Full);
+                self.end(&id).await;
+                return Err(error);
+            }
+        }
+        let watched = Watched {
+            inner,
+            session,
+            _ended: ended.map(CancellationToken::drop_guard),
+        };
+        Ok((id, watched))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Error> {
+        let initialized = self.local.initialize_session(id, message).await;
+        initialized.map_err(noted)
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Error> {
+        Ok(self.local.has_session(id).await?)
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Error> {
+        self.open().remove(id);
+        Ok(self.local.close_session(id).await?)
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+        let session = self.used(id);
+        let stream = self.local.create_stream(id, message).await.map_err(noted)?;
+        Ok(OpenStream::hold(session, stream))
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Error> {
+        self.used(id);
+        self.local.accept_message(id, message).await.map_err(noted)
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+        let session = self.used(id);
+        let stream = self.local.create_standalone_stream(id).await;
+        Ok(OpenStream::hold(session, stream.map_err(noted)?))
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+        let session = self.used(id);
+        // rmcp answers a stream that cannot be resumed by an empty one.
+        let stream = self.local.resume(id, last_event_id).await?;
+        Ok(OpenStream::hold(session, stream))
+    }
+}
+
+impl Transport<RoleServer> for Watched {
+    type Error = <WorkerTransport<LocalSessionWorker> as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(id) = answered {
+            self.session.usage().note(|usage| {
+                usage.running.remove(id);
+            });
+        }
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let message = self.inner.receive().await?;
+        let mut usage = self.session.usage();
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                usage.note(|usage| {
+                    usage.running.insert(request.id.clone());
+                });
+            }
+            JsonRpcMessage::Notification(notification) => {
+                // What was taken back is not answered.
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    usage.note(|usage| {
+                        usage.running.remove(id);
+                    });
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        drop(usage);
+        Some(message)
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}

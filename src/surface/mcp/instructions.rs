@@ -1,0 +1,261 @@
+//! What the server says of itself to models: which tools there are and what they are for.
+//!
+//! Clients with a tool search show a model nothing else of the tools but their names, and cut what is
+//! long, so the words that tell most come first.
+
+use std::collections::BTreeMap;
+
+use super::hints::one_line;
+use crate::config::Config;
+use crate::render::text;
+use crate::tool::{Level, Tool};
+
+/// Claude Code cut instructions at 2,048 characters for a long time.
+pub(crate) const MAX_CHARS: usize = 2_000;
+/// How many characters of each tool's first sentence are tried, from the most to none.
+const SENTENCES: [usize; 5] = [200, 120, 70, 35, 0];
+/// The most topics in the first line, and the most characters that they take.
+const MAX_TOPICS: usize = 12;
+const MAX_TOPIC_CHARS: usize = 300;
+
+/// The most characters of a plugin's name.
+const MAX_GROUP_CHARS: usize = 60;
+
+/// One tool, as far as the instructions speak of it.
+#[derive(Clone, Debug)]
+pub(super) struct Summary {
+    /// The name that it is offered by.
+    name: String,
+    sentence: String,
+    keywords: Vec<String>,
+    level: Level,
+    plugin: Option<String>,
+}
+
+impl Summary {
+    /// What there is to say of `tool`, which is offered as `name`.
+    pub(super) fn of(tool: &Tool, name: &str) -> Summary {
+        let mut sentence = first_sentence(&tool.description);
+        if sentence.is_empty() && tool.label != tool.name {
+            sentence = one_line(&tool.label);
+        }
+        Summary {
+            name: name.to_owned(),
+            sentence,
+            keywords: super::hints::keywords(tool),
+            level: tool.source.level,
+            plugin: tool
+                .source
+                .plugin
+                .as_deref()
+                .map(|name| shortened(&one_line(name), MAX_GROUP_CHARS)),
+        }
+    }
+}
+
+/// Tools that belong together.
+struct Group<'a> {
+    /// `None`: nothing joins them.
+    name: Option<&'a str>,
+    tools: Vec<&'a Summary>,
+}
+
+/// The instructions: those of the configuration, else what is made of the tools. `None`: there is
+/// nothing to say.
+pub(super) fn of(tools: &[Summary], config: &Config) -> Option<String> {
+    match &config.mcp.instructions {
+        Some(written) => {
+            let written = shortened(text::clean(written).trim(), MAX_CHARS);
+            (!written.is_empty()).then_some(written)
+        }
+        None => made(tools),
+    }
+}
+
+/// How long configured instructions are, if that is more than clients get.
+pub(super) fn excess(config: &Config) -> Option<usize> {
+    let written = config.mcp.instructions.as_deref()?;
+    let length = length(text::clean(written).trim());
+    (length > MAX_CHARS).then_some(length)
+}
+
+fn made(tools: &[Summary]) -> Option<String> {
+    if tools.is_empty() {
+        return None;
+    }
+    let groups = groups(tools);
+    let head = head(tools, &groups);
+    let tried = SENTENCES.iter().map(|&most| page(&head, &groups, most));
+    let mut tried = tried.skip_while(|page| length(page) > MAX_CHARS);
+    Some(match tried.next() {
+        Some(page) => page,
+        None => names_only(&head, tools),
+    })
+}
+
+/// The first line: the words that a model compares its task with.
+fn head(tools: &[Summary], groups: &[Group<'_>]) -> String {
+    let mut topics: Vec<String> = Vec::new();
+    let mut used = 0;
+    let named = groups.iter().filter_map(|group| group.name);
+    let named = named.map(|name| name.replace(['_', '-', '.'], " "));
+    let keywords = tools.iter().flat_map(|tool| tool.keywords.iter().cloned());
+    let loose = groups.iter().filter(|group| group.name.is_none());
+    let loose = loose.flat_map(|group| group.tools.iter());
+    let loose = loose.map(|tool| tool.name.replace(['_', '-'], " "));
+    for topic in named.chain(keywords).chain(loose) {
+        let is_known = topics
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(&topic));
+        let room = used + length(&topic) + 2;
+        if topic.is_empty() || is_known || room > MAX_TOPIC_CHARS {
+            continue;
+        }
+        if topics.len() == MAX_TOPICS {
+            break;
+        }
+        used = room;
+        topics.push(topic);
+    }
+    let count = match tools.len() {
+        1 => "1 tool".to_owned(),
+        some => format!("{some} tools"),
+    };
+    let whose = match tools.iter().any(|tool| tool.level == Level::Project) {
+        true => "of this project and its user",
+        false => "of this user",
+    };
+    format!(
+        "Tools for: {}.\n{count} {whose}; where one fits the task, prefer it to doing the same by hand.",
+        topics.join(", ")
+    )
+}
+
+/// All groups, with at most so many characters of each tool's sentence.
+fn page(head: &str, groups: &[Group<'_>], most: usize) -> String {
+    let mut page = head.to_owned();
+    for group in groups {
+        match group.name {
+            Some(name) => page.push_str(&format!("\n\n{name}:")),
+            None => page.push('\n'),
+        }
+        if most == 0 {
+            let names: Vec<&str> = group.tools.iter().map(|tool| &*tool.name).collect();
+            let before = if group.name.is_some() { " " } else { "\n" };
+            page.push_str(&format!("{before}{}", names.join(", ")));
+            continue;
+        }
+        for tool in &group.tools {
+            let sentence = shortened(&tool.sentence, most);
+            match sentence.is_empty() {
+                true => page.push_str(&format!("\n- {}", tool.name)),
+                false => page.push_str(&format!("\n- {}: {sentence}", tool.name)),
+            }
+        }
+    }
+    page
+}
+
+/// As many names as there is room for.
+fn names_only(head: &str, tools: &[Summary]) -> String {
+    let mut page = format!("{head}\n");
+    for (index, tool) in tools.iter().enumerate() {
+        let before = if index == 0 { "\n" } else { ", " };
+        let rest = format!(" and {} more", tools.len() - index);
+        if length(&page) + length(before) + length(&tool.name) + length(&rest) > MAX_CHARS {
+            page.push_str(&rest);
+            return page;
+        }
+        page.push_str(before);
+        page.push_str(&tool.name);
+    }
+    page
+}
+
+/// Tools of one plugin, and tools whose names begin alike; those of the project first, what nothing
+/// joins at the end.
+fn groups(tools: &[Summary]) -> Vec<Group<'_>> {
+    let mut prefixes: BTreeMap<&str, usize> = BTreeMap::new();
+    for tool in tools.iter().filter(|tool| tool.plugin.is_none()) {
+        *prefixes.entry(prefix(&tool.name)).or_default() += 1;
+    }
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for tool in tools {
+        let shared = Some(prefix(&tool.name)).filter(|own| {
+            let count = prefixes.get(own).copied().unwrap_or_default();
+            count > 1
+        });
+        let name = tool.plugin.as_deref().or(shared);
+        match groups.iter_mut().find(|group| group.name == name) {
+            Some(group) => group.tools.push(tool),
+            None => groups.push(Group {
+                name,
+                tools: vec![tool],
+            }),
+        }
+    }
+    let is_project = |tool: &&Summary| tool.level == Level::Project;
+    groups.sort_by_key(|group| {
+        let projects = group.tools.iter().filter(|tool| is_project(tool)).count();
+        (group.name.is_none(), projects == 0)
+    });
+    for group in &mut groups {
+        // Stable: names stay in their order.
+        group.tools.sort_by_key(|tool| !is_project(tool));
+    }
+    groups
+}
+
+/// The part of a name before its first separator; the whole name if there is none.
+fn prefix(name: &str) -> &str {
+    name.split(['_', '-', '.', '/']).next().unwrap_or(name)
+}
+
+/// The first sentence of a description, on one line.
+fn first_sentence(description: &str) -> String {
+    let clean = text::clean(description);
+    let mut paragraphs = clean.split("\n\n").map(str::trim);
+    let first = paragraphs.find(|text| !text.is_empty()).unwrap_or_default();
+    let line = one_line(first);
+    let end = line
+        .match_indices(['.', '!', '?', '。'])
+        .find(|(index, mark)| {
+            let rest = &line[index + mark.len()..];
+            let before = &line[..*index];
+            // "e.g. this" is not the end of a sentence.
+            let is_word = before.rsplit(' ').next().is_some_and(|word| {
+                !word.contains('.') && word.chars().filter(|c| c.is_alphanumeric()).count() > 1
+            });
+            *mark == "。" || is_word && (rest.is_empty() || rest.starts_with(' '))
+        });
+    match end {
+        Some((index, _)) => line[..index].to_owned(),
+        None => line,
+    }
+}
+
+/// `text` in at most so many characters, cut between words where that is possible.
+fn shortened(text: &str, most: usize) -> String {
+    if length(text) <= most {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let fits = text.char_indices().find(|(_, c)| {
+        used += c.len_utf16();
+        // One is for the mark.
+        used + 1 > most
+    });
+    let end = fits.map_or(text.len(), |(index, _)| index);
+    let cut = &text[..end];
+    let word = cut.rfind(char::is_whitespace).filter(|&at| at > end / 2);
+    match word {
+        Some(at) => format!("{}…", cut[..at].trim_end()),
+        None if cut.is_empty() => String::new(),
+        None => format!("{cut}…"),
+    }
+}
+
+/// Characters as clients count them, in units of UTF-16.
+fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}

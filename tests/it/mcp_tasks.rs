@@ -1,0 +1,277 @@
+//! Calls that become tasks: after a time, at once or never, as the user and the author say; and what
+//! they ask.
+
+use serde_json::{Value, json};
+
+use crate::mcp_client::{Client, new_era, text};
+use crate::sandbox::Sandbox;
+
+const TOOLS: &str = r##"
+const says = (text) => ({ content: [{ type: "text", text }] });
+const tool = (name, execute, rest) =>
+  ({ name, description: name, parameters: { type: "object" }, execute, ...rest });
+
+let heard = "nothing";
+
+// Ends when it is aborted.
+const endless = (_id, _args, onUpdate, _ctx, signal) => {
+  onUpdate(says("working"));
+  return new Promise((resolve) => signal.addEventListener("abort", () => { heard = "abort"; resolve(says("aborted")); }));
+};
+const quick = async () => ({ ...says("quick"), details: { n: 1 } });
+
+export default (pi) => [
+  tool("quick", quick),
+  tool("heard", async () => says(heard)),
+  tool("endless", endless),
+  tool("slow", async (_id, _args, onUpdate) => {
+    onUpdate(says("slowly"));
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return says("slow");
+  }),
+  tool("ask", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.input("Name?")))),
+  tool("ask_then_endless", async (id, args, onUpdate, ctx, signal) => {
+    const name = await ctx.ui.input("Name?");
+    onUpdate(says(`hello ${name}`));
+    return endless(id, args, onUpdate, ctx, signal);
+  }),
+  tool("quick_long", quick, { long: true }),
+  tool("endless_never", endless, { mcp: { task: "never" } }),
+  tool("endless_soon", endless, { mcp: { task: 0.05 } }),
+  tool("ask_long", async (_id, _args, _onUpdate, ctx) => {
+    const first = await ctx.ui.input("First?");
+    return says(`${first} ${await ctx.ui.input(`After ${first}?`)}`);
+  }, { mcp: { task: "always" } }),
+  tool("odd", quick, { mcp: { task: "often", alwaysLoad: 1, searchHint: ["a"] } }),
+  tool("odder", quick, { mcp: "always" }),
+];
+"##;
+
+fn tasks() -> Value {
+    json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
+}
+
+fn call(client: &mut Client, params: Value) -> Value {
+    let mut params = params;
+    params["_meta"] = new_era(tasks());
+    client.ask("tools/call", params)
+}
+
+fn kind(answer: &Value) -> &str {
+    answer["result"]["resultType"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no result: {answer}"))
+}
+
+/// The task that the answer gives, asked by `method` until it is as `fits` wants it.
+fn task_until(client: &mut Client, created: &Value, fits: impl Fn(&Value) -> bool) -> Value {
+    assert_eq!(kind(created), "task", "{created}");
+    let params = json!({"taskId": created["result"]["taskId"], "_meta": new_era(tasks())});
+    loop {
+        let task = client.ask("tasks/get", params.clone())["result"].take();
+        if fits(&task) {
+            return task;
+        }
+    }
+}
+
+fn update(client: &mut Client, created: &Value, responses: Value) {
+    let params = json!({
+        "taskId": created["result"]["taskId"],
+        "inputResponses": responses,
+        "_meta": new_era(tasks()),
+    });
+    let told = client.ask("tasks/update", params);
+    assert_eq!(told["result"], json!({"resultType": "complete"}), "{told}");
+}
+
+fn cancel(client: &mut Client, created: &Value) {
+    let params = json!({"taskId": created["result"]["taskId"], "_meta": new_era(tasks())});
+    client.ask("tasks/cancel", params);
+    task_until(client, created, |task| task["status"] == "cancelled");
+}
+
+/// The one question of an answer or a task, with its key.
+fn question(result: &Value) -> (String, String) {
+    let requests = result["inputRequests"].as_object().expect("questions");
+    let (key, request) = requests.iter().next().expect("a question");
+    let message = request["params"]["message"].as_str().expect("a text");
+    (key.clone(), message.to_owned())
+}
+
+fn accept(value: &str) -> Value {
+    json!({"action": "accept", "content": {"answer": value}})
+}
+
+#[test]
+fn a_call_waits_for_its_result_and_is_no_task_by_default() {
+    let mut client = Client::silent(TOOLS, &[]);
+    let found = client.ask("server/discover", json!({"_meta": new_era(json!({}))}));
+    let extensions = &found["result"]["capabilities"]["extensions"];
+    assert!(
+        extensions.get("io.modelcontextprotocol/tasks").is_some(),
+        "{found}"
+    );
+    let mut meta = new_era(tasks());
+    meta["progressToken"] = json!("slow");
+    let slow = client.request("tools/call", json!({"name": "slow", "_meta": meta}));
+    let progress = client.next();
+    assert_eq!(progress["method"], "notifications/progress", "{progress}");
+    assert_eq!(progress["params"]["message"], "slowly");
+    let ended = client.answer(slow);
+    assert_eq!(kind(&ended), "complete", "{ended}");
+    assert_eq!(text(&ended["result"]), "slow");
+}
+
+#[test]
+fn a_call_becomes_a_task_when_its_time_is_over() {
+    let mut client = Client::silent(TOOLS, &["--task-after", "50ms"]);
+    let begun = call(&mut client, json!({"name": "endless"}));
+    let task = task_until(&mut client, &begun, |task| {
+        task["statusMessage"] == "working" || task["status"] == "working"
+    });
+    assert_eq!(task["status"], "working");
+    cancel(&mut client, &begun);
+    while text(&call(&mut client, json!({"name": "heard"}))["result"]) != "abort" {}
+
+    // Not for a client that knows no tasks.
+    let params = json!({"name": "slow", "_meta": new_era(json!({}))});
+    assert_eq!(kind(&client.ask("tools/call", params)), "complete");
+
+    let refused = client.ask(
+        "tasks/get",
+        json!({"taskId": "x", "_meta": new_era(json!({}))}),
+    );
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
+    let refused = client.ask(
+        "tasks/get",
+        json!({"taskId": "x", "_meta": new_era(tasks())}),
+    );
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
+
+#[test]
+fn a_question_is_an_answer_and_no_task() {
+    // Long enough for the question to come first.
+    let mut client = Client::silent(TOOLS, &["--task-after", "3s"]);
+    call(&mut client, json!({"name": "heard"}));
+    for (name, rest) in [("ask", false), ("ask_then_endless", true)] {
+        let asked = call(&mut client, json!({"name": name}));
+        assert_eq!(kind(&asked), "input_required", "{asked}");
+        let (key, message) = question(&asked["result"]);
+        assert_eq!(message, "Name?");
+        let params = json!({
+            "name": name,
+            "requestState": asked["result"]["requestState"],
+            "inputResponses": {key: accept("Ada")},
+        });
+        let next = call(&mut client, params);
+        match rest {
+            false => assert_eq!(text(&next["result"]), "Ada", "{next}"),
+            // What goes on after the answer may still become a task.
+            true => {
+                task_until(&mut client, &next, |task| {
+                    let message = &task["statusMessage"];
+                    task["status"] == "working" && (message == "working" || message.is_null())
+                });
+                cancel(&mut client, &next);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_task_asks_is_asked_in_the_task() {
+    let mut client = Client::silent(TOOLS, &[]);
+    let begun = call(&mut client, json!({"name": "ask_long"}));
+    for (message, value) in [("First?", "one"), ("After one?", "two")] {
+        let task = task_until(&mut client, &begun, |task| {
+            task["status"] == "input_required" && question(task).1 == message
+        });
+        let (key, _) = question(&task);
+        update(&mut client, &begun, json!({key: accept(value)}));
+    }
+    let done = task_until(&mut client, &begun, |task| task["status"] == "completed");
+    assert_eq!(text(&done["result"]), "one two");
+}
+
+#[test]
+fn author_and_user_say_when_a_tool_becomes_a_task() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "mcp:\n  task_after: never\n  tools:\n    'q*': {task: always}\n    quick: {task: never}\n    '*_soon': {search_hint: soon}\n",
+    );
+    let mut client = Client::within(sandbox, &[]);
+    let long = call(&mut client, json!({"name": "quick_long"}));
+    let done = task_until(&mut client, &long, |task| task["status"] == "completed");
+    assert_eq!(text(&done["result"]), "quick");
+    assert_eq!(done["result"].get("structuredContent"), None, "{done}");
+    assert_eq!(done["result"]["_meta"]["haft/details"], json!({"n": 1}));
+    // The user's word for a name counts before that for a pattern.
+    let quick = call(&mut client, json!({"name": "quick"}));
+    assert_eq!(kind(&quick), "complete");
+    let soon = call(&mut client, json!({"name": "endless_soon"}));
+    task_until(&mut client, &soon, |task| task["status"] == "working");
+    cancel(&mut client, &soon);
+
+    let mut client = Client::silent(TOOLS, &["--task-after", "always"]);
+    let quick = call(&mut client, json!({"name": "quick"}));
+    task_until(&mut client, &quick, |task| task["status"] == "completed");
+    let mut meta = new_era(tasks());
+    meta["progressToken"] = json!("never");
+    let never = client.request(
+        "tools/call",
+        json!({"name": "endless_never", "_meta": meta}),
+    );
+    let progress = client.next();
+    assert_eq!(progress["params"]["message"], "working", "{progress}");
+    client.notify("notifications/cancelled", json!({"requestId": never}));
+    let heard = |client: &mut Client| {
+        let quick = call(client, json!({"name": "heard"}));
+        let done = task_until(client, &quick, |task| task["status"] == "completed");
+        text(&done["result"]).to_owned()
+    };
+    while heard(&mut client) != "abort" {}
+}
+
+#[test]
+fn wishes_that_cannot_be_read_are_problems_and_no_more() {
+    let sandbox = Sandbox::with_home();
+    sandbox.write("tools.ts", TOOLS);
+    let ran = sandbox.sh("haft --tool tools.ts doctor");
+    for expected in [
+        "`mcp.task` of `odd` is ignored: `often`",
+        "`mcp.alwaysLoad` of `odd` is ignored: `1`",
+        "`mcp.searchHint` of `odd` is ignored: it is an array",
+        "`mcp` of `odder` is ignored: it is a string",
+    ] {
+        assert!(ran.output.contains(expected), "{expected}\n{}", ran.output);
+    }
+    assert_eq!(ran.code, 0, "{}", ran.output);
+    for (written, said) in [
+        (
+            "mcp: {task_after: 5}",
+            "`5` is not `always`, `never` or a duration",
+        ),
+        (
+            "mcp: {tools: {'a[': {task: never}}}",
+            "`a[` is not a pattern of tool names",
+        ),
+        ("mcp: {tools: {a: {tusk: never}}}", "unknown key `tusk`"),
+        (
+            "mcp: {structured: often}",
+            "`often` is not one of declared, always, never",
+        ),
+        (
+            "mcp: {tools: {a: {max_result_chars: 5}}}",
+            "`5` is not a number of characters",
+        ),
+    ] {
+        sandbox.write("home/.config/haft/config.yaml", written);
+        let ran = sandbox.sh("haft --tool tools.ts list");
+        assert_eq!(ran.code, 2, "{written}: {}", ran.output);
+        assert!(ran.output.contains(said), "{written}: {}", ran.output);
+    }
+}

@@ -1,0 +1,1 @@
+export type require = string;

@@ -1,0 +1,3 @@
+import { join } from "node:path";
+const it = { same: join("a", "b") };
+export = it;

@@ -1,0 +1,2 @@
+import greet from "q";
+export const fromMjs = greet();

@@ -1,0 +1,1 @@
+import { basename from "node:path";

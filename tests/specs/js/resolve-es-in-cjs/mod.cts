@@ -1,0 +1,1 @@
+import { name } from "./mod.cjs"; export default () => ({ name: "cts", description: name as string, parameters: { type: "object" }, execute: async () => ({ content: [{ type: "text", text: name }] }) });

@@ -1,0 +1,2 @@
+let calls = 0;
+export const count = () => ++calls;

@@ -1,0 +1,1 @@
+exports.said = "both.js";

@@ -1,0 +1,1 @@
+export const said: string = "both.ts";
