@@ -360,7 +360,9 @@ fn only_names_of_packages_reach_npm() {
         );
     }
     let Fixture { registry, .. } = fixture;
-    assert_eq!(registry.requests(), ["GET /left"]);
+    let mut asked = registry.requests();
+    asked.dedup();
+    assert_eq!(asked, ["GET /left"]);
 }
 
 #[test]
@@ -585,7 +587,7 @@ fn links_of_a_project_lead_nowhere() {
     fixture.gives(
         "cd p && haft install --yes",
         "error: the packages of `pad` would go into `$CASE/elsewhere`, outside of the project\n\
-         hint: allow it with `--into $CASE/p/.omp/tools`\n",
+         hint: allow it with `--into $CASE/elsewhere`\n",
         2,
     );
     fixture.tool("q/.omp/tools/pad.ts", "left");

@@ -93,9 +93,12 @@ impl Server {
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let mut head = format!(
             "{method} {path} HTTP/1.1\r\ncontent-length: {}\r\nconnection: close\r\n\
-             content-type: application/json\r\naccept: application/json, text/event-stream\r\n",
+             accept: application/json, text/event-stream\r\n",
             body.len()
         );
+        if !headers.iter().any(|(name, _)| *name == "content-type") {
+            head += "content-type: application/json\r\n";
+        }
         if !headers.iter().any(|(name, _)| *name == "host") {
             head += &format!("host: 127.0.0.1:{}\r\n", self.port);
         }
@@ -227,7 +230,7 @@ fn the_newer_era_needs_no_session() {
     let list = server.new_era("tools/list", json!({})).message();
     assert_eq!(
         list["result"]["tools"].as_array().map(Vec::len),
-        Some(5),
+        Some(6),
         "{list}"
     );
     let params = json!({"name": "echo", "arguments": {"b": 1, "a": 2}});
@@ -270,9 +273,9 @@ fn the_older_era_has_sessions() {
 #[test]
 fn models_see_texts_and_instructions_in_both_eras() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0"]);
-    let expected = "Tools for: aborted, echo, name, wait.\n\
-        4 tools of this project and its user; where one fits the task, prefer it to doing the same by hand.\n\n\
-        - aborted: aborted\n- echo: echo\n- name: name\n- wait: wait";
+    let expected = "Tools for: aborted, echo, name, odd, read, wait.\n\
+        6 tools of this project and its user; where one fits the task, prefer it to doing the same by hand.\n\n\
+        - aborted: aborted\n- echo: echo\n- name: name\n- odd: odd\n- read: read\n- wait: wait";
     let found = server.new_era("server/discover", json!({})).message();
     assert_eq!(found["result"]["instructions"], expected);
     let params = json!({
@@ -678,7 +681,7 @@ fn arguments_nest_as_deep_as_over_standard_input() {
     for depth in [100, 124, 130, 300, 5000] {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));
         let call = format!(
-            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{{"a":{open}{close}}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"odd","arguments":{{"a":{open}{close}}}}}}}"#
         );
         let headers = [
             ("mcp-session-id", session.as_str()),

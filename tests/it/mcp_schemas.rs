@@ -182,10 +182,10 @@ fn refusals_name_what_the_model_knows() {
         text(&refused),
         format!(
             r#"Validation failed for tool "echo":
-  - {alias}/0/next/_id: must be a string (was 7)
-  - {alias}/0/_id: is required
-  - plain: is required
   - _map: is required
+  - plain: is required
+  - {alias}/0/_id: is required
+  - {alias}/0/next/_id: must be a string (was 7)
 
 Received arguments:
 {{

@@ -1,5 +1,6 @@
 //! `/api/events`: what other surfaces of the same server call, and listeners that do not read.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 
@@ -11,6 +12,7 @@ use crate::sandbox::Sandbox;
 use crate::served::{Events, Reply, Served};
 
 const MODULE: &str = r#"
+import { writeFile } from "node:fs/promises";
 const says = (text) => ({ content: [{ type: "text", text }] });
 const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
 export default () => [
@@ -18,6 +20,12 @@ export default () => [
   tool("fails", async () => { throw new Error("no"); }),
   tool("wait", (_id, _args, _onUpdate, _ctx, signal) =>
     new Promise((resolve) => signal.addEventListener("abort", () => resolve(says("stopped"))))),
+  // Says by a named pipe that it runs.
+  tool("hold", async (_id, _args, _onUpdate, _ctx, signal) => {
+    const ended = new Promise((resolve) => signal.addEventListener("abort", () => resolve(says("stopped"))));
+    await writeFile("started", "it runs");
+    return ended;
+  }),
   tool("n".repeat(4000), async () => says("done")),
 ];
 "#;
@@ -73,12 +81,14 @@ fn calls_over_mcp_are_told_and_listed_like_all_others() {
 
 #[test]
 fn a_call_over_mcp_can_be_stopped_by_whoever_sees_it() {
-    let (_sandbox, served) = serve_both();
+    let (sandbox, served) = serve_both();
+    let runs = sandbox.fifo("started");
     let mut events = served.listen(None);
-    let (head, body) = mcp_call("wait");
+    let (head, body) = mcp_call("hold");
     let waiting = served.begin(&head, &body);
     let started = events.wait_for("call.started").data;
     let id = started["callId"].as_str().expect("an id");
+    fs::read(runs).expect("a pipe");
     assert_eq!(served.delete(&format!("/api/calls/{id}")).status, 202);
     let reply = Reply::read(waiting);
     assert_eq!(reply.json()["result"]["content"][0]["text"], "stopped");
@@ -197,14 +207,19 @@ fn problems_are_told_when_a_file_breaks_and_when_it_is_mended() {
     assert_eq!(catalog["problems"], json!([]), "{catalog}");
     let mut events = served.listen(None);
     events.wait_for("ready");
+    // In one step: a file that is read while it is written has problems of its own.
+    let replace = |path: &str, text: &str| {
+        let written = sandbox.write("written", text);
+        fs::rename(written, sandbox.path().join(path)).expect("a folder of ours");
+    };
     for (path, good, bad) in files {
-        sandbox.write(path, bad);
+        replace(path, bad);
         let broken = problems(&mut events);
         assert_eq!(broken.len(), 1, "{path}: {broken:?}");
-        sandbox.write(path, good);
+        replace(path, good);
         assert_eq!(problems(&mut events), [""; 0], "{path}");
     }
     // One that was never good is told as well, though no tool comes or goes.
-    sandbox.write("home/.config/aynd/tools/new.json", "[");
+    replace("home/.config/aynd/tools/new.json", "[");
     assert_eq!(problems(&mut events).len(), 1);
 }

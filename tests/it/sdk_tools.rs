@@ -777,7 +777,7 @@ async fn the_loader_gives_tools_and_errors() {
     assert_eq!(
         named,
         json!({
-            "path": root.join("./named.ts"),
+            "path": root.join("named.ts"),
             "resolvedPath": root.join("named.ts"),
             "tool": {
                 "name": "named", "label": "named", "description": "one",

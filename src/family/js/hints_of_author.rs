@@ -63,13 +63,13 @@ impl Written {
         ];
         let members = members.into_iter().filter_map(|(member, value, hint)| {
             let value = value?;
-            let shown = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            Some((
-                format!("`{member}` of `{tool}` is ignored: `{shown}`"),
-                hint,
-            ))
+            // What is not plain comes as the word for its kind.
+            let shown = match (value.get("is").and_then(Value::as_str), value.as_str()) {
+                (Some(kind), _) => format!("it is {kind}"),
+                (None, Some(text)) => format!("`{text}`"),
+                (None, None) => format!("`{value}`"),
+            };
+            Some((format!("`{member}` of `{tool}` is ignored: {shown}"), hint))
         });
         let mcp = self.not_an_object.as_ref().map(|kind| {
             let text = format!("`mcp` of `{tool}` is ignored: it is {kind}");

@@ -159,7 +159,7 @@ impl Args {
         let done = &resolved[..done];
         match failed {
             // One object is printed, and it is the error.
-            Some(failure) if self.json || done.is_empty() => return Err(failure),
+            Some(failure) if self.json || done.is_empty() => Err(failure),
             Some(failure) => {
                 self.report(done, session)?;
                 Err(failure)

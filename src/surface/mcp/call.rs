@@ -202,7 +202,7 @@ async fn call_with_input_required(
     if wait == Some(Duration::ZERO) {
         match server.tasks().create(execution) {
             Ok(created) => return Ok(created),
-            Err(full) => execution = full,
+            Err(full) => execution = *full,
         }
     }
     // Each request has its own time: while the user thinks there is none that waits.
@@ -229,7 +229,7 @@ async fn call_with_input_required(
                 match server.tasks().create(execution) {
                     Ok(created) => return Ok(created),
                     // Better a long request than none.
-                    Err(full) => execution = full,
+                    Err(full) => execution = *full,
                 }
                 may_be_task = false;
                 continue;

@@ -44,14 +44,14 @@ struct Job {
 
 impl Tasks {
     /// Makes a call a task. Gives the call back if too many are running.
-    pub(super) fn create(&self, execution: Execution) -> Result<CallToolResponse, Execution> {
+    pub(super) fn create(&self, execution: Execution) -> Result<CallToolResponse, Box<Execution>> {
         let mut tasks = self.tasks();
         if tasks.len() >= MOST {
             tasks.retain(|_, job| !job.state().status().is_terminal());
         }
         if tasks.len() >= MOST {
             tracing::warn!("{MOST} tasks are running: a call goes on without being one");
-            return Err(execution);
+            return Err(Box::new(execution));
         }
         let id = hex(&random::<16>());
         let now = now();

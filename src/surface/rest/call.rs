@@ -222,6 +222,10 @@ impl<'a> CallRequest<'a> {
                 "`callId` is of at most 128 letters, digits and `._~:-`, the first no dot",
             ));
         }
+        // Here, since a call whose time is up before the tool starts is not validated.
+        if request.arguments.is_some_and(|given| !is_object(given)) {
+            return Err(unprocessable("`arguments` is an object"));
+        }
         let is_time = |time: f64| time.fract() == 0.0 && (1.0..=LONGEST_TIME).contains(&time);
         match request.timeout_ms {
             Some(time) if !is_time(time) => Err(unprocessable(
@@ -234,6 +238,19 @@ impl<'a> CallRequest<'a> {
 
 fn unprocessable(text: &str) -> Fault {
     Fault::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+}
+
+/// Whether these are arguments, as themselves or as a text that holds them, which models send, too.
+fn is_object(arguments: &RawValue) -> bool {
+    let text = arguments.get();
+    match text.as_bytes().first() {
+        Some(b'{' | b'n') => true,
+        Some(b'"') => {
+            let inner: Result<String, _> = serde_json::from_str(text);
+            inner.is_ok_and(|inner| inner.trim_start().starts_with('{'))
+        }
+        _ => false,
+    }
 }
 
 fn is_id(id: &str) -> bool {

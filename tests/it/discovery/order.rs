@@ -18,8 +18,8 @@ fn an_empty_world_has_no_tools_and_no_problems() {
         .filter(|l| l.verdict == Verdict::Missing);
     assert_eq!(
         missing.count(),
-        13,
-        "the thirteen fixed folders are named as missing: {scan:#?}"
+        14,
+        "the fourteen fixed folders are named as missing: {scan:#?}"
     );
 }
 
