@@ -23,6 +23,7 @@ use super::ledger::Running;
 use super::record::CallAnswer;
 use super::state::Shared;
 use super::tools::fresh;
+use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::surface::http::{Fault, JsonText, PathText, sse};
 use crate::tool::{Call, Event};
@@ -224,7 +225,8 @@ impl<'a> CallRequest<'a> {
         }
         // Here, since a call whose time is up before the tool starts is not validated.
         if request.arguments.is_some_and(|given| !is_object(given)) {
-            return Err(unprocessable("`arguments` is an object"));
+            let error = Error::new(ErrorKind::BadArguments, "`arguments` must be an object");
+            return Err(error.into());
         }
         let is_time = |time: f64| time.fract() == 0.0 && (1.0..=LONGEST_TIME).contains(&time);
         match request.timeout_ms {
