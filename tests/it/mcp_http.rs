@@ -240,6 +240,17 @@ fn the_newer_era_needs_no_session() {
     let params = json!({"name": "odd", "arguments": {"ids_": [1]}});
     let mut answer = server.new_era("tools/call", params);
     assert_eq!(text(&answer.message()["result"]), r#"{"ids[]":[1]}"#);
+    // What only earlier revisions have is not there, whatever its parameters are.
+    for method in ["initialize", "logging/setLevel", "ping"] {
+        for params in [json!({}), json!({"level": "info"})] {
+            let mut refused = server.new_era(method, params);
+            assert_eq!(
+                (refused.status, &refused.message()["error"]["code"]),
+                (404, &json!(-32601)),
+                "{method}"
+            );
+        }
+    }
     // The headers say what the body says, or it is refused.
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": new_era(json!({}))}});
     let headers = [

@@ -190,6 +190,14 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
     let hello = r#"{"arguments": {"text": "hello"}}"#;
     let called = served.post("/api/tools/reload/call", hello);
     assert_eq!(called.json()["content"][0]["text"], "hello\n");
+    // Of a file that was good and is not any more, a reload that is asked for keeps nothing.
+    sandbox.write("home/.config/aynd/tools/new.json", "{");
+    let result = served.post("/api/tools/reload", "").json();
+    assert_eq!(
+        (&result["success"], &result["toolCount"]),
+        (&json!(false), &json!(12))
+    );
+    assert_eq!(served.get("/api/tools/reload").status, 404);
     fs::remove_file(broken).expect("a file of ours");
     fs::remove_file(sandbox.path().join("home/.config/aynd/tools/new.json"))
         .expect("a file of ours");

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use rmcp::ErrorData;
-use rmcp::model::{ClientNotification, ErrorCode, JsonRpcError, JsonRpcMessage};
+use rmcp::model::{ClientNotification, ErrorCode, JsonRpcError, JsonRpcMessage, RequestId};
+use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::surface::mcp::message::{self, CALL, Said};
@@ -16,6 +17,15 @@ use crate::tool::json_depth;
 
 /// rmcp reads 128 levels, some of which are around the arguments.
 const MAX_DEPTH: usize = 100;
+
+/// The requests of earlier revisions that 2026-07-28 does not have.
+const REMOVED: [&str; 5] = [
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
 
 /// A message.
 pub(super) struct Incoming {
@@ -75,6 +85,19 @@ pub(super) fn read(body: Vec<u8>) -> Result<Incoming, JsonRpcError> {
         is_notification,
         arguments: arguments.map(RawArguments),
     })
+}
+
+/// What a request gets whose method 2026-07-28 does not have any more; its parameters do not matter.
+pub(super) fn refusal_of_removed(body: &[u8]) -> Option<JsonRpcError> {
+    #[derive(Deserialize)]
+    struct Head {
+        id: RequestId,
+        method: String,
+    }
+    let Head { id, method } = serde_json::from_slice(body).ok()?;
+    let is_removed = REMOVED.contains(&method.as_str());
+    let error = || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.clone(), None);
+    is_removed.then(|| JsonRpcError::new(Some(id), error()))
 }
 
 fn method_of(notification: &ClientNotification) -> Option<String> {

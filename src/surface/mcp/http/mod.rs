@@ -89,6 +89,11 @@ async fn prepared(State(limits): State<BodyLimits>, request: Request, next: Next
         let request = Request::from_parts(parts, Body::empty());
         return next.run(request).await;
     }
+    if is_new_era(&parts.headers)
+        && let Some(error) = incoming::refusal_of_removed(&body)
+    {
+        return answer(StatusCode::NOT_FOUND, &error);
+    }
     let Incoming {
         text,
         method,
@@ -145,6 +150,10 @@ fn refusal(error: &JsonRpcError, headers: &HeaderMap) -> Response {
         true => StatusCode::OK,
         false => StatusCode::BAD_REQUEST,
     };
+    answer(status, error)
+}
+
+fn answer(status: StatusCode, error: &JsonRpcError) -> Response {
     let Ok(text) = serde_json::to_string(error) else {
         return Fault::internal("an error cannot be written as JSON").into_response();
     };
