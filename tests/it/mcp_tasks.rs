@@ -237,6 +237,30 @@ fn author_and_user_say_when_a_tool_becomes_a_task() {
 }
 
 #[test]
+fn a_cancelled_request_that_was_answered_with_a_task_ends_the_task() {
+    let mut client = Client::silent(TOOLS, &["--task-after", "always"]);
+    let cancelled = |looks: bool, client: &mut Client| {
+        let params = json!({"name": "endless", "_meta": new_era(tasks())});
+        let id = client.request("tools/call", params);
+        let begun = client.answer(id);
+        if looks {
+            task_until(client, &begun, |_| true);
+        }
+        client.notify("notifications/cancelled", json!({"requestId": id}));
+        begun
+    };
+    let unseen = cancelled(false, &mut client);
+    task_until(&mut client, &unseen, |task| task["status"] == "cancelled");
+    // A client that knows of the task says `tasks/cancel`, and means another request by that id.
+    let seen = cancelled(true, &mut client);
+    assert_eq!(
+        task_until(&mut client, &seen, |_| true)["status"],
+        "working"
+    );
+    cancel(&mut client, &seen);
+}
+
+#[test]
 fn wishes_that_cannot_be_read_are_problems_and_no_more() {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);

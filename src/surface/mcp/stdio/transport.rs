@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
-    JsonRpcResponse, JsonRpcVersion2_0, ProtocolVersion, RequestId,
+    JsonRpcResponse, JsonRpcVersion2_0, ProtocolVersion, RequestId, ServerResult,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -36,6 +36,9 @@ const FINISHING: Duration = Duration::from_millis(900);
 /// What was asked to stop then may be answered in this time.
 pub(super) const STOPPING: Duration = Duration::from_millis(400);
 
+/// More than run at a time: a client that names none of its tasks hears of them in another way.
+const MAX_UNSEEN_TASKS: usize = 1024;
+
 const SHUTTING_DOWN: &str = "the host is shutting down, and the request did not end in time";
 
 /// No more lines are read while a handshake waits; clients send none before its answer.
@@ -48,8 +51,12 @@ pub(super) struct Lines {
     waiting: VecDeque<ClientJsonRpcMessage>,
     answers: Answers,
     direct: Direct,
+    server: Server,
     /// The requests that wait for their answer.
     open: FxHashMap<RequestId, Taken>,
+    /// Requests that were answered with a task, until the client names the task. It may cancel the
+    /// request before it reads that answer, and then knows nothing of the task.
+    unseen_tasks: FxHashMap<RequestId, String>,
     /// The client has said which era it speaks.
     has_begun: bool,
     /// Nothing more is read; what is open is waited for so long.
@@ -92,9 +99,11 @@ impl Lines {
         Lines {
             lines,
             waiting: VecDeque::new(),
-            direct: Direct::new(server, answers.clone()),
+            direct: Direct::new(server.clone(), answers.clone()),
+            server,
             answers,
             open: FxHashMap::default(),
+            unseen_tasks: FxHashMap::default(),
             has_begun: false,
             ends: None,
             phases,
@@ -200,6 +209,11 @@ impl Lines {
                     }
                 }
                 self.has_begun |= begins(&request.request);
+                // An id that is used again means the new request.
+                self.unseen_tasks.remove(&request.id);
+                if let Some(task) = named_task(&request.request) {
+                    self.unseen_tasks.retain(|_, unseen| unseen != task);
+                }
             }
             // rmcp takes them for a client that is no MCP client, and ends.
             _ if !self.has_begun => {
@@ -214,6 +228,10 @@ impl Lines {
                     // It is not answered any more, and its id may be used again at once.
                     if let Some(Taken::Direct(stopper)) = self.open.remove(id) {
                         stopper.cancel();
+                    }
+                    if let Some(task) = self.unseen_tasks.remove(id) {
+                        // It may be forgotten by now, which is as good.
+                        let _ = self.server.tasks().cancel(&task);
                     }
                 }
             }
@@ -249,6 +267,13 @@ impl Transport<RoleServer> for Lines {
         match &item {
             JsonRpcMessage::Response(response) => {
                 self.open.remove(&response.id);
+                if let ServerResult::CreateTaskResult(created) = &response.result {
+                    if self.unseen_tasks.len() >= MAX_UNSEEN_TASKS {
+                        self.unseen_tasks.clear();
+                    }
+                    let task = created.task.task_id.clone();
+                    self.unseen_tasks.insert(response.id.clone(), task);
+                }
             }
             JsonRpcMessage::Error(error) => {
                 if let Some(id) = &error.id {
@@ -323,6 +348,16 @@ fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
         request.request,
         ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
     )
+}
+
+/// The task that a request is about.
+fn named_task(request: &ClientRequest) -> Option<&str> {
+    match request {
+        ClientRequest::GetTaskRequest(request) => Some(&request.params.task_id),
+        ClientRequest::UpdateTaskRequest(request) => Some(&request.params.task_id),
+        ClientRequest::CancelTaskRequest(request) => Some(&request.params.task_id),
+        _ => None,
+    }
 }
 
 /// Requests that are answered when the conversation ends.
