@@ -204,7 +204,7 @@ impl Folder {
                 }
             }
         }
-        // What tools import lies there; nobody expects a tool in it.
+        // What tools import lies there, and no tool.
         let holds_packages = name == "node_modules";
         if first.is_none() && sub_folders == SubFolders::Count && !holds_packages {
             let reason = "no index.ts in it (nor .js, .mjs, .cjs, .mts, .cts, .tsx): a sub-folder \

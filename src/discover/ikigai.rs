@@ -1,7 +1,7 @@
 //! ikigai's directories: `PREFIX/libexec/haft`, `PREFIX/libexec/ikigai`, `~/.ikigai/tools`, and on demand
 //! `.ikigai/tools` of the project.
 //!
-//! What came with haft or is installed for everybody is the host's own; which of two tools of one name counts is for the
+//! What came with haft or is installed for all users is the host's own; which of two tools of one name counts is for the
 //! family.
 
 use std::ffi::OsStr;
@@ -41,7 +41,7 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     let config = ground.config;
     for (place, level) in levels(config) {
         let is_off = |file: &OsStr| {
-            // Tools of these names in ikigai's own directory were put there by somebody who wants them.
+            // Tools of these names in ikigai's own directory were put there on purpose.
             let is_ours = config.ikigai.system_dir.as_deref() == Some(place);
             let is_system = is_ours && SYSTEM_TOOLS.iter().any(|name| file == *name);
             (is_system && !config.system_tools)

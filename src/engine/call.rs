@@ -217,7 +217,7 @@ impl Module {
             answer = &mut asked.answer => {
                 return match ended(answer, Some(why)) {
                     Some(ended) if has_started => ended,
-                    // Whoever wants a call to stop does not want it to start anew.
+                    // A call that is to stop must not start anew.
                     None if has_started => Ended::Killed(why),
                     _ => Ended::NotStarted(why),
                 };

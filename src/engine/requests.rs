@@ -145,7 +145,7 @@ impl Table {
 /// Answers a request whose call was asked to end before its tool started.
 fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
     let slot = table.slots.remove(&id);
-    // Whoever waits may be woken at once.
+    // The waiting task may be woken at once.
     drop(table);
     if let Some(slot) = slot {
         let _ = slot.answer.send(Answer::Withdrawn);

@@ -126,7 +126,7 @@ fn kill_tree(child: Pid) {
     let Ok(held) = pidfd_open(child, PidfdFlags::empty()) else {
         return;
     };
-    // Stopped first, from the top: who is stopped starts nobody and reports nobody's death.
+    // Stopped first, from the top: a stopped process starts and reaps no other.
     // One that is gone is what we want.
     let _ = pidfd_send_signal(&held, Signal::STOP);
     let mut tree = Strays::tree(child, &Strays::default());

@@ -185,7 +185,7 @@ impl Running {
     /// at the deadline they are ended, and the program has ended by itself all the same.
     async fn late_output(&mut self, cancel: &CancellationToken) -> Cause {
         let (deadline, late) = (self.plan.deadline, self.plan.late_output);
-        // Nobody is in such a hurry.
+        // This much is always waited for.
         if timeout(DRAIN, self.until_quiet()).await.is_ok() {
             return Cause::Itself;
         }

@@ -59,7 +59,7 @@ pub struct Spawn {
     /// What happens to the rest of the group when the program ends by itself.
     pub leftovers: Leftovers,
     /// How long what the program left behind may go on writing after its end: the call ends when
-    /// nobody holds its outputs any more, or after this time. 50 ms are always waited for.
+    /// no process holds its outputs any more, or after this time. 50 ms are always waited for.
     pub late_output: Duration,
     /// Limits that the system enforces.
     pub limits: Limits,

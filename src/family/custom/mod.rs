@@ -100,7 +100,7 @@ impl CustomTool {
             let handler = handler.clone();
             let start = move |invocation: Invocation| -> Running {
                 let cancel = invocation.cancel_token();
-                // Set by whoever comes first: the thread that starts the work, or the end of the call.
+                // Set by the first of the two: the thread that starts the work, or the end of the call.
                 let is_decided = Arc::new(AtomicBool::new(false));
                 let starts = is_decided.clone();
                 let work = move || output::of(handler(parameters, invocation));

@@ -55,7 +55,7 @@ pub(super) enum Step {
 
 impl Execution {
     /// Starts a call by `host`; `log` and `lines` are the ends of what its tool logs. With `can_ask` its
-    /// questions come out of [`Self::step`]; else there is nobody to ask.
+    /// questions come out of [`Self::step`]; else no user can be asked.
     pub(super) fn start(
         server: &Server,
         host: &Host,

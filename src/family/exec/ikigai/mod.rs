@@ -80,7 +80,7 @@ impl Protocol for Ikigai {
     }
 
     fn rank(candidate: &Candidate, config: &Config) -> u8 {
-        // What somebody installed for ikigai counts, not what comes with haft.
+        // What was installed for ikigai counts, not what comes with haft.
         u8::from(!comes_with_haft(candidate, config))
     }
 

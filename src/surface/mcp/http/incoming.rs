@@ -33,7 +33,7 @@ pub(super) struct Incoming {
     pub(super) text: String,
     /// The method of a request or of a notification.
     pub(super) method: Option<String>,
-    /// Nobody waits for an answer.
+    /// No answer is expected.
     pub(super) is_notification: bool,
     /// The arguments of a call, as they were written.
     pub(super) arguments: Option<RawArguments>,

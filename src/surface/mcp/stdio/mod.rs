@@ -59,7 +59,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
         tokio::select! {
             () = &mut talking => break true,
             () = phases.stopping.cancelled() => break false,
-            // Nobody reads answers any more.
+            // Answers are not read any more.
             () = writer.closed() => break false,
             () = signals.next() => match signals.heard() {
                 1 => phases.closing.cancel(),
@@ -72,7 +72,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     warming.abort();
     let ending = async {
         let answering = async {
-            // Whoever is not done in time is told so by `transport`.
+            // Requests that are not done in time are refused by `transport`.
             if !has_ended {
                 let _ = timeout(STOPPING + WRITING, &mut talking).await;
             }
