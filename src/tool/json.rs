@@ -37,7 +37,7 @@ pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
         Ok(value) => return Ok(value),
         Err(refused) => refused,
     };
-    if depth_of_text(text) > MAX_DEPTH {
+    if depth(text) > MAX_DEPTH {
         let why = format!("it is nested more than {MAX_DEPTH} levels deep");
         return Err(serde_json::Error::custom(why));
     }
@@ -145,14 +145,15 @@ fn cut(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn depth_of_text(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0);
+/// The number of arrays and objects around the innermost value of valid JSON.
+pub(crate) fn depth(text: &str) -> usize {
+    let (mut open, mut deepest) = (0usize, 0);
     for (_, bracket) in brackets(text) {
         if bracket == b'{' || bracket == b'[' {
-            depth += 1;
-            deepest = deepest.max(depth);
+            open += 1;
+            deepest = deepest.max(open);
         } else {
-            depth = depth.saturating_sub(1);
+            open = open.saturating_sub(1);
         }
     }
     deepest

@@ -7,7 +7,6 @@ mod approval;
 mod call;
 mod change;
 pub(crate) mod clock;
-mod depth;
 mod drawing;
 mod ending;
 pub(crate) mod excerpt;
@@ -36,7 +35,6 @@ pub use approval::{
 };
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use change::CatalogChange;
-pub(crate) use depth::json_depth;
 pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub(crate) use ending::Ending;
 pub use found::{ArgumentOrder, Family, Level, Source, Tier, Tool, Used};

@@ -6,7 +6,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::tool::json_depth;
+use crate::tool::json;
 
 /// Readers stop at 128 levels; the envelope is one of them.
 const DEEPEST: usize = 120;
@@ -55,7 +55,7 @@ pub(super) fn failure(code: Code, error: &str) -> String {
 pub(super) fn parse(output: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(output).ok()?;
     let value: Box<RawValue> = serde_json::from_str(text).ok()?;
-    (json_depth(value.get()) <= DEEPEST).then_some(value)
+    (json::depth(value.get()) <= DEEPEST).then_some(value)
 }
 
 /// The envelope as data. A number that no reader can hold is the one thing that is lost here.

@@ -13,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::surface::mcp::message::{self, CALL, Said};
 use crate::surface::mcp::request::RawArguments;
-use crate::tool::json_depth;
+use crate::tool::json;
 
 /// rmcp reads 128 levels, some of which are around the arguments.
 const MAX_DEPTH: usize = 100;
@@ -73,7 +73,7 @@ pub(super) fn read(body: Vec<u8>) -> Result<Incoming, JsonRpcError> {
         },
     };
     let is_for_rmcp =
-        |raw: &RawValue| raw.get().starts_with('{') && json_depth(raw.get()) <= MAX_DEPTH;
+        |raw: &RawValue| raw.get().starts_with('{') && json::depth(raw.get()) <= MAX_DEPTH;
     let text = match &arguments {
         Some(raw) if !is_for_rmcp(raw) => without_arguments(&text)
             .map_err(|error| refused(ErrorData::parse_error(error.to_string(), None)))?,
