@@ -26,6 +26,8 @@ pub struct Wanted<'a> {
     pub path: &'a Path,
     /// What comes behind `?`.
     pub query: Option<&'a str>,
+    /// The bytes that may be loaded for it; `None`: any.
+    pub verified: Option<Arc<VerifiedFiles>>,
 }
 
 /// A module, and what it says about itself.

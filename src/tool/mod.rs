@@ -28,6 +28,7 @@ mod standing;
 mod tape;
 mod ui;
 mod user;
+mod verified;
 mod widget;
 
 pub use approval::{
@@ -51,5 +52,6 @@ pub use standing::ToolPattern;
 pub use tape::{Played, Reach, Tape};
 pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
 pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};
+pub use verified::{LEARN_HINT, Unverified, VerifiedEntry, VerifiedFiles};
 pub(crate) use widget::Puppet;
 pub use widget::{Canvas, Touch, Touches, Widget};

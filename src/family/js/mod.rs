@@ -84,6 +84,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
         .map(|(candidate, _)| Wanted {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
+            verified: candidate.verified.clone(),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
