@@ -140,7 +140,7 @@ impl Checker {
     }
 }
 
-pub(super) fn digest_of_file(path: &Path) -> Option<String> {
+pub(crate) fn digest_of_file(path: &Path) -> Option<String> {
     // Replaced by a pipe meanwhile, it would block us for ever.
     if Kind::at(path) != Kind::File {
         return None;

@@ -17,6 +17,7 @@ mod completions;
 mod doctor;
 mod install;
 mod list;
+mod learn;
 mod manual;
 mod new;
 mod refresh;
