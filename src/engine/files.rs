@@ -42,7 +42,6 @@ impl BoundedFiles {
     }
 }
 
-
 fn read_whole(mut file: fs::File, limit: u64) -> FsResult<Cow<'static, [u8]>> {
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     if size > limit {

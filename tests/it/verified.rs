@@ -74,53 +74,229 @@ const READ: &str = "import { readFileSync } from 'node:fs';\n\
      const text = (file) => readFileSync(new URL('../../lib/' + file, import.meta.url), 'utf8');\n";
 
 const SHAPES: &[Shape] = &[
-    runs("static_import", "import { value } from '../../lib/static.ts';", "value", "static.ts", ESM),
-    runs("re_export", "import { value } from '../../lib/outer.ts';", "value", "inner.ts", ESM),
-    runs("late_import", "", "(await import('../../lib/late.ts')).value", "late.ts", ESM),
-    runs("other_extension", "import { value } from '../../lib/written.js';", "value", "written.ts", ESM),
-    runs("no_extension", "import { value } from '../../lib/plain';", "value", "plain.ts", ESM),
-    runs("text_file", "import value from '../../lib/note.txt';", "value", "note.txt", "one"),
-    runs("text_attribute", "import value from '../../lib/as.ts' with { type: 'text' };", "value", "as.ts", "one"),
-    runs("json_file", "import value from '../../lib/data.json';", "value.it", "data.json", "{\"it\": \"one\"}"),
-    runs("json_attribute", "import value from '../../lib/attr.json' with { type: 'json' };", "value.it", "attr.json", "{\"it\": \"one\"}"),
-    runs("yaml_file", "import value from '../../lib/data.yaml';", "value.it", "data.yaml", "it: one\n"),
-    runs("toml_file", "import value from '../../lib/data.toml';", "value.it", "data.toml", "it = \"one\"\n"),
-    runs("query", "", "(await import('../../lib/query.ts?fresh')).value", "query.ts", ESM),
-    runs("require_js", "", "require('../../lib/common.cjs')", "common.cjs", CJS),
-    runs("require_json", "", "require('../../lib/common.json').it", "common.json", "{\"it\": \"one\"}"),
-    runs("require_txt", "", "require('../../lib/code.txt')", "code.txt", CJS),
-    runs("require_md", "", "require('../../lib/code.md')", "code.md", CJS),
-    runs("require_yaml", "", "require('../../lib/code.yaml')", "code.yaml", CJS),
-    runs("require_svg", "", "require('../../lib/code.svg')", "code.svg", CJS),
-    runs("require_nested", "", "require('../../lib/nest.txt')", "nested.cjs", CJS),
-    runs("require_ts", "", "require('../../lib/typed.ts').value", "typed.ts", ESM),
-    runs("require_folder", "", "require('../../lib/folder')", "folder/main.js", CJS),
-    runs("module_require", "", "module.require('../../lib/member.cjs')", "member.cjs", CJS),
-    runs("meta_require", "", "require('../../lib/meta.cjs')", "meta.cjs", CJS),
+    runs(
+        "static_import",
+        "import { value } from '../../lib/static.ts';",
+        "value",
+        "static.ts",
+        ESM,
+    ),
+    runs(
+        "re_export",
+        "import { value } from '../../lib/outer.ts';",
+        "value",
+        "inner.ts",
+        ESM,
+    ),
+    runs(
+        "late_import",
+        "",
+        "(await import('../../lib/late.ts')).value",
+        "late.ts",
+        ESM,
+    ),
+    runs(
+        "other_extension",
+        "import { value } from '../../lib/written.js';",
+        "value",
+        "written.ts",
+        ESM,
+    ),
+    runs(
+        "no_extension",
+        "import { value } from '../../lib/plain';",
+        "value",
+        "plain.ts",
+        ESM,
+    ),
+    runs(
+        "text_file",
+        "import value from '../../lib/note.txt';",
+        "value",
+        "note.txt",
+        "one",
+    ),
+    runs(
+        "text_attribute",
+        "import value from '../../lib/as.ts' with { type: 'text' };",
+        "value",
+        "as.ts",
+        "one",
+    ),
+    runs(
+        "json_file",
+        "import value from '../../lib/data.json';",
+        "value.it",
+        "data.json",
+        "{\"it\": \"one\"}",
+    ),
+    runs(
+        "json_attribute",
+        "import value from '../../lib/attr.json' with { type: 'json' };",
+        "value.it",
+        "attr.json",
+        "{\"it\": \"one\"}",
+    ),
+    runs(
+        "yaml_file",
+        "import value from '../../lib/data.yaml';",
+        "value.it",
+        "data.yaml",
+        "it: one\n",
+    ),
+    runs(
+        "toml_file",
+        "import value from '../../lib/data.toml';",
+        "value.it",
+        "data.toml",
+        "it = \"one\"\n",
+    ),
+    runs(
+        "query",
+        "",
+        "(await import('../../lib/query.ts?fresh')).value",
+        "query.ts",
+        ESM,
+    ),
+    runs(
+        "require_js",
+        "",
+        "require('../../lib/common.cjs')",
+        "common.cjs",
+        CJS,
+    ),
+    runs(
+        "require_json",
+        "",
+        "require('../../lib/common.json').it",
+        "common.json",
+        "{\"it\": \"one\"}",
+    ),
+    runs(
+        "require_txt",
+        "",
+        "require('../../lib/code.txt')",
+        "code.txt",
+        CJS,
+    ),
+    runs(
+        "require_md",
+        "",
+        "require('../../lib/code.md')",
+        "code.md",
+        CJS,
+    ),
+    runs(
+        "require_yaml",
+        "",
+        "require('../../lib/code.yaml')",
+        "code.yaml",
+        CJS,
+    ),
+    runs(
+        "require_svg",
+        "",
+        "require('../../lib/code.svg')",
+        "code.svg",
+        CJS,
+    ),
+    runs(
+        "require_nested",
+        "",
+        "require('../../lib/nest.txt')",
+        "nested.cjs",
+        CJS,
+    ),
+    runs(
+        "require_ts",
+        "",
+        "require('../../lib/typed.ts').value",
+        "typed.ts",
+        ESM,
+    ),
+    runs(
+        "require_folder",
+        "",
+        "require('../../lib/folder')",
+        "folder/main.js",
+        CJS,
+    ),
+    runs(
+        "module_require",
+        "",
+        "module.require('../../lib/member.cjs')",
+        "member.cjs",
+        CJS,
+    ),
+    runs(
+        "meta_require",
+        "",
+        "require('../../lib/meta.cjs')",
+        "meta.cjs",
+        CJS,
+    ),
     runs(
         "made_require",
         "import { createRequire } from 'node:module';\nconst load = createRequire(import.meta.url);",
-        "load('../../lib/made.cjs')", "made.cjs", CJS,
+        "load('../../lib/made.cjs')",
+        "made.cjs",
+        CJS,
     ),
     runs(
         "renamed_maker",
         "import { createRequire as cr } from 'node:module';\nconst load = cr(import.meta.url);",
-        "load('../../lib/renamed.cjs')", "renamed.cjs", CJS,
+        "load('../../lib/renamed.cjs')",
+        "renamed.cjs",
+        CJS,
     ),
     runs(
         "builtin_maker",
         "const { createRequire: c } = process.getBuiltinModule('module');",
-        "c(import.meta.url)('../../lib/builtin.cjs')", "builtin.cjs", CJS,
+        "c(import.meta.url)('../../lib/builtin.cjs')",
+        "builtin.cjs",
+        CJS,
     ),
-    runs("package", "import { value } from 'pack';", "value", "../node_modules/pack/in.js", ESM),
-    runs("package_required", "", "require('old')", "../node_modules/old/in.js", CJS),
-    runs("hash_import", "import { value } from '#inside';", "value", "hash.ts", ESM),
-    runs("tsconfig_path", "import { value } from '@lib/mapped';", "value", "mapped.ts", ESM),
-    runs("link", "import { value } from '../../lib/link.ts';", "value", "behind.ts", ESM),
+    runs(
+        "package",
+        "import { value } from 'pack';",
+        "value",
+        "../node_modules/pack/in.js",
+        ESM,
+    ),
+    runs(
+        "package_required",
+        "",
+        "require('old')",
+        "../node_modules/old/in.js",
+        CJS,
+    ),
+    runs(
+        "hash_import",
+        "import { value } from '#inside';",
+        "value",
+        "hash.ts",
+        ESM,
+    ),
+    runs(
+        "tsconfig_path",
+        "import { value } from '@lib/mapped';",
+        "value",
+        "mapped.ts",
+        ESM,
+    ),
+    runs(
+        "link",
+        "import { value } from '../../lib/link.ts';",
+        "value",
+        "behind.ts",
+        ESM,
+    ),
     Shape {
         extension: "tsx",
         ..runs(
-            "jsx_pragma", "/** @jsxImportSource ../../lib/pragma */", "String(<a/>)",
+            "jsx_pragma",
+            "/** @jsxImportSource ../../lib/pragma */",
+            "String(<a/>)",
             "pragma/jsx-runtime.ts",
             "export const jsx = () => 'one'; export const jsxs = jsx; export const Fragment = 0;",
         )
@@ -130,58 +306,201 @@ const SHAPES: &[Shape] = &[
         "import { readFileSync } from 'node:fs';",
         "(await WebAssembly.instantiate(readFileSync(new URL('../../lib/x.wasm', import.meta.url))))\
          .instance.exports.f() === 1 ? 'one' : 'EVIL'",
-        "x.wasm", "",
+        "x.wasm",
+        "",
     ),
     runs(
-        "wasm_stream", "",
+        "wasm_stream",
+        "",
         "(await WebAssembly.instantiateStreaming(fetch(new URL('../../lib/y.wasm', import.meta.url))))\
          .instance.exports.f() === 1 ? 'one' : 'EVIL'",
-        "y.wasm", "",
+        "y.wasm",
+        "",
     ),
     refused(
         "computed_wasm",
         "import { readFileSync } from 'node:fs';",
         "new (WebAssembly['Mod' + 'ule'])(readFileSync(new URL('../../lib/' + 'z.wasm', import.meta.url))) && 'EVIL'",
-        "z.wasm", "",
-    ),
-    refused("computed_import", "", "(await import('../../lib/' + 'ci' + '.ts')).value", "ci.ts", ESM),
-    refused("computed_text", "", "(await import('../../lib/' + 'ct.txt')).default", "ct.txt", "one"),
-    refused("computed_json", "", "(await import('../../lib/' + 'cj.json', { with: { type: 'json' } })).default.it", "cj.json", "{\"it\": \"one\"}"),
-    refused("computed_raw", "", "(await import('../../lib/' + 'cr.ts', { with: { type: 'text' } })).default", "cr.ts", "one"),
-    refused("computed_require", "", "require('../../lib/' + 'cq.cjs')", "cq.cjs", CJS),
-    refused("require_call", "", "require.call(null, '../../lib/called.cjs')", "called.cjs", CJS),
-    refused("require_apply", "", "require.apply(null, ['../../lib/applied.cjs'])", "applied.cjs", CJS),
-    refused("require_bind", "", "require.bind(null)('../../lib/bound.cjs')", "bound.cjs", CJS),
-    refused(
-        "module_load", "import Module from 'node:module';\nimport { fileURLToPath } from 'node:url';",
-        "Module._load(fileURLToPath(new URL('../../lib/' + 'loaded.cjs', import.meta.url)))", "loaded.cjs", CJS,
+        "z.wasm",
+        "",
     ),
     refused(
-        "own_extension", "",
+        "computed_import",
+        "",
+        "(await import('../../lib/' + 'ci' + '.ts')).value",
+        "ci.ts",
+        ESM,
+    ),
+    refused(
+        "computed_text",
+        "",
+        "(await import('../../lib/' + 'ct.txt')).default",
+        "ct.txt",
+        "one",
+    ),
+    refused(
+        "computed_json",
+        "",
+        "(await import('../../lib/' + 'cj.json', { with: { type: 'json' } })).default.it",
+        "cj.json",
+        "{\"it\": \"one\"}",
+    ),
+    refused(
+        "computed_raw",
+        "",
+        "(await import('../../lib/' + 'cr.ts', { with: { type: 'text' } })).default",
+        "cr.ts",
+        "one",
+    ),
+    refused(
+        "computed_require",
+        "",
+        "require('../../lib/' + 'cq.cjs')",
+        "cq.cjs",
+        CJS,
+    ),
+    refused(
+        "require_call",
+        "",
+        "require.call(null, '../../lib/called.cjs')",
+        "called.cjs",
+        CJS,
+    ),
+    refused(
+        "require_apply",
+        "",
+        "require.apply(null, ['../../lib/applied.cjs'])",
+        "applied.cjs",
+        CJS,
+    ),
+    refused(
+        "require_bind",
+        "",
+        "require.bind(null)('../../lib/bound.cjs')",
+        "bound.cjs",
+        CJS,
+    ),
+    refused(
+        "module_load",
+        "import Module from 'node:module';\nimport { fileURLToPath } from 'node:url';",
+        "Module._load(fileURLToPath(new URL('../../lib/' + 'loaded.cjs', import.meta.url)))",
+        "loaded.cjs",
+        CJS,
+    ),
+    refused(
+        "own_extension",
+        "",
         "(require.extensions['.mine'] = (m, f) => m._compile(process.getBuiltinModule('fs')\
          .readFileSync(f, 'utf8'), f), require('../../lib/' + 'own.mine'))",
-        "own.mine", CJS,
+        "own.mine",
+        CJS,
     ),
     refused(
-        "compile", READ,
+        "compile",
+        READ,
         "(() => { const Module = process.getBuiltinModule('module'); const it = new Module('x');\
          it._compile(text('compiled.js'), '/x.js'); return it.exports; })()",
-        "compiled.js", CJS,
+        "compiled.js",
+        CJS,
     ),
-    refused("plain_eval", READ, "eval(text('e1.js'))", "e1.js", EXPRESSION),
-    refused("indirect_eval", READ, "(0, eval)(text('e2.js'))", "e2.js", EXPRESSION),
-    refused("member_eval", READ, "globalThis.eval(text('e3.js'))", "e3.js", EXPRESSION),
-    refused("hidden_eval", READ, "globalThis['ev' + 'al'](text('e4.js'))", "e4.js", EXPRESSION),
-    refused("wrapped_eval", READ, "eval('(() => { return ' + text('e5.js') + '})()')", "e5.js", EXPRESSION),
-    refused("new_function", READ, "new Function('return ' + text('e6.js'))()", "e6.js", EXPRESSION),
-    refused("member_function", READ, "globalThis.Function('return ' + text('e7.js'))()", "e7.js", EXPRESSION),
-    refused("reflect", READ, "Reflect.construct(Function, ['return ' + text('e8.js')])()", "e8.js", EXPRESSION),
-    refused("constructor", READ, "(() => {}).constructor('return ' + text('e9.js'))()", "e9.js", EXPRESSION),
-    refused("timer", READ, "(setTimeout('globalThis.said = ' + text('e10.js'), 0), await new Promise((r) => setTimeout(r, 20)), globalThis.said ?? 'is not part of what was trusted')", "e10.js", EXPRESSION),
-    refused("vm_this", READ, "process.getBuiltinModule('vm').runInThisContext(text('v1.js'))", "v1.js", EXPRESSION),
-    refused("vm_new", READ, "process.getBuiltinModule('vm').runInNewContext(text('v2.js'))", "v2.js", EXPRESSION),
-    refused("data_url", READ, "(await import('data:text/javascript,' + encodeURIComponent(text('d.js')))).value", "d.js", ESM),
-    refused("deno", READ, "D\\u0065no[D\\u0065no.internal].core.evalContext(text('c.js'), 'file:///c.js')[0]", "c.js", EXPRESSION),
+    refused(
+        "plain_eval",
+        READ,
+        "eval(text('e1.js'))",
+        "e1.js",
+        EXPRESSION,
+    ),
+    refused(
+        "indirect_eval",
+        READ,
+        "(0, eval)(text('e2.js'))",
+        "e2.js",
+        EXPRESSION,
+    ),
+    refused(
+        "member_eval",
+        READ,
+        "globalThis.eval(text('e3.js'))",
+        "e3.js",
+        EXPRESSION,
+    ),
+    refused(
+        "hidden_eval",
+        READ,
+        "globalThis['ev' + 'al'](text('e4.js'))",
+        "e4.js",
+        EXPRESSION,
+    ),
+    refused(
+        "wrapped_eval",
+        READ,
+        "eval('(() => { return ' + text('e5.js') + '})()')",
+        "e5.js",
+        EXPRESSION,
+    ),
+    refused(
+        "new_function",
+        READ,
+        "new Function('return ' + text('e6.js'))()",
+        "e6.js",
+        EXPRESSION,
+    ),
+    refused(
+        "member_function",
+        READ,
+        "globalThis.Function('return ' + text('e7.js'))()",
+        "e7.js",
+        EXPRESSION,
+    ),
+    refused(
+        "reflect",
+        READ,
+        "Reflect.construct(Function, ['return ' + text('e8.js')])()",
+        "e8.js",
+        EXPRESSION,
+    ),
+    refused(
+        "constructor",
+        READ,
+        "(() => {}).constructor('return ' + text('e9.js'))()",
+        "e9.js",
+        EXPRESSION,
+    ),
+    refused(
+        "timer",
+        READ,
+        "(setTimeout('globalThis.said = ' + text('e10.js'), 0), await new Promise((r) => setTimeout(r, 20)), globalThis.said ?? 'is not part of what was trusted')",
+        "e10.js",
+        EXPRESSION,
+    ),
+    refused(
+        "vm_this",
+        READ,
+        "process.getBuiltinModule('vm').runInThisContext(text('v1.js'))",
+        "v1.js",
+        EXPRESSION,
+    ),
+    refused(
+        "vm_new",
+        READ,
+        "process.getBuiltinModule('vm').runInNewContext(text('v2.js'))",
+        "v2.js",
+        EXPRESSION,
+    ),
+    refused(
+        "data_url",
+        READ,
+        "(await import('data:text/javascript,' + encodeURIComponent(text('d.js')))).value",
+        "d.js",
+        ESM,
+    ),
+    refused(
+        "deno",
+        READ,
+        "D\\u0065no[D\\u0065no.internal].core.evalContext(text('c.js'), 'file:///c.js')[0]",
+        "c.js",
+        EXPRESSION,
+    ),
 ];
 
 /// A module that exports `f`, which returns `value`.
@@ -194,7 +513,9 @@ fn wasm(value: u8) -> Vec<u8> {
 fn project(shapes: &[Shape]) -> Sandbox {
     let sandbox = Sandbox::with_home();
     for shape in shapes {
-        let Shape { name, head, body, .. } = shape;
+        let Shape {
+            name, head, body, ..
+        } = shape;
         let tool = format!(
             "{head}\nexport default () => ({{ name: '{name}', description: 'd', parameters: {{ type: 'object' }},\n\
              async execute() {{ const said = {body}; return {{ content: [{{ type: 'text', text: String(said) }}] }}; }} }});\n"
@@ -206,12 +527,27 @@ fn project(shapes: &[Shape]) -> Sandbox {
         }
     }
     sandbox.write("lib/outer.ts", "export * from './inner.ts';\n");
-    sandbox.write("lib/nest.txt", "module.exports = require('./nested.cjs');\n");
+    sandbox.write(
+        "lib/nest.txt",
+        "module.exports = require('./nested.cjs');\n",
+    );
     sandbox.write("lib/folder/package.json", "{\"main\": \"main.js\"}");
-    sandbox.write("node_modules/pack/package.json", "{\"name\": \"pack\", \"type\": \"module\", \"exports\": \"./in.js\"}");
-    sandbox.write("node_modules/old/package.json", "{\"name\": \"old\", \"main\": \"in.js\"}");
-    sandbox.write("package.json", "{\"imports\": {\"#inside\": \"./lib/hash.ts\"}}");
-    sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"paths\": {\"@lib/*\": [\"./lib/*\"]}}}");
+    sandbox.write(
+        "node_modules/pack/package.json",
+        "{\"name\": \"pack\", \"type\": \"module\", \"exports\": \"./in.js\"}",
+    );
+    sandbox.write(
+        "node_modules/old/package.json",
+        "{\"name\": \"old\", \"main\": \"in.js\"}",
+    );
+    sandbox.write(
+        "package.json",
+        "{\"imports\": {\"#inside\": \"./lib/hash.ts\"}}",
+    );
+    sandbox.write(
+        "tsconfig.json",
+        "{\"compilerOptions\": {\"paths\": {\"@lib/*\": [\"./lib/*\"]}}}",
+    );
     let link = sandbox.path().join("lib/link.ts");
     std::os::unix::fs::symlink("behind.ts", link).expect("a directory of ours");
     let ran = sandbox.sh("haft trust --yes");
@@ -268,10 +604,15 @@ async fn no_shape_runs_what_changed() {
         let is_right = match shape.trusted {
             Trusted::Runs => said == "one",
             // Whatever the way to Deno's own functions ends in, nothing is run.
-            Trusted::IsRefused => is_refusal(&said) || (shape.name == "deno" && !said.contains("one")),
+            Trusted::IsRefused => {
+                is_refusal(&said) || (shape.name == "deno" && !said.contains("one"))
+            }
         };
         if !is_right {
-            wrong.push(format!("{} is to be {:?}: {said}", shape.name, shape.trusted));
+            wrong.push(format!(
+                "{} is to be {:?}: {said}",
+                shape.name, shape.trusted
+            ));
         }
     }
     // Looked at before the change, loaded after it.
@@ -279,11 +620,20 @@ async fn no_shape_runs_what_changed() {
     between.catalog().await;
     change(&sandbox, SHAPES);
     let after = host(&sandbox);
-    for (when, host) in [("loaded", &before), ("looked at", &between), ("started after", &after)] {
+    for (when, host) in [
+        ("loaded", &before),
+        ("looked at", &between),
+        ("started after", &after),
+    ] {
         for shape in SHAPES {
             let said = said(host, shape.name).await;
-            if said.contains("EVIL") || !(said == "one" || is_refusal(&said) || shape.name == "deno") {
-                wrong.push(format!("{} of a host that {when} the change: {said}", shape.name));
+            if said.contains("EVIL")
+                || !(said == "one" || is_refusal(&said) || shape.name == "deno")
+            {
+                wrong.push(format!(
+                    "{} of a host that {when} the change: {said}",
+                    shape.name
+                ));
             }
         }
     }
@@ -314,7 +664,10 @@ async fn a_module_that_is_loaded_again_is_checked_again() {
             running.stopper().kill();
         }
     }
-    running.outcome().await.expect_err("it never ends by itself");
+    running
+        .outcome()
+        .await
+        .expect_err("it never ends by itself");
     let again = said(&host, "static_import").await;
     assert!(again.contains("changed since it was trusted"), "{again}");
 }
@@ -344,17 +697,34 @@ fn what_is_found_only_while_running_can_be_learned() {
     for shape in &shapes {
         let (name, file) = (shape.name, shape.file);
         let refused = sandbox.sh(&format!("haft call {name}"));
-        assert!(refused.output.contains("--learn"), "{name}: {}", refused.output);
+        assert!(
+            refused.output.contains("--learn"),
+            "{name}: {}",
+            refused.output
+        );
         let learned = sandbox.sh(&format!("haft call --learn --yes {name}"));
-        assert!(learned.output.contains("trusted: 1 file more"), "{name}: {}", learned.output);
+        assert!(
+            learned.output.contains("trusted: 1 file more"),
+            "{name}: {}",
+            learned.output
+        );
         assert!(learned.output.contains(file), "{name}: {}", learned.output);
-        assert_eq!(sandbox.sh(&format!("haft call {name}")).output, "one\n", "{name}");
+        assert_eq!(
+            sandbox.sh(&format!("haft call {name}")).output,
+            "one\n",
+            "{name}"
+        );
     }
     change(&sandbox, &shapes);
     for shape in &shapes {
         let refused = sandbox.sh(&format!("haft call {}", shape.name));
         let words = "changed since it was trusted";
-        assert!(refused.output.contains(words), "{}: {}", shape.name, refused.output);
+        assert!(
+            refused.output.contains(words),
+            "{}: {}",
+            shape.name,
+            refused.output
+        );
     }
     // Trusted anew as it is now, with what was learned before.
     assert_eq!(sandbox.sh("haft trust --yes").code, 0);
@@ -373,15 +743,25 @@ fn code_from_data_is_a_right_of_its_own() {
     sandbox.write(".omp/tools/t.ts", &tool("globalThis['ev' + 'al']('6 * 7')"));
     assert_eq!(sandbox.sh("haft trust --yes").code, 0);
     let refused = sandbox.sh("haft call t");
-    assert!(refused.output.contains("haft trust --allow-eval"), "{}", refused.output);
+    assert!(
+        refused.output.contains("haft trust --allow-eval"),
+        "{}",
+        refused.output
+    );
     let page = sandbox.sh("haft trust --allow-eval --yes").output;
-    assert!(page.contains("open: all modules may run text and bytes as code"), "{page}");
+    assert!(
+        page.contains("open: all modules may run text and bytes as code"),
+        "{page}"
+    );
     assert_eq!(sandbox.sh("haft call t").output, "42\n");
     // What the page says of a tool is a right of the tool.
     sandbox.write(".omp/tools/t.ts", &tool("new Function('return 6 * 7')()"));
     assert_eq!(sandbox.sh("haft trust --revoke").code, 0);
     let page = sandbox.sh("haft trust --yes").output;
-    assert!(page.contains("open: .omp/tools/t.ts:2 runs text as code"), "{page}");
+    assert!(
+        page.contains("open: .omp/tools/t.ts:2 runs text as code"),
+        "{page}"
+    );
     assert_eq!(sandbox.sh("haft call t").output, "42\n");
 }
 
@@ -394,7 +774,9 @@ async fn manifests_are_verified_too() {
         "export default () => ({ name: 't', description: 'd', parameters: { type: 'object' },\n\
          async execute() { const { value } = await import('pack'); return { content: [{ type: 'text', text: value }] }; } });\n",
     );
-    let manifest = |file: &str| format!("{{\"name\": \"pack\", \"type\": \"module\", \"exports\": \"./{file}\"}}");
+    let manifest = |file: &str| {
+        format!("{{\"name\": \"pack\", \"type\": \"module\", \"exports\": \"./{file}\"}}")
+    };
     let place = "node_modules/pack/package.json";
     sandbox.write(place, &manifest("in.js"));
     sandbox.write("node_modules/pack/in.js", ESM);
@@ -403,7 +785,10 @@ async fn manifests_are_verified_too() {
         "import { value } from '../../node_modules/pack/other.js';\n\
          export default () => ({ name: 'u', description: value, parameters: { type: 'object' }, execute() {} });\n",
     );
-    sandbox.write("node_modules/pack/other.js", "export const value = 'EVIL';\n");
+    sandbox.write(
+        "node_modules/pack/other.js",
+        "export const value = 'EVIL';\n",
+    );
     assert_eq!(sandbox.sh("haft trust --yes").code, 0);
     let host = host(&sandbox);
     host.catalog().await;
@@ -412,7 +797,10 @@ async fn manifests_are_verified_too() {
     assert!(is_refusal(&changed), "{changed}");
     sandbox.write(place, &manifest("in.js"));
     sandbox.write(".omp/node_modules/pack/package.json", &manifest("in.js"));
-    sandbox.write(".omp/node_modules/pack/in.js", "export const value = 'EVIL';\n");
+    sandbox.write(
+        ".omp/node_modules/pack/in.js",
+        "export const value = 'EVIL';\n",
+    );
     let nearer = self::host(&sandbox);
     let said = said(&nearer, "t").await;
     assert!(!said.contains("EVIL"), "{said}");
@@ -423,7 +811,9 @@ async fn manifests_are_verified_too() {
 fn the_examples_load_under_the_grant() {
     let sandbox = Sandbox::with_home();
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/example-tools/js");
-    let copied = sandbox.sh(&format!("mkdir -p .omp/tools && cp -r {examples}/* .omp/tools/"));
+    let copied = sandbox.sh(&format!(
+        "mkdir -p .omp/tools && cp -r {examples}/* .omp/tools/"
+    ));
     assert_eq!(copied.code, 0, "{}", copied.output);
     let trusted = sandbox.sh("haft trust --yes");
     assert_eq!(trusted.code, 0, "{}", trusted.output);
@@ -431,5 +821,9 @@ fn the_examples_load_under_the_grant() {
     let unverified = sandbox.sh("haft --no-cache --trust-project list --json");
     assert!(!is_refusal(&verified.output), "{}", verified.output);
     assert_eq!(verified.output, unverified.output);
-    assert!(verified.output.matches("\"name\"").count() > 20, "{}", verified.output);
+    assert!(
+        verified.output.matches("\"name\"").count() > 20,
+        "{}",
+        verified.output
+    );
 }

@@ -27,8 +27,22 @@ const LARGEST: usize = 16 << 20;
 
 /// Words without which a file can import nothing. Names may be written with escapes.
 const SIGNS: &[&str] = &[
-    "import", "require", "from", "eval", "Function", "Worker", "dlopen", "Builtin", "\\u", "JSX",
-    "Assembly", "constructor", "_load", "_compile", "_extensions", "Hooks",
+    "import",
+    "require",
+    "from",
+    "eval",
+    "Function",
+    "Worker",
+    "dlopen",
+    "Builtin",
+    "\\u",
+    "JSX",
+    "Assembly",
+    "constructor",
+    "_load",
+    "_compile",
+    "_extensions",
+    "Hooks",
 ];
 
 /// What one file imports.

@@ -24,8 +24,8 @@ use sys_traits::{FsCanonicalize, FsRead};
 use url::Url;
 
 use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real, text_of, url_of};
-pub use facts::{Checker, Kind};
 pub(crate) use facts::digest_of_file;
+pub use facts::{Checker, Kind};
 pub(in crate::engine) use imports::Imports;
 pub(in crate::engine) use learned::Lesson;
 pub(in crate::engine) use nesting::is_hostile;

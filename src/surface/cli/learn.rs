@@ -17,7 +17,11 @@ use crate::tool::Severity;
 use crate::trust::Review;
 
 /// Loads every tool of the project, and offers to add what they loaded.
-pub(super) async fn by_loading(flags: Flags, is_agreed: bool, out: &mut Out) -> Result<u8, Failure> {
+pub(super) async fn by_loading(
+    flags: Flags,
+    is_agreed: bool,
+    out: &mut Out,
+) -> Result<u8, Failure> {
     let host = Host::learning(config(flags.clone())?);
     let catalog = host.catalog().await;
     let ink = Ink::for_stderr();
@@ -50,7 +54,10 @@ pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<
     }
     let mut lines = String::from("loaded, and not trusted yet:\n");
     for path in &new {
-        lines.push_str(&format!("  {}\n", text::first_line(&text::path(path, home))));
+        lines.push_str(&format!(
+            "  {}\n",
+            text::first_line(&text::path(path, home))
+        ));
     }
     say(&lines);
     let files = units::count(new.len(), "file");
@@ -61,7 +68,9 @@ pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<
             false => {
                 let text = "nobody can be asked whether to trust these files";
                 let hint = "after a look at the list above: the same command with `--yes`";
-                return Err(Error::new(ErrorKind::Untrusted, text).with_hint(hint).into());
+                return Err(Error::new(ErrorKind::Untrusted, text)
+                    .with_hint(hint)
+                    .into());
             }
         };
     if !is_trusted {

@@ -37,7 +37,9 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
     }
     if review.allows_code_from_data {
         let open = ink.warning("open");
-        lines.push_str(&format!("\n{open}: all modules may run text and bytes as code\n"));
+        lines.push_str(&format!(
+            "\n{open}: all modules may run text and bytes as code\n"
+        ));
     }
     if !review.gone.is_empty() {
         lines.push_str("\nno longer there\n");
