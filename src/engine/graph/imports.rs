@@ -392,7 +392,12 @@ impl Visit for Reader<'_> {
             return;
         }
         let line = self.line(member.start());
+        // `Function.apply(null, …)`, `Function.bind`.
+        let is_function = matches!(&*member.obj, Expr::Ident(name) if &*name.sym == "Function");
         match name.as_deref() {
+            Some("apply" | "call" | "bind" | "constructor") if is_function => {
+                self.open_at(line, What::CodeFromText);
+            }
             Some("eval") => self.open_at(line, What::CodeFromText),
             Some("WebAssembly") => self.open_at(line, What::CodeFromBytes),
             _ => {}
