@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use nix::errno::Errno;
 
+use crate::process::verified::NotVerified;
+
 /// A program that could not be started. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
@@ -31,6 +33,14 @@ pub enum SpawnError {
     PermissionDenied {
         /// The program as it was asked for.
         program: String,
+    },
+    /// The program is not the one that the user trusted, or cannot be verified.
+    #[error("{}: {source}", .program.display())]
+    NotVerified {
+        /// The program's file.
+        program: PathBuf,
+        /// Why it does not start.
+        source: NotVerified,
     },
     /// A text for the system has a NUL byte inside.
     #[error("{place} must be without null bytes")]
@@ -78,7 +88,7 @@ impl SpawnError {
     pub fn code(&self) -> String {
         match self {
             Self::NotFound { .. } => "ENOENT".to_owned(),
-            Self::PermissionDenied { .. } => "EACCES".to_owned(),
+            Self::PermissionDenied { .. } | Self::NotVerified { .. } => "EACCES".to_owned(),
             Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
             Self::Cwd { source, .. } | Self::System { source, .. } => code(source),
         }

@@ -81,7 +81,7 @@ impl Review {
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
 
-        let grapher = Grapher::default();
+        let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
         let scan = discover::scan(config);
@@ -90,7 +90,12 @@ impl Review {
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
             let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
-            tools.push(reviewed(&names, &candidate, &graph, state(was, &files)));
+            tools.push(reviewed(
+                (&names, &grapher),
+                &candidate,
+                &graph,
+                state(was, &files),
+            ));
             grant.tools.insert(entry, files.keys().cloned().collect());
             grant.files.extend(files);
             graphs.push(graph);
@@ -165,7 +170,12 @@ fn state(was: Option<Files>, is: &Files) -> State {
     }
 }
 
-fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: State) -> Reviewed {
+fn reviewed(
+    (names, grapher): (&Names<'_>, &Grapher),
+    candidate: &Candidate,
+    graph: &Graph,
+    state: State,
+) -> Reviewed {
     let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
     let entry = names.place(&candidate.resolved);
     for path in graph.files.keys() {
@@ -189,15 +199,15 @@ fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: Stat
         packages: packages
             .map(|(name, files)| PackageUse { name, files })
             .collect(),
-        missing: missing_packages(graph),
+        missing: missing_packages(graph, grapher),
         openings: openings.collect(),
         state,
     }
 }
 
 /// Returns the missing imports that are no files of the tool's own.
-fn missing_packages(graph: &Graph) -> BTreeSet<String> {
-    let missing = graph.missing_at_run_time();
+fn missing_packages(graph: &Graph, grapher: &Grapher) -> BTreeSet<String> {
+    let missing = graph.missing_at_run_time(grapher);
     let all = missing.into_values().flatten();
     all.filter(|specifier| !specifier.starts_with(['.', '/', '#']))
         .collect()

@@ -7,6 +7,7 @@ use deno_error::JsErrorBox;
 use sys_traits::{FsCanonicalize, FsMetadata, FsRead};
 
 use crate::engine::witness::{self, Read};
+use crate::regular_files::{self, MAX_HASHED_BYTES};
 
 /// Tried behind a path without an extension, and behind `index` in a directory.
 const EXTENSIONS: &[&str] = &["tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json"];
@@ -103,7 +104,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, JsErrorBox> {
 
 /// The same, and what a witness wants to know about it.
 pub(super) fn read(path: &Path) -> Result<(String, Read), JsErrorBox> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = regular_files::read(path, MAX_HASHED_BYTES).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
     })?;
     let read = Read::of(&bytes);
