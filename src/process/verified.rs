@@ -19,6 +19,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
+
 use crate::owners;
 use crate::process::{Spawn, SpawnError, lookup};
 use crate::regular_files::{self, Refused};
@@ -91,6 +93,7 @@ impl Verified {
     pub(super) fn verify(&self, path: &Path, search: Option<&OsStr>) -> Result<Ready, NotVerified> {
         let mut file = open(path)?;
         if is_script(&file)? {
+            rustix::fs::access(path, Access::EXEC_OK).map_err(io::Error::from).map_err(unreadable_io)?;
             let bytes = regular_files::read_open(&mut file, MAX_SCRIPT_BYTES).map_err(unreadable)?;
             self.compare(&blake3::hash(&bytes))?;
             let (program, mut words) = self.interpreter(&bytes, search)?;
@@ -162,6 +165,9 @@ impl Verified {
             forget_others(&self.copies, &place);
         }
         make_private(&folder)?;
+        // The project's own path has no links.
+        let folder_of_script = path.parent().unwrap_or(path).canonicalize()?;
+        let path = &folder_of_script.join(path.file_name().unwrap_or(OsStr::new("script")));
         // A script outside of the project has no neighbours that it could rely on.
         let inside = path.strip_prefix(&self.project).ok();
         let name = Path::new(path.file_name().unwrap_or(OsStr::new("script")));
@@ -229,6 +235,10 @@ fn is_script(file: &File) -> Result<bool, NotVerified> {
         Ok(read) => Ok(&start[..read] == b"#!"),
         Err(error) => Err(NotVerified::Unreadable(error.to_string())),
     }
+}
+
+fn unreadable_io(error: io::Error) -> NotVerified {
+    NotVerified::Unreadable(error.to_string())
 }
 
 fn unreadable(error: Refused) -> NotVerified {

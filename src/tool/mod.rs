@@ -7,6 +7,7 @@ mod approval;
 mod call;
 mod change;
 pub(crate) mod clock;
+mod domain;
 mod drawing;
 mod ending;
 pub(crate) mod excerpt;
@@ -28,6 +29,7 @@ mod standing;
 mod tape;
 mod ui;
 mod user;
+mod verified;
 mod widget;
 
 pub use approval::{
@@ -35,6 +37,7 @@ pub use approval::{
 };
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use change::CatalogChange;
+pub use domain::TrustDomain;
 pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub(crate) use ending::Ending;
 pub use found::{ArgumentOrder, Family, Level, Source, Tier, Tool, Used};
@@ -43,6 +46,7 @@ pub use log::{LogLevel, LogLine, LogListener};
 pub(crate) use moment::Moment;
 pub(crate) use nearest::nearest;
 pub(crate) use place::place_after;
+pub(crate) use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
@@ -51,5 +55,6 @@ pub use standing::ToolPattern;
 pub use tape::{Played, Reach, Tape};
 pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
 pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};
+pub use verified::{LEARN_HINT, Unverified, VerifiedEntry, VerifiedFiles};
 pub(crate) use widget::Puppet;
 pub use widget::{Canvas, Touch, Touches, Widget};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Names, VERSION};
+use super::grant::{self, Change, Files, Grant, Names, Rights, TrustedTool, VERSION};
 use crate::config::{Config, PROJECT_FILE, paths};
 use crate::discover::{self, Candidate};
 use crate::engine::graph::{Graph, Grapher, Kind, Opening};
@@ -89,14 +89,20 @@ impl Review {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
-            let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
+            let was = before.as_ref().and_then(|grant| grant.files_of(&entry, &candidate));
             tools.push(reviewed(
                 (&names, &grapher),
                 &candidate,
                 &graph,
                 state(was, &files),
             ));
-            grant.tools.insert(entry, files.keys().cloned().collect());
+            let tool = TrustedTool {
+                family: candidate.source.family,
+                provider: candidate.source.provider.clone(),
+                files: files.keys().cloned().collect(),
+                rights: Rights::default(),
+            };
+            grant.tools.insert(entry, tool);
             grant.files.extend(files);
             graphs.push(graph);
         }
@@ -152,6 +158,7 @@ fn empty(project: &Path) -> Grant {
         config: None,
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
+        learned: Files::new(),
         facts: None,
     }
 }
