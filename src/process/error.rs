@@ -42,6 +42,14 @@ pub enum SpawnError {
         /// Why it does not start.
         source: NotVerified,
     },
+    /// Another user of the machine can replace the program.
+    #[error("`{program}` is not started: {why}")]
+    Exposed {
+        /// The name as it was asked for.
+        program: String,
+        /// What the other user can replace.
+        why: String,
+    },
     /// A text for the system has a NUL byte inside.
     #[error("{place} must be without null bytes")]
     Nul {
@@ -88,7 +96,9 @@ impl SpawnError {
     pub fn code(&self) -> String {
         match self {
             Self::NotFound { .. } => "ENOENT".to_owned(),
-            Self::PermissionDenied { .. } | Self::NotVerified { .. } => "EACCES".to_owned(),
+            Self::PermissionDenied { .. } | Self::NotVerified { .. } | Self::Exposed { .. } => {
+                "EACCES".to_owned()
+            }
             Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
             Self::Cwd { source, .. } | Self::System { source, .. } => code(source),
         }

@@ -58,7 +58,7 @@ pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};
 pub(crate) use foreground::in_foreground;
 pub use helper::Helper;
-pub use lookup::{find_installed, is_installed};
+pub use lookup::{find_installed, find_safe, is_installed};
 pub use memory::can_limit_trees;
 pub use owned::{kill_all, kill_children_of_thread, release_child, thread_starts_program};
 pub use pipeline::run_pipeline;

@@ -117,11 +117,16 @@ fn find(
     variables: &Resolved,
     cwd: &Path,
 ) -> Result<PathBuf, SpawnError> {
-    lookup::find(&spawn.program, variables.path(), cwd).map_err(|miss| {
+    let found = match spawn.chosen_by_haft {
+        true => lookup::safe(&spawn.program, variables.path()),
+        false => lookup::find(&spawn.program, variables.path(), cwd),
+    };
+    found.map_err(|miss| {
         let program = program.to_owned();
         match miss {
             Miss::NotFound => SpawnError::NotFound { program },
             Miss::NotExecutable => SpawnError::PermissionDenied { program },
+            Miss::Exposed(why) => SpawnError::Exposed { program, why },
         }
     })
 }

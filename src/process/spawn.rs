@@ -57,6 +57,8 @@ pub struct Spawn {
     /// Fires when nobody waits for the grace any more: what was asked to end is killed then. It asks
     /// for nothing by itself.
     pub hurry: Option<CancellationToken>,
+    /// Neither a tool nor the user chose the program: one that another user can replace is passed over.
+    pub chosen_by_haft: bool,
     /// The bytes that the program must have, which is then an absolute path; `None`: any.
     pub verified: Option<Verified>,
     /// What happens to the rest of the group when the program ends by itself.
@@ -127,6 +129,7 @@ impl Spawn {
             grace: Duration::from_secs(1),
             timeout_grace: Duration::ZERO,
             hurry: None,
+            chosen_by_haft: false,
             verified: None,
             leftovers: Leftovers::Leave,
             late_output: Duration::ZERO,

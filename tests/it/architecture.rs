@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("session", &["tool", "error"]),
     ("engine", &["private_files", "regular_files", "tool", "error"]),
     ("config", &["error", "tool"]),
-    ("discover", &["config", "tool", "error"]),
+    ("discover", &["config", "owners", "tool", "error"]),
     (
         "family",
         &["config", "discover", "engine", "process", "tool", "error"],
@@ -29,6 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "engine",
             "family",
             "config",
+            "owners",
             "private_files",
             "tool",
             "error",
