@@ -165,6 +165,9 @@ impl Verified {
             forget_others(&self.copies, &place);
         }
         make_private(&folder)?;
+        // Others may make the same image at this moment. Released when it is closed.
+        let lock = File::open(&folder)?;
+        lock.lock()?;
         // The project's own path has no links.
         let folder_of_script = path.parent().unwrap_or(path).canonicalize()?;
         let path = &folder_of_script.join(path.file_name().unwrap_or(OsStr::new("script")));

@@ -73,7 +73,7 @@ impl Store {
             return Err(StoreError::InProject);
         }
         check(&fs::metadata(&self.folder).map_err(unreadable)?)?;
-        owners::check(&path).map_err(StoreError::Exposed)?;
+        owners::check(&self.folder).map_err(StoreError::Exposed)?;
         let grant = read(&path)?;
         match grant.project == text_of(project) {
             true => Ok(Some(grant)),

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
-use sys_traits::{FsCanonicalize, FsRead};
+use sys_traits::FsCanonicalize;
 use url::Url;
 
 use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real, text_of, url_of};

@@ -109,8 +109,10 @@ fn what_of(error: &Refused, if_large: What) -> Option<What> {
 impl BaseFsRead for Watched {
     fn base_fs_read(&self, path: &Path) -> io::Result<Cow<'static, [u8]>> {
         // A pipe that calls itself a package.json would block us for ever.
-        let read = self.read(path);
-        read.map(Cow::Owned).map_err(io::Error::other)
+        self.read(path).map(Cow::Owned).map_err(|error| match error {
+            Refused::System(error) => error,
+            Refused::NotRegular | Refused::TooLarge(_) => io::ErrorKind::NotFound.into(),
+        })
     }
 }
 
