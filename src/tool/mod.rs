@@ -55,6 +55,6 @@ pub use standing::ToolPattern;
 pub use tape::{Played, Reach, Tape};
 pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
 pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};
-pub use verified::{LEARN_HINT, Unverified, VerifiedEntry, VerifiedFiles};
+pub use verified::{Unverified, VerifiedEntry, VerifiedFiles};
 pub(crate) use widget::Puppet;
 pub use widget::{Canvas, Touch, Touches, Widget};

@@ -3,8 +3,8 @@
 //! Made of the user's grant, and asked wherever bytes turn into code: by the module loader, and
 //! right before a program starts. Code of the user's own has none.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::Family;
@@ -22,6 +22,8 @@ pub struct VerifiedFiles {
     pub entries: HashMap<PathBuf, VerifiedEntry>,
     /// Whether modules may make code of text (`eval`, `new Function`, `node:vm`).
     pub code_from_text: bool,
+    /// Whether modules may make WebAssembly of bytes that are no trusted file.
+    pub code_from_bytes: bool,
 }
 
 /// A tool file of the project as it was trusted.
@@ -44,18 +46,23 @@ pub enum Unverified {
     Changed,
 }
 
-/// How a user gets to trust what was met while a tool ran.
-pub const LEARN_HINT: &str = "`haft trust` shows what changed, and asks; \
-     `haft trust --learn` adds files that a tool finds only while it runs";
-
 impl VerifiedFiles {
-    /// Checks that a module may import these bytes, which were read from `path`.
+    /// Checks the digest of a file that a module imports.
     ///
     /// # Errors
-    /// With the reason why it may not.
-    pub fn check_module(&self, path: &Path, bytes: &[u8]) -> Result<(), Unverified> {
-        let trusted = self.modules.get(self.real(path).as_ref());
-        compare(trusted, &blake3::hash(bytes))
+    /// With the reason why it must not be loaded.
+    pub fn check_module(&self, path: &Path, digest: &blake3::Hash) -> Result<(), Unverified> {
+        compare(self.modules.get(self.real(path).as_ref()), digest)
+    }
+
+    /// Whether modules may import the file, as far as its path tells.
+    pub fn lists(&self, path: &Path) -> bool {
+        self.modules.contains_key(self.real(path).as_ref())
+    }
+
+    /// Whether any module may import bytes with this digest.
+    pub fn has_digest(&self, digest: &blake3::Hash) -> bool {
+        self.modules.values().any(|trusted| trusted == digest)
     }
 
     /// The tool file at `path`, as a candidate names it.
@@ -72,7 +79,7 @@ impl VerifiedFiles {
     }
 
     /// The path below the project's real path.
-    fn real<'a>(&self, path: &'a Path) -> std::borrow::Cow<'a, Path> {
+    fn real<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         let alias = self.alias.as_ref();
         match alias.and_then(|alias| path.strip_prefix(alias).ok()) {
             Some(rest) => self.project.join(rest).into(),
@@ -90,17 +97,17 @@ fn compare(trusted: Option<&blake3::Hash>, found: &blake3::Hash) -> Result<(), U
 }
 
 impl Unverified {
-    /// The reason as a sentence about the file.
-    pub fn about(self, path: &Path) -> String {
-        format!("`{}` {self}", path.display())
-    }
-}
-
-impl fmt::Display for Unverified {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unverified::Unlisted => "is not part of what was trusted",
-            Unverified::Changed => "changed since it was trusted",
-        })
+    /// The refusal as a sentence about the file, with what the user can do.
+    pub fn refusal(self, path: &Path) -> String {
+        let path = path.display();
+        match self {
+            Unverified::Unlisted => format!(
+                "`{path}` is not part of what was trusted: `haft trust` shows what would run, \
+                 and `haft trust --learn` adds the files that a tool finds only while it runs"
+            ),
+            Unverified::Changed => format!(
+                "`{path}` changed since it was trusted: `haft trust` shows what would run, and asks"
+            ),
+        }
     }
 }

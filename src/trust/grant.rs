@@ -59,6 +59,8 @@ pub(super) struct TrustedTool {
 pub(super) struct Rights {
     /// It may make code of text, as `eval` does.
     pub(super) code_from_text: bool,
+    /// It may make WebAssembly of bytes that are no trusted file.
+    pub(super) code_from_bytes: bool,
 }
 
 /// The files of one tool with their hashes.
@@ -137,6 +139,7 @@ impl Grant {
                 let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
                 verified.modules.extend(files);
                 verified.code_from_text |= tool.rights.code_from_text;
+                verified.code_from_bytes |= tool.rights.code_from_bytes;
             }
         }
         let learned = self.learned.iter().filter_map(|(name, hash)| {

@@ -24,6 +24,8 @@ pub(crate) struct Judged {
     pub(crate) trusted: Vec<Candidate>,
     pub(crate) doubted: Vec<(Candidate, Doubt)>,
     pub(crate) problems: Vec<Problem>,
+    /// What modules of the project may load.
+    pub(crate) verified: Arc<VerifiedFiles>,
 }
 
 /// Judges by content, and brings back what a file that may not run has shadowed. Reads files and
@@ -62,6 +64,7 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
             .push(ignored_config(config, grant.is_some()));
     }
     let verified = grant.as_ref().map(|grant| grant.verified(&names));
+    judged.verified = verified.clone().unwrap_or_default();
     let court = Court {
         verified,
         config_change: config_change(config, grant.as_ref()),
