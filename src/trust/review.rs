@@ -89,7 +89,9 @@ impl Review {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
-            let was = before.as_ref().and_then(|grant| grant.files_of(&entry, &candidate));
+            let was = before
+                .as_ref()
+                .and_then(|grant| grant.files_of(&entry, &candidate));
             tools.push(reviewed(
                 (&names, &grapher),
                 &candidate,

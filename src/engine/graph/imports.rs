@@ -17,8 +17,8 @@ use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
 use deno_ast::{MediaType, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned};
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_SOURCE_BYTES, nesting};
 use super::open::What;
+use super::{MAX_SOURCE_BYTES, nesting};
 use crate::engine::loader::{parse_as, url_of};
 
 /// The most that one file may import.
