@@ -394,27 +394,37 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
     (
         "ext:deno_node/vm.js",
         "op_vm_create_script(",
-        "(internals.haftCode.text(), op_vm_create_script)(",
+        "(internals.haftCode.text(code), op_vm_create_script)(",
     ),
     (
         "ext:deno_node/vm.js",
         "op_vm_compile_function(",
-        "(internals.haftCode.text(), op_vm_compile_function)(",
+        "(internals.haftCode.text(code), op_vm_compile_function)(",
     ),
     (
         "ext:deno_node/vm.js",
-        "op_vm_create_context(",
-        "(internals.haftCode.text(), op_vm_create_context)(",
+        "op_vm_create_context(
+    contextObject,
+    name,
+    origin,
+    strings,",
+        "(internals.haftCode.text(\"\"), op_vm_create_context)(
+    contextObject,
+    name,
+    origin,
+    strings && !internals.haftCode.isVerified(),",
     ),
     (
         "ext:deno_node/vm.js",
-        "op_vm_create_context_without_contextify(",
-        "(internals.haftCode.text(), op_vm_create_context_without_contextify)(",
+        "op_vm_create_context_without_contextify(
+      strings,",
+        "(internals.haftCode.text(\"\"), op_vm_create_context_without_contextify)(
+      strings && !internals.haftCode.isVerified(),",
     ),
     (
         "ext:deno_node/vm.js",
         "op_vm_module_create_source_text_module(",
-        "(internals.haftCode.text(), op_vm_module_create_source_text_module)(",
+        "(internals.haftCode.text(sourceText), op_vm_module_create_source_text_module)(",
     ),
 ];
 

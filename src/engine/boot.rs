@@ -20,7 +20,7 @@ use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Required, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, IsolateKey, bytecode, platform, snapshot, witness};
+use super::{Access, EngineOptions, IsolateKey, bytecode, eval_guard, platform, snapshot, witness};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -69,7 +69,7 @@ pub(super) fn boot(
     let main = main_url(options)?;
     let compiled = Compiled::open(options);
     let verifier = options.verifier_of(key.domain).cloned();
-    let node = Rc::new(NodeServices::new(compiled.clone(), verifier));
+    let node = Rc::new(NodeServices::new(compiled.clone(), verifier.clone()));
     link.finds_required(Required::new(node.clone()));
     let mut worker = make_worker(options, &key.access, &main, alarm, (compiled, node))?;
     {
@@ -79,6 +79,9 @@ pub(super) fn boot(
         extension::begin_with_env(&mut state, &options.env);
     }
     let functions = take_functions(&mut worker, options)?;
+    if let Some(verifier) = verifier {
+        eval_guard::install(&mut worker.js_runtime, verifier);
+    }
     Ok(Booted { worker, functions })
 }
 

@@ -128,9 +128,15 @@ impl IsolateHost for Link {
             .map_or(Ok(()), |verifier| verifier.check_required(code))
     }
 
-    fn check_text(&self) -> Result<(), Refusal> {
+    fn check_text(&self, text: &str) -> Result<(), Refusal> {
         self.verifier()
-            .map_or(Ok(()), |verifier| verifier.check_text(CodeFrom::Text))
+            .map_or(Ok(()), |verifier| verifier.check_text(text, CodeFrom::Text))
+    }
+
+    fn note_data(&self, path: &Path, bytes: &[u8]) {
+        if let Some(verifier) = self.verifier() {
+            verifier.note_data(path, bytes);
+        }
     }
 
     fn check_native(&self, path: &str) -> Result<(), Refusal> {

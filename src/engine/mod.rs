@@ -13,6 +13,7 @@ mod call;
 mod compiled;
 mod domain;
 mod drawing;
+mod eval_guard;
 mod expressions;
 mod extension;
 mod files;
@@ -77,7 +78,6 @@ use requests::Doom;
 pub use round::{Round, Wanted};
 pub(crate) use screen::ScreenView;
 pub use session::new_session_id;
-pub(crate) use verify::TEXT_IS_NOT_TRUSTED;
 pub use verify::Verifier;
 pub use version::version;
 
