@@ -93,14 +93,14 @@ pub fn untrusted_module_graph(entry: &Path) -> Graph {
 pub struct Grapher {
     imports: RefCell<HashMap<(PathBuf, String), Rc<Imports>>>,
     /// Parses text in another process; `None`: in this one.
-    apart: Option<RefCell<Apart>>,
+    apart: Option<Rc<RefCell<Apart>>>,
 }
 
 impl Grapher {
     /// For modules of projects that may not be trusted: their text is parsed in another process.
     pub fn for_untrusted() -> Grapher {
         Grapher {
-            apart: Some(RefCell::default()),
+            apart: Some(Rc::default()),
             ..Grapher::default()
         }
     }
@@ -137,7 +137,7 @@ impl Grapher {
             grapher: self,
             packages: Packages::on(disk.clone()),
             tsconfigs: TsConfigs::on(disk.clone()),
-            bun_only: BunOnly::default(),
+            bun_only: self.bun_only(),
             disk,
             graph: Graph {
                 entry: entry.to_owned(),
@@ -155,6 +155,14 @@ impl Grapher {
             is_full: false,
             required: BTreeSet::new(),
         }
+    }
+
+    fn bun_only(&self) -> BunOnly {
+        let Some(apart) = self.apart.clone() else {
+            return BunOnly::default();
+        };
+        let read = move |path: &Path, bytes: &[u8]| apart.borrow_mut().imports(path, bytes);
+        BunOnly::reading(Box::new(read))
     }
 
     fn imports(&self, path: &Path, bytes: &[u8]) -> Rc<Imports> {
