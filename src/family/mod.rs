@@ -34,6 +34,18 @@ pub(crate) struct Loaded {
     pub(crate) was_late: bool,
 }
 
+/// The file of a trusted tool, below its project.
+fn shown_file(candidate: &Candidate) -> String {
+    let project = candidate.verified.as_ref().map(|files| {
+        let alias = files.alias.as_ref();
+        [Some(&files.project), alias].into_iter().flatten()
+    });
+    let mut projects = project.into_iter().flatten();
+    let inside = projects.find_map(|project| candidate.resolved.strip_prefix(project).ok());
+    let shown = inside.unwrap_or(&candidate.resolved);
+    shown.display().to_string()
+}
+
 /// What families work with.
 pub(crate) struct Means<'a> {
     pub(crate) config: &'a Config,

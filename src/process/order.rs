@@ -4,6 +4,7 @@
 //! with bad data never creates a process.
 
 use std::ffi::{CString, OsString};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use crate::process::environment::Resolved;
 use crate::process::error::{NulPlace, SpawnError};
 use crate::process::lookup::{self, Miss};
 use crate::process::memory::Cell;
+use crate::process::verified::Ready;
 use crate::process::{Leftovers, Limits, Spawn};
 
 /// Everything that the system needs.
@@ -29,6 +31,8 @@ pub(super) struct Order {
     /// The file by which it enters its control group.
     pub(super) entrance: Option<PathBuf>,
     pub(super) leftovers: Leftovers,
+    /// The descriptor that `file` names, if it is one of ours.
+    pub(super) held: Option<OwnedFd>,
 }
 
 /// What the system refused.
@@ -39,9 +43,21 @@ pub(super) enum Refusal {
 
 impl Order {
     /// `cell`: the control group with the limit of memory, where there can be one.
-    pub(super) fn new(spawn: &Spawn, cell: Option<&Cell>) -> Result<Self, SpawnError> {
+    /// `ready`: the program, where it had to be verified.
+    pub(super) fn new(
+        spawn: &Spawn,
+        cell: Option<&Cell>,
+        ready: Option<Ready>,
+    ) -> Result<Self, SpawnError> {
         let program = spawn.program.to_string_lossy().into_owned();
-        let mut arguments = vec![c_string(spawn.program.clone(), || NulPlace::Program)?];
+        let (verified, words, held) = match ready {
+            Some(ready) => (Some(ready.file), ready.words, ready.held),
+            None => (None, vec![spawn.program.clone()], None),
+        };
+        let words = words.into_iter();
+        let mut arguments = words
+            .map(|word| c_string(word, || NulPlace::Program))
+            .collect::<Result<Vec<_>, _>>()?;
         for (index, argument) in spawn.args.iter().enumerate() {
             arguments.push(c_string(argument.clone(), || NulPlace::Argument(index))?);
         }
@@ -61,7 +77,10 @@ impl Order {
                 .min();
         }
         let variables = spawn.env.resolve();
-        let file = find(&program, spawn, &variables, cwd.as_deref().unwrap_or(&ours))?;
+        let file = match verified {
+            Some(file) => file,
+            None => find(&program, spawn, &variables, cwd.as_deref().unwrap_or(&ours))?,
+        };
         Ok(Self {
             program,
             file: c_string(file.into_os_string(), || NulPlace::Program)?,
@@ -71,6 +90,7 @@ impl Order {
             limits,
             entrance: cell.map(Cell::entrance),
             leftovers: spawn.leftovers,
+            held,
         })
     }
 
@@ -97,11 +117,16 @@ fn find(
     variables: &Resolved,
     cwd: &Path,
 ) -> Result<PathBuf, SpawnError> {
-    lookup::find(&spawn.program, variables.path(), cwd).map_err(|miss| {
+    let found = match spawn.chosen_by_haft {
+        true => lookup::safe(&spawn.program, variables.path()),
+        false => lookup::find(&spawn.program, variables.path(), cwd),
+    };
+    found.map_err(|miss| {
         let program = program.to_owned();
         match miss {
             Miss::NotFound => SpawnError::NotFound { program },
             Miss::NotExecutable => SpawnError::PermissionDenied { program },
+            Miss::Exposed(why) => SpawnError::Exposed { program, why },
         }
     })
 }

@@ -46,6 +46,7 @@ pub use log::{LogLevel, LogLine, LogListener};
 pub(crate) use moment::Moment;
 pub(crate) use nearest::nearest;
 pub(crate) use place::place_after;
+pub(crate) use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
 pub use scan::ScanState;

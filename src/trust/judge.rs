@@ -71,7 +71,7 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
         is_untouched: is_untouched(grant.as_ref(), &names),
         names,
         grant,
-        grapher: Grapher::default(),
+        grapher: Grapher::for_untrusted(),
     };
     for mut candidate in candidates {
         if !asks(&candidate) {

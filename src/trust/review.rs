@@ -85,7 +85,7 @@ impl Review {
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
 
-        let grapher = Grapher::default();
+        let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
         let scan = discover::scan(config);
@@ -96,7 +96,12 @@ impl Review {
             let was = before
                 .as_ref()
                 .and_then(|grant| grant.files_of(&entry, &candidate));
-            tools.push(reviewed(&names, &candidate, &graph, state(was, &files)));
+            tools.push(reviewed(
+                (&names, &grapher),
+                &candidate,
+                &graph,
+                state(was, &files),
+            ));
             let tool = TrustedTool {
                 family: candidate.source.family,
                 provider: candidate.source.provider.clone(),
@@ -226,7 +231,12 @@ fn state(was: Option<Files>, is: &Files) -> State {
     }
 }
 
-fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: State) -> Reviewed {
+fn reviewed(
+    (names, grapher): (&Names<'_>, &Grapher),
+    candidate: &Candidate,
+    graph: &Graph,
+    state: State,
+) -> Reviewed {
     let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
     let entry = names.place(&candidate.resolved);
     for path in graph.files.keys() {
@@ -250,15 +260,15 @@ fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: Stat
         packages: packages
             .map(|(name, files)| PackageUse { name, files })
             .collect(),
-        missing: missing_packages(graph),
+        missing: missing_packages(graph, grapher),
         openings: openings.collect(),
         state,
     }
 }
 
 /// Returns the missing imports that are no files of the tool's own.
-fn missing_packages(graph: &Graph) -> BTreeSet<String> {
-    let missing = graph.missing_at_run_time();
+fn missing_packages(graph: &Graph, grapher: &Grapher) -> BTreeSet<String> {
+    let missing = graph.missing_at_run_time(grapher);
     let all = missing.into_values().flatten();
     all.filter(|specifier| !specifier.starts_with(['.', '/', '#']))
         .collect()

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::grant::{Grant, VERSION, real, text_of};
 use crate::error::{Error, ErrorKind};
+use crate::owners::{self, Exposed};
 use crate::private_files::{self, Lasting};
 use crate::tool::Problem;
 
@@ -46,6 +47,8 @@ pub(super) enum StoreError {
     NotOurs,
     #[error("others than you may write to it")]
     Open,
+    #[error("{0}")]
+    Exposed(Exposed),
     #[error("it lies inside of the project that it is about")]
     InProject,
 }
@@ -70,6 +73,7 @@ impl Store {
             return Err(StoreError::InProject);
         }
         check(&fs::metadata(&self.folder).map_err(unreadable)?)?;
+        owners::check(&self.folder).map_err(StoreError::Exposed)?;
         let grant = read(&path)?;
         match grant.project == text_of(project) {
             true => Ok(Some(grant)),
@@ -82,6 +86,10 @@ impl Store {
         let path = self.file_of(project);
         let hint = match error {
             StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
+            StoreError::Exposed(_) => {
+                "let its folders belong to you or root, writable for nobody else; or let \
+                 HAFT_STATE_DIR name a safe one"
+            }
             StoreError::Open => "`chmod -R go-w` it, after a look at what it says",
             StoreError::OtherVersion => "`haft trust` shows what would run, and asks again",
             _ => "`haft trust` writes it anew; remove it if that fails",

@@ -17,7 +17,7 @@ use node_resolver::analyze::{
 use super::files;
 use super::kept::Kept;
 use super::node::NodeServices;
-use super::room::with_room;
+use super::room::{too_much, with_room};
 use crate::engine::compiled::Kind;
 use crate::engine::verify::Verifier;
 
@@ -107,6 +107,9 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
 }
 
 fn names(specifier: &Url, source: &str) -> Names {
+    if too_much(source).is_some() {
+        return Some(Default::default());
+    }
     let Some(parsed) = parse(specifier, source) else {
         // What does not parse is reported when it runs; here it only has no names.
         return Some(Default::default());

@@ -8,6 +8,7 @@ use sys_traits::{FsCanonicalize, FsMetadata, FsRead};
 
 use crate::engine::verify::Verifier;
 use crate::engine::witness::{self, Read};
+use crate::regular_files::{self, MAX_HASHED_BYTES};
 
 /// Tried behind a path without an extension, and behind `index` in a directory.
 const EXTENSIONS: &[&str] = &["tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json"];
@@ -105,7 +106,7 @@ pub(super) fn read_text(path: &Path, verifier: Option<&Verifier>) -> Result<Stri
 /// The same, and what a witness wants to know about it. The bytes that are returned are the bytes that
 /// were verified.
 pub(super) fn read(path: &Path, verifier: Option<&Verifier>) -> Result<(String, Read), JsErrorBox> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = regular_files::read(path, MAX_HASHED_BYTES).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
     })?;
     let read = Read::of(&bytes);

@@ -146,11 +146,11 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         let Ok(entry) = url.to_file_path() else {
             return false;
         };
-        if let Some(known) = self.bun_only.0.borrow().get(&entry) {
+        if let Some(known) = self.bun_only.known.borrow().get(&entry) {
             return *known;
         }
         let is_bun_only = self.reaches_bun(&entry);
-        self.bun_only.0.borrow_mut().insert(entry, is_bun_only);
+        self.bun_only.known.borrow_mut().insert(entry, is_bun_only);
         is_bun_only
     }
 
@@ -164,7 +164,7 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
             let (Ok(bytes), Ok(url)) = (self.disk().fs_read(&path), url_of(&path)) else {
                 continue;
             };
-            let imports = Imports::of(&path, files::text_of(bytes.into_owned()));
+            let imports = self.bun_only.imports(&path, &bytes);
             for specifier in imports.at_load() {
                 if is_missing_bun_module(specifier) {
                     return true;
@@ -265,7 +265,31 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
 
 /// Which installed packages only Bun can run, by their entries. Found once in an isolate.
 #[derive(Default)]
-pub(in crate::engine) struct BunOnly(RefCell<HashMap<PathBuf, bool>>);
+pub(in crate::engine) struct BunOnly {
+    known: RefCell<HashMap<PathBuf, bool>>,
+    /// Reads what a file imports; `None`: in this process.
+    read: Option<ReadImports>,
+}
+
+/// Reads what the file at a path imports, from its bytes.
+type ReadImports = Box<dyn Fn(&Path, &[u8]) -> Imports>;
+
+impl BunOnly {
+    /// For packages that may not be trusted: `read` keeps their text away from this process.
+    pub(in crate::engine) fn reading(read: ReadImports) -> Self {
+        BunOnly {
+            read: Some(read),
+            ..BunOnly::default()
+        }
+    }
+
+    fn imports(&self, path: &Path, bytes: &[u8]) -> Imports {
+        match &self.read {
+            Some(read) => read(path, bytes),
+            None => Imports::of(path, files::text_of(bytes.to_vec())),
+        }
+    }
+}
 
 /// So many files of a package are searched for imports of Bun's own modules.
 const MAX_FILES_SEARCHED: usize = 5000;

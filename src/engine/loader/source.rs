@@ -165,9 +165,10 @@ fn required_text(
     let is_script = MediaType::from_path(path) != MediaType::Json;
     if is_script && globals::uses_deno(&code) {
         // What does not parse is reported by V8.
-        if let Ok(parsed) = parse(url, path, code.clone())
-            && globals::is_deno_hidden(&parsed)
-        {
+        let is_hidden = room::with_text(path, code.clone(), |code| {
+            Ok(globals::is_deno_hidden(&parse(url, path, code)?))
+        });
+        if matches!(is_hidden, Ok(true)) {
             code.push_str(globals::WITHOUT_DENO);
         }
     }

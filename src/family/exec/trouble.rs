@@ -19,7 +19,10 @@ pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, &'static str)
         SpawnError::System { source, .. } => source.raw_os_error().map(Errno::from_raw),
         SpawnError::PermissionDenied { .. } => Some(Errno::EACCES),
         SpawnError::NotFound { .. } => Some(Errno::ENOENT),
-        SpawnError::Cwd { .. } | SpawnError::Nul { .. } => None,
+        SpawnError::Cwd { .. }
+        | SpawnError::Nul { .. }
+        | SpawnError::NotVerified { .. }
+        | SpawnError::Exposed { .. } => None,
     };
     match errno {
         Some(Errno::ENOENT) if path.exists() => match interpreter(path) {
