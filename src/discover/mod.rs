@@ -36,7 +36,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
-use crate::tool::{Family, Level, Problem, Source};
+use crate::tool::{Family, Level, Problem, Source, TrustDomain};
 use ground::Ground;
 use spare::Spare;
 use sweep::Sweep;
@@ -89,6 +89,17 @@ impl Candidate {
     pub fn needs_trust(&self) -> bool {
         self.named_by_project
             || (self.source.level == Level::Project && self.source.provider != configured::ID)
+    }
+
+    /// The party that the tool's code belongs to. Trusting a project does not make its code the
+    /// user's.
+    pub fn trust_domain(&self) -> TrustDomain {
+        let is_plugin = PLUGIN_PROVIDERS.contains(&self.source.provider.as_str());
+        match self.needs_trust() {
+            true => TrustDomain::Project,
+            false if is_plugin => TrustDomain::Plugins,
+            false => TrustDomain::User,
+        }
     }
 
     /// The name that its tool has, as far as the file's own name tells.
@@ -180,6 +191,13 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     ikigai::PROVIDER,
     cycod::PROVIDER,
     aynd::PROVIDER,
+];
+
+/// The providers of packages that other people wrote.
+const PLUGIN_PROVIDERS: [&str; 3] = [
+    omp_plugins::PROVIDER.id,
+    claude_plugins::PROVIDER.id,
+    manifests::PROVIDER.id,
 ];
 
 /// Looks in every place where tools may be. Runs nothing and imports nothing.

@@ -57,6 +57,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// Boots on the current thread, which the isolate never leaves.
 pub(super) fn boot(
     options: &EngineOptions,
+    access: &Access,
     link: Rc<Link>,
     alarm: &Alarm,
 ) -> Result<Booted, String> {
@@ -68,7 +69,7 @@ pub(super) fn boot(
     let compiled = Compiled::open(options);
     let node = Rc::new(NodeServices::new(compiled.clone()));
     link.finds_required(Required::new(node.clone()));
-    let mut worker = make_worker(options, &main, alarm, (compiled, node))?;
+    let mut worker = make_worker(options, access, &main, alarm, (compiled, node))?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -112,12 +113,13 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
 
 fn make_worker(
     options: &EngineOptions,
+    access: &Access,
     main: &Url,
     alarm: &Alarm,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
     let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
-    let permissions = Permissions::from_options(&*parser, &deno_permissions(&options.access))
+    let permissions = Permissions::from_options(&*parser, &deno_permissions(access))
         .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
     let heap = (options.heap_mb as usize) << 20;
     let worker = MainWorker::bootstrap_from_options(

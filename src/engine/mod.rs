@@ -11,6 +11,7 @@ mod bytecode;
 mod cache;
 mod call;
 mod compiled;
+mod domain;
 mod drawing;
 mod expressions;
 mod extension;
@@ -51,8 +52,11 @@ use std::sync::atomic::AtomicU32;
 
 use url::Url;
 
+use crate::tool::TrustDomain;
+
 use cache::Cache;
 pub use call::Ended;
+pub use domain::IsolateKey;
 pub use drawing::Drawn;
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
@@ -114,7 +118,8 @@ impl Engine {
     /// When no isolate can be had.
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
-        self.load_url(url).await.0
+        let key = self.isolate_key(TrustDomain::User);
+        self.load_url(url, key).await.0
     }
 
     /// Evaluates small expressions, in an isolate that no module shares.

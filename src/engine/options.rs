@@ -26,7 +26,7 @@ pub struct EngineOptions {
     /// How long importing a module and running its factory may take.
     pub load_timeout: Duration,
     /// What Web and Node APIs may touch.
-    pub access: Access,
+    pub access: Arc<Access>,
     /// Starts and stops programs.
     pub programs: Arc<dyn Programs>,
     /// Takes what tools say.
@@ -56,7 +56,7 @@ impl EngineOptions {
 
 /// What Web and Node APIs may touch, by kind: `None` nothing, an empty list everything, else what
 /// is listed in Deno's notation (paths, hosts, names).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the kinds are Deno's own words")]
 pub struct Access {
     pub env: Option<Vec<String>>,

@@ -87,7 +87,7 @@ fn live(
         let Booted {
             mut worker,
             functions,
-        } = match boot(options, link.clone(), &alarm) {
+        } = match boot(options, &shared.key.access, link.clone(), &alarm) {
             Ok(booted) => booted,
             Err(error) => {
                 let _ = ready.send(Err(error));

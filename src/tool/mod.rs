@@ -7,6 +7,7 @@ mod approval;
 mod call;
 mod change;
 pub(crate) mod clock;
+mod domain;
 mod drawing;
 mod ending;
 pub(crate) mod excerpt;
@@ -35,6 +36,7 @@ pub use approval::{
 };
 pub use call::{Block, Call, Contents, Event, Link, Outcome, Stopped};
 pub use change::CatalogChange;
+pub use domain::TrustDomain;
 pub use drawing::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
 pub(crate) use ending::Ending;
 pub use found::{ArgumentOrder, Family, Level, Source, Tier, Tool, Used};

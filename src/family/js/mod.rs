@@ -57,7 +57,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         session_id: engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
-        access: access(&config.permissions),
+        access: Arc::new(access(&config.permissions)),
         programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later: world.has_later,
@@ -84,6 +84,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
         .map(|(candidate, _)| Wanted {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
+            key: means.engine.isolate_key(candidate.trust_domain()),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
