@@ -24,7 +24,7 @@ use super::{
     parse_duration, paths, serve, yaml,
 };
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Rule, ToolPattern, nearest};
+use crate::tool::{ApprovalMode, Rule, Tier, ToolPattern, nearest};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -93,6 +93,7 @@ struct FileApproval {
     #[serde(deserialize_with = "approval_mode")]
     mode: Option<ApprovalMode>,
     tools: BTreeMap<String, FileRule>,
+    tiers: BTreeMap<String, Tier>,
     approve: Vec<FilePattern>,
     deny: Vec<FilePattern>,
 }
@@ -290,6 +291,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             .into_iter()
             .map(|(tool, FileRule(rule))| (tool, rule))
             .collect(),
+        approval_tiers: approval.tiers,
         auto_approve: approval.approve.into_iter().map(|own| own.0).collect(),
         auto_deny: approval.deny.into_iter().map(|own| own.0).collect(),
         limits: WrittenLimits {

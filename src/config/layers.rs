@@ -17,7 +17,7 @@ use super::{
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Problem, Rule, ToolPattern};
+use crate::tool::{ApprovalMode, Problem, Rule, Tier, ToolPattern};
 
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -37,6 +37,7 @@ pub(super) struct Written {
     pub container_image: Option<String>,
     pub approval_mode: Option<ApprovalMode>,
     pub approval_rules: BTreeMap<String, Rule>,
+    pub approval_tiers: BTreeMap<String, Tier>,
     pub auto_approve: Vec<ToolPattern>,
     pub auto_deny: Vec<ToolPattern>,
     pub limits: WrittenLimits,
@@ -183,6 +184,9 @@ impl Written {
         for (tool, rule) in lower.approval_rules {
             self.approval_rules.entry(tool).or_insert(rule);
         }
+        for (tool, tier) in lower.approval_tiers {
+            self.approval_tiers.entry(tool).or_insert(tier);
+        }
         self.auto_approve.extend(lower.auto_approve);
         self.auto_deny.extend(lower.auto_deny);
 
@@ -252,7 +256,10 @@ impl WrittenPermissions {
         for (kind, (granted, source)) in self.0 {
             profile.set(kind, granted, source);
         }
-        profile.anchor(base, home);
+        profile.anchor(|entry| match paths::expand(entry, home) {
+            Ok(path) => paths::resolve(base, &path).display().to_string(),
+            Err(_) => entry.to_owned(),
+        });
         profile
     }
 }

@@ -15,7 +15,6 @@ mod layers;
 mod mcp;
 mod omp;
 pub(crate) mod paths;
-mod permissions;
 mod roots;
 mod screen;
 mod serve;
@@ -35,7 +34,7 @@ pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
 pub(crate) use mcp::parse_task_mode;
 pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
-pub use permissions::{Permission, PermissionKind, PermissionProfile, PermissionSource};
+pub use crate::tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 pub use sessions::Sessions;
@@ -444,6 +443,7 @@ impl Config {
                 tools: written.approval_rules,
                 approve: written.auto_approve,
                 deny: written.auto_deny,
+                tiers: written.approval_tiers,
             },
             limits: written.limits.resolve()?,
             permissions: written

@@ -17,9 +17,10 @@ use super::compiled::Compiled;
 use super::extension::{self, IsolateHost};
 use super::files::BoundedFiles;
 use super::link::Link;
-use super::loader::{Loader, NodeServices, NpmFolders, Required, Sys};
+use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, bytecode, platform, snapshot, witness};
+use super::{EngineOptions, bytecode, platform, snapshot, witness};
+use crate::tool::{Permission, PermissionProfile};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -57,7 +58,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// Boots on the current thread, which the isolate never leaves.
 pub(super) fn boot(
     options: &EngineOptions,
-    access: &Access,
+    profile: &Arc<PermissionProfile>,
     link: Rc<Link>,
     alarm: &Alarm,
 ) -> Result<Booted, String> {
@@ -67,9 +68,10 @@ pub(super) fn boot(
 
     let main = main_url(options)?;
     let compiled = Compiled::open(options);
-    let node = Rc::new(NodeServices::new(compiled.clone()));
+    let guard = ReadGuard::new(profile.clone());
+    let node = Rc::new(NodeServices::guarded(compiled.clone(), guard));
     link.finds_required(Required::new(node.clone()));
-    let mut worker = make_worker(options, access, &main, alarm, (compiled, node))?;
+    let mut worker = make_worker(options, profile, &main, alarm, (compiled, node))?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -113,13 +115,13 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
 
 fn make_worker(
     options: &EngineOptions,
-    access: &Access,
+    profile: &PermissionProfile,
     main: &Url,
     alarm: &Alarm,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
     let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
-    let permissions = Permissions::from_options(&*parser, &deno_permissions(access))
+    let permissions = Permissions::from_options(&*parser, &deno_permissions(profile))
         .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
     let heap = (options.heap_mb as usize) << 20;
     let worker = MainWorker::bootstrap_from_options(
@@ -166,26 +168,28 @@ fn make_worker(
     Ok(worker)
 }
 
-fn deno_permissions(access: &Access) -> PermissionsOptions {
-    let Access {
-        env,
-        ffi,
-        import,
-        net,
-        read,
-        run,
-        sys,
-        write,
-    } = access.clone();
+fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
+    let denied = |permission: &Permission| {
+        let list = permission.denied();
+        (!list.is_empty()).then(|| list.to_vec())
+    };
     PermissionsOptions {
-        allow_env: env,
-        allow_ffi: ffi,
-        allow_import: import,
-        allow_net: net,
-        allow_read: read,
-        allow_run: run,
-        allow_sys: sys,
-        allow_write: write,
+        allow_env: profile.env.granted(),
+        deny_env: denied(&profile.env),
+        allow_ffi: profile.ffi.granted(),
+        deny_ffi: denied(&profile.ffi),
+        allow_import: profile.import.granted(),
+        deny_import: denied(&profile.import),
+        allow_net: profile.net.granted(),
+        deny_net: denied(&profile.net),
+        allow_read: profile.read.granted(),
+        deny_read: denied(&profile.read),
+        allow_run: profile.run.granted(),
+        deny_run: denied(&profile.run),
+        allow_sys: profile.sys.granted(),
+        deny_sys: denied(&profile.sys),
+        allow_write: profile.write.granted(),
+        deny_write: denied(&profile.write),
         // Nobody sits at the terminal of an isolate.
         prompt: false,
         ..Default::default()

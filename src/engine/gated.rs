@@ -21,19 +21,28 @@ impl Module {
         call_id: &str,
         arguments: &RawValue,
         ctx: &CallCtx,
+        with_rights: &(dyn Fn(Tier) -> Module + Sync),
     ) -> Ended {
         let (isolate, prepared, stance) = match self.prepare(index, arguments, ctx).await {
             Ok(ready) => ready,
             Err(ended) => return ended,
         };
-        let refused = tokio::select! {
+        let passed = tokio::select! {
             biased;
-            passed = gate.pass(stance) => passed.err().map(Ended::Denied),
-            () = ctx.cancelled() => Some(Ended::NotStarted(ctx.stop_reason())),
+            passed = gate.pass(stance) => passed.map_err(Ended::Denied),
+            () = ctx.cancelled() => Err(Ended::NotStarted(ctx.stop_reason())),
         };
-        if let Some(refused) = refused {
+        let tier = match passed {
+            Ok(tier) => tier,
+            Err(refused) => {
+                isolate.send(Ask::Forget { prepared });
+                return refused;
+            }
+        };
+        let module = with_rights(tier);
+        if module.key != self.key {
             isolate.send(Ask::Forget { prepared });
-            return refused;
+            return module.invoke_now(index, call_id, arguments, ctx).await;
         }
         if isolate.takes_work() {
             if let Err(ended) = self.begin_session_unless_stopped(&isolate, ctx).await {

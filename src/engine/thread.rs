@@ -87,7 +87,7 @@ fn live(
         let Booted {
             mut worker,
             functions,
-        } = match boot(options, &shared.key.access, link.clone(), &alarm) {
+        } = match boot(options, &shared.key.permissions, link.clone(), &alarm) {
             Ok(booted) => booted,
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -229,7 +229,7 @@ impl Life<'_> {
         let functions = &self.functions;
         match ask {
             Ask::Load { id, module, url } => {
-                self.link.loading(*id);
+                self.link.loading(*id, url);
                 let function = functions.load.clone();
                 self.call(
                     &function,

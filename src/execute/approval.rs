@@ -12,8 +12,9 @@ use async_trait::async_trait;
 use super::ask_user::Judges;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Gate,
-    Progress, Rule, Runner, Stance, Tool, Updates,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Family, Gate,
+    Level,
+    Progress, Rule, Runner, Stance, Tier, Tool, Updates,
 };
 
 /// Decides for one call.
@@ -27,8 +28,10 @@ pub(super) struct Gatekeeper {
 }
 
 /// What the policy says.
+#[derive(PartialEq, Eq)]
 enum Verdict {
-    Allow,
+    /// It may run, with the rights of that tier.
+    Allow(Tier),
     Deny(String),
     Ask,
 }
@@ -43,12 +46,18 @@ impl Gatekeeper {
         call: &Call,
         updates: &Updates,
     ) -> Option<Arc<Self>> {
-        let verdict = match runner.approval() {
-            Approval::ByTier => judge(policy, tool, &Stance::of_tier(tool.approval)),
-            Approval::Fixed(stance) => judge(policy, tool, stance),
-            Approval::PerCall => Verdict::Ask,
+        let (verdict, tier) = match runner.approval() {
+            Approval::ByTier => {
+                let stance = Stance::of_tier(tool.approval);
+                (judge(policy, tool, &stance), stance.tier)
+            }
+            Approval::Fixed(stance) => (judge(policy, tool, stance), policy.tier(tool, stance)),
+            Approval::PerCall => (Verdict::Ask, Tier::Exec),
         };
-        if matches!(verdict, Verdict::Allow) {
+        // The runner binds a tool that is always of the tier `read` by itself.
+        if verdict == Verdict::Allow(Tier::Exec)
+            || tier == Tier::Read && matches!(verdict, Verdict::Allow(_))
+        {
             return None;
         }
         Some(Arc::new(Gatekeeper {
@@ -84,18 +93,23 @@ impl Gatekeeper {
 
 #[async_trait]
 impl Gate for Gatekeeper {
-    async fn pass(&self, stance: Stance) -> Result<(), Error> {
+    async fn pass(&self, mut stance: Stance) -> Result<Tier, Error> {
         let tool = &*self.tool;
+        stance.tier = self.policy.tier(tool, &stance);
         let refusal = match judge(&self.policy, tool, &stance) {
-            Verdict::Allow => return Ok(()),
+            Verdict::Allow(tier) => return Ok(tier),
             Verdict::Deny(text) => text,
             Verdict::Ask => match self.ask(stance.clone()).await {
-                Decision::Approved => return Ok(()),
+                Decision::Approved => return Ok(Tier::Exec),
                 Decision::Denied => format!("Tool call denied by user: {}", tool.name),
                 Decision::NobodyToAsk => nobody_to_ask(tool, &stance),
             },
         };
         Err(Error::new(ErrorKind::Denied, refusal))
+    }
+
+    fn unasked(&self) -> Tier {
+        self.policy.unasked_tier()
     }
 
     fn waited(&self) -> Duration {
@@ -116,6 +130,10 @@ impl fmt::Debug for Gatekeeper {
 /// pattern comes before that wish, and after every rule that somebody wants to be asked.
 fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
     let name = &tool.name;
+    let stance = &Stance {
+        tier: policy.tier(tool, stance),
+        ..stance.clone()
+    };
     if stance.policy == Some(Rule::Deny) {
         let reason = match &stance.reason {
             Some(reason) => format!("\nReason: {reason}"),
@@ -137,8 +155,10 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
     }
     let inside = policy.asks_inside(tool).then_some(Rule::Prompt);
     let rule = stance.policy.or(user.map(|(_, rule)| rule)).or(inside);
-    if rule != Some(Rule::Prompt) && policy.approves(tool, stance) {
-        return Verdict::Allow;
+    if rule != Some(Rule::Prompt)
+        && let Some(tier) = policy.approves(tool, stance)
+    {
+        return Verdict::Allow(tier);
     }
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
     if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
@@ -146,9 +166,28 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
     }
     match rule {
         Some(Rule::Prompt) => Verdict::Ask,
-        Some(_) => Verdict::Allow,
-        None if policy.lets_pass(stance) => Verdict::Allow,
+        Some(_) => Verdict::Allow(Tier::Exec),
+        // What runs because of its tier has the rights of that tier; in yolo mode the tier is no reason.
+        None if policy.lets_pass(&believed(policy, tool, stance)) => match policy.mode {
+            ApprovalMode::Yolo => Verdict::Allow(Tier::Exec),
+            ApprovalMode::AlwaysAsk | ApprovalMode::Write => Verdict::Allow(stance.tier),
+        },
         None => Verdict::Ask,
+    }
+}
+
+/// The stance as the mode takes it. Nothing holds a program to its tier, so a project's word for the tier
+/// of its shell tools is no reason to run them.
+fn believed(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Stance {
+    let source = &tool.source;
+    let is_claim = source.family == Family::Shell && source.level == Level::Project;
+    let is_users = policy.tiers.contains_key(&tool.name);
+    Stance {
+        tier: match is_claim && !is_users {
+            true => Tier::Exec,
+            false => stance.tier,
+        },
+        ..stance.clone()
     }
 }
 

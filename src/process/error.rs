@@ -32,6 +32,14 @@ pub enum SpawnError {
         /// The program as it was asked for.
         program: String,
     },
+    /// The permissions of the tool do not allow it.
+    #[error("{text}")]
+    NotPermitted {
+        /// The program as it was asked for.
+        program: String,
+        /// What was refused, by which rule, and how to allow it.
+        text: String,
+    },
     /// A text for the system has a NUL byte inside.
     #[error("{place} must be without null bytes")]
     Nul {
@@ -79,6 +87,7 @@ impl SpawnError {
         match self {
             Self::NotFound { .. } => "ENOENT".to_owned(),
             Self::PermissionDenied { .. } => "EACCES".to_owned(),
+            Self::NotPermitted { .. } => "NotCapable".to_owned(),
             Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
             Self::Cwd { source, .. } | Self::System { source, .. } => code(source),
         }

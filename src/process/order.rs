@@ -3,13 +3,13 @@
 //! It starts nothing. All that can be refused without the system is refused here, so that a call
 //! with bad data never creates a process.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
-use crate::process::environment::Resolved;
+use crate::process::environment::{Resolved, inherited};
 use crate::process::error::{NulPlace, SpawnError};
 use crate::process::lookup::{self, Miss};
 use crate::process::memory::Cell;
@@ -60,8 +60,20 @@ impl Order {
                 .flatten()
                 .min();
         }
-        let variables = spawn.env.resolve();
-        let file = find(&program, spawn, &variables, cwd.as_deref().unwrap_or(&ours))?;
+        let variables = spawn.env.resolve(&spawn.rights);
+        let folder = cwd.as_deref().unwrap_or(&ours);
+        let file = find(&program, spawn, &variables, folder)?;
+        let refused = |text| SpawnError::NotPermitted {
+            program: program.clone(),
+            text,
+        };
+        let rights = &spawn.rights;
+        let absolute = folder.join(&file);
+        rights.check_program(&program, &absolute).map_err(refused)?;
+        for (name, is_ours) in variables.names() {
+            let checked = rights.check_variable(&program, name, is_ours);
+            checked.map_err(refused)?;
+        }
         Ok(Self {
             program,
             file: c_string(file.into_os_string(), || NulPlace::Program)?,
@@ -97,7 +109,12 @@ fn find(
     variables: &Resolved,
     cwd: &Path,
 ) -> Result<PathBuf, SpawnError> {
-    lookup::find(&spawn.program, variables.path(), cwd).map_err(|miss| {
+    // What the child does not see of ours still says where its program is.
+    let hidden = match variables.path() {
+        None if !spawn.rights.shows(OsStr::new("PATH")) => inherited("PATH").map(OsString::from),
+        _ => None,
+    };
+    lookup::find(&spawn.program, variables.path().or(hidden.as_deref()), cwd).map_err(|miss| {
         let program = program.to_owned();
         match miss {
             Miss::NotFound => SpawnError::NotFound { program },

@@ -48,6 +48,8 @@ pub struct ApprovalPolicy {
     pub approve: Vec<ToolPattern>,
     /// Tools that are refused, whatever else approves them.
     pub deny: Vec<ToolPattern>,
+    /// A tool's name → its tier, which outweighs what the tool says.
+    pub tiers: BTreeMap<String, Tier>,
 }
 
 /// What a tool says about a call.

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::claims::{self, Lost};
 use super::load::{self, Protocol};
-use super::{Loaded, Means, trouble};
+use super::{Loaded, Means, rights, trouble};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::process::{Finished, Keep, Leftovers, Spawn, SpawnError};
@@ -66,7 +66,7 @@ impl Protocol for Ikigai {
         let failed = |why: &str, hint: &str| schema_failed(candidate, why).hint(hint.to_owned());
         let finished = answer.map_err(|error| {
             let (why, hint) = trouble::explain(&error, &candidate.resolved);
-            failed(&format!("could not be started: {why}"), hint)
+            failed(&format!("could not be started: {why}"), &hint)
         })?;
         if !finished.stderr.bytes.is_empty() {
             let stderr = finished.stderr.text();
@@ -132,6 +132,7 @@ impl Protocol for Ikigai {
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
+        rights: rights(&config.permissions_of(candidate.source.level)),
         leftovers: leftovers(candidate, config),
         ..Spawn::new(&candidate.resolved, argument)
     }

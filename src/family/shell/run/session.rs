@@ -84,7 +84,10 @@ pub(crate) enum Refusal {
 impl Refusal {
     pub(crate) fn text(&self) -> &str {
         match self {
-            Refusal::Arguments(text) | Refusal::NotGranted(text) | Refusal::Impossible(text) => {
+            Refusal::Arguments(text)
+            | Refusal::NotGranted(text)
+            | Refusal::NotPermitted(text)
+            | Refusal::Impossible(text) => {
                 text
             }
         }
@@ -160,6 +163,9 @@ impl<'a> Session<'a> {
             return Err(Refusal::NotGranted(format!(
                 "Permission not granted: {denied}"
             )));
+        }
+        if let Some(refusal) = ground.rights.refuse_all(&definition.name) {
+            return Err(Refusal::NotPermitted(refusal));
         }
         if folders == Folders::Imagined {
             values = values.imagined();

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::paths;
-use crate::tool::Tier;
+use super::Tier;
 
 /// What tools may touch; one entry for each kind of access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -177,23 +176,32 @@ impl PermissionProfile {
         self.narrowed(&narrow)
     }
 
+    /// Whether `env` grants the variable.
+    pub(crate) fn shows_variable(&self, name: &str) -> bool {
+        let matches = |entry: &String| PermissionKind::Env.contains(entry, name);
+        let allowed = self.env.allowed();
+        allowed.is_none_or(|list| list.iter().any(matches))
+            && !self.env.denied().iter().any(matches)
+    }
+
     /// Sets one kind, and notes what decided it.
     pub(crate) fn set(&mut self, kind: PermissionKind, granted: Permission, by: PermissionSource) {
         *self.of_mut(kind) = granted;
         self.sources.insert(kind, vec![by]);
     }
 
-    /// Makes the paths in it absolute: `~` is `home`, relative ones start at `base`.
-    pub(crate) fn anchor(&mut self, base: &Path, home: &Path) {
+    /// Replaces each path in it by what `anchor` makes of it. Names of programs are no paths.
+    pub(crate) fn anchor(&mut self, anchor: impl Fn(&str) -> String) {
+        let mut nothing = Vec::new();
         for kind in PermissionKind::ALL {
             let lists = match self.of_mut(kind) {
                 Permission::All | Permission::None => continue,
-                Permission::List(list) => vec![list],
-                Permission::Except { allow, deny } => vec![allow, deny],
+                Permission::List(list) => [list, &mut nothing],
+                Permission::Except { allow, deny } => [allow, deny],
             };
             for entry in lists.into_iter().flatten() {
                 if kind.has_paths() || kind == PermissionKind::Run && entry.contains('/') {
-                    *entry = anchored(entry, base, home);
+                    *entry = anchor(entry);
                 }
             }
         }
@@ -252,19 +260,6 @@ impl PermissionProfile {
             what => format!("add `{what}` to `{key}` in {file}"),
         }
     }
-}
-
-fn anchored(entry: &str, base: &Path, home: &Path) -> String {
-    let expanded = match entry.strip_prefix('~') {
-        Some("") => home.to_owned(),
-        Some(rest) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(entry),
-    };
-    let absolute = paths::resolve(base, &expanded);
-    absolute
-        .into_os_string()
-        .into_string()
-        .unwrap_or_else(|_| entry.to_owned())
 }
 
 impl PermissionKind {
@@ -379,6 +374,11 @@ impl Permission {
             Permission::List(list) => Some(list),
             Permission::Except { allow, .. } => (!allow.is_empty()).then_some(allow),
         }
+    }
+
+    /// Whether it grants less than everything.
+    pub(crate) fn is_bounded(&self) -> bool {
+        *self != Permission::All
     }
 
     /// What is refused although it is granted.
