@@ -16,7 +16,7 @@ use crate::execute::{Terms, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, Event, Outcome, Stopped, Test, queue};
+use crate::tool::{Call, Event, Level, Outcome, Stopped, Test, queue};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.

@@ -352,10 +352,11 @@ impl Described {
     }
 
     fn into_tool(self, source: Source) -> Tool {
+        // A tool of which nothing is known beforehand may do anything (spec omp 10).
+        let tier = self.known_tier().unwrap_or(Tier::Exec);
         Tool {
             label: self.label.unwrap_or_else(|| self.name.clone()),
-            // A tool of which nothing is known beforehand may do anything (spec omp 10).
-            approval: self.known_tier().unwrap_or(Tier::Exec),
+            approval: tier,
             hidden: self.hidden,
             strict: self.strict,
             argument_order: Some(self.argument_order.unwrap_or(ArgumentOrder::Omp)),

@@ -77,6 +77,8 @@ pub(crate) enum Refusal {
     Arguments(String),
     /// The host does not grant what the tool needs.
     NotGranted(String),
+    /// The permissions of its level do not allow it; the text has the hint.
+    NotPermitted(String),
     /// The machine lacks what the tool needs.
     Impossible(String),
 }
