@@ -15,6 +15,8 @@ mod tool;
 
 mod files;
 mod private_files;
+mod owners;
+mod regular_files;
 mod session;
 
 mod engine;
@@ -113,5 +115,51 @@ pub mod formats {
 /// What the `haft` program does with its arguments. For the binary only.
 #[doc(hidden)]
 pub mod program {
-    pub use crate::surface::cli::run;
+    use std::ffi::OsString;
+    use std::process::ExitCode;
+
+    /// Runs the program for these arguments (the first is its own name) to its exit code.
+    pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+        let mut arguments = arguments.into_iter().peekable();
+        let own_name = arguments.next();
+        if arguments.peek().is_some_and(|word| word == super::READER) {
+            return match crate::graph::serve_reader() {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(_) => ExitCode::FAILURE,
+            };
+        }
+        super::use_reader("/proc/self/exe");
+        crate::surface::cli::run(own_name.into_iter().chain(arguments))
+    }
+}
+
+/// The word with which `haft` is started to parse text of untrusted projects.
+const READER: &str = "__reader";
+
+/// Names the `haft` program that parses the text of untrusted projects for this process.
+///
+/// The `haft` program starts itself for that. A program that embeds this crate should name an
+/// installed `haft` of the same version before it looks at a project; the first call counts. Without
+/// it such text is parsed in the program itself: files of more than 2 MiB are not parsed then, and
+/// what exhausts the memory exhausts that of the program.
+pub fn use_reader(program: impl Into<std::path::PathBuf>) {
+    let program = program.into();
+    graph::set_reader(Box::new(move || {
+        let started = process::Helper::start(&program, &["haft", READER]);
+        let helper = started.inspect_err(|error| {
+            tracing::warn!(%error, program = %program.display(), "no reader can be started");
+        });
+        Some(Box::new(Reader(helper.ok()?)) as Box<dyn graph::Reader>)
+    }));
+}
+
+struct Reader(process::Helper);
+
+impl graph::Reader for Reader {
+    fn ask(&mut self, request: &[u8]) -> Option<Vec<u8>> {
+        let answer = self.0.ask(request);
+        answer
+            .inspect_err(|error| tracing::debug!(%error, "the reader does not answer"))
+            .ok()
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::folder::{not_regular, refuse};
+use super::folder::not_regular;
 use super::ground::Ground;
 use super::sweep::Sweep;
 use super::{Provider, Verdict};
@@ -51,13 +51,11 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
 }
 
 fn take(folder: &Path, level: Level, sweep: &mut Sweep<'_>) {
-    sweep.lists(folder);
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) => return refuse(folder, &error, sweep),
+    let Some(entries) = sweep.entries(folder) else {
+        return;
     };
     // By name, so that it is always the same one that comes first.
-    let names: BTreeSet<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    let names: BTreeSet<_> = entries.iter().map(fs::DirEntry::file_name).collect();
     for name in names {
         let path = folder.join(&name);
         let Some((stem, extension)) = name.to_str().map(split) else {

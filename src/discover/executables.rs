@@ -11,8 +11,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Verdict;
-use super::folder::{not_regular, refuse};
+use super::folder::not_regular;
 use super::sweep::Sweep;
+use crate::owners::{self, Exposed};
 use crate::tool::{Level, Problem};
 
 const ANY_EXECUTE: u32 = 0o111;
@@ -26,22 +27,37 @@ pub(super) fn take(
     is_off: impl Fn(&OsStr) -> Option<&'static str>,
     sweep: &mut Sweep<'_>,
 ) {
-    sweep.lists(directory);
-    let read = fs::read_dir(directory).and_then(|entries| {
-        let paths = entries.map(|entry| Ok(entry?.path()));
-        paths.collect::<io::Result<Vec<_>>>()
-    });
-    let mut paths = match read {
-        Ok(paths) => paths,
-        Err(error) => return refuse(directory, &error, sweep),
+    // These run when tools are listed. Those of a project are bound to what the user trusted.
+    if level != Level::Project
+        && directory.exists()
+        && let Err(exposed) = owners::check(directory)
+    {
+        let message = format!("no program of this folder is started: {exposed}");
+        sweep.ignored(directory, message.clone());
+        let hint = "let the folder and those above it belong to you or root, writable for nobody else";
+        return sweep.problem(Problem::warning(message).at(directory).hint(hint));
+    }
+    let Some(entries) = sweep.entries(directory) else {
+        return;
     };
+    let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     paths.sort();
     for path in paths {
         if let Some(by) = path.file_name().and_then(&is_off) {
             leave(&path, by, sweep);
             continue;
         }
-        match look(&path, directory, level) {
+        let checked = match level {
+            // A file of the user's own is told about below.
+            Level::User | Level::Project => Ok(()),
+            Level::Host => owners::check(&path),
+        };
+        let looked = look(&path, directory, level);
+        match looked.and_then(|found| {
+            let hint = "let it belong to you or root, writable for nobody else";
+            let exposed = |exposed: Exposed| Passed::Over(exposed.to_string(), hint);
+            checked.map(|()| found).map_err(exposed)
+        }) {
             Ok(found) => {
                 warn_if_open(&path, &found, sweep);
                 let key = key(&path);

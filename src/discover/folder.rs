@@ -47,14 +47,7 @@ impl Folder {
         config: &Config,
         sweep: &mut Sweep<'_>,
     ) -> Option<Folder> {
-        sweep.lists(folder);
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) => {
-                refuse(folder, &error, sweep);
-                return None;
-            }
-        };
+        let entries = sweep.entries(folder)?;
         let mut found = Folder {
             level,
             files: Vec::new(),
@@ -62,9 +55,9 @@ impl Folder {
         };
         let mut directories = Vec::new();
         for entry in entries {
-            let typed = entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?)));
-            match typed {
-                Ok((name, kind)) => found.sort_in(folder, name, kind, &mut directories, sweep),
+            let name = entry.file_name();
+            match entry.file_type() {
+                Ok(kind) => found.sort_in(folder, name, kind, &mut directories, sweep),
                 Err(error) => {
                     refuse(folder, &error, sweep);
                     break;
@@ -151,6 +144,11 @@ impl Folder {
         }
         let rules = Rules::of(folder, config);
         rules.looked_at.iter().for_each(|file| sweep.reads(file));
+        for file in &rules.too_long {
+            let message = "the ignore file has more than 5,000 lines or 1 MiB, so it hides nothing";
+            let problem = Problem::warning(message).at(file);
+            sweep.problem(problem.hint("shorten it"));
+        }
         self.files.retain(|module| match rules.hides(&module.name) {
             Some(reason) => {
                 sweep.ignored(&module.path, reason);

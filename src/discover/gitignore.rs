@@ -12,12 +12,23 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
 use crate::config::{Config, paths};
 
+/// The most lines of an ignore file.
+const MAX_PATTERNS: usize = 5000;
+
+/// The largest ignore file.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The most different patterns of one file that hide the tools folder itself.
+const MAX_HIDING: usize = 50;
+
 /// The ignore files that apply to one folder, those that outweigh others first.
 pub(super) struct Rules {
     folder: PathBuf,
     layers: Vec<Layer>,
     /// Every place where such a file may lie.
     pub(super) looked_at: Vec<PathBuf>,
+    /// Files that hide nothing because they have too many patterns.
+    pub(super) too_long: Vec<PathBuf>,
 }
 
 struct Layer {
@@ -36,13 +47,13 @@ impl Rules {
             let above = folder.ancestors().skip(1);
             directories.extend(above.take_while(|directory| directory.starts_with(root)));
         }
-        let (mut layers, mut looked_at) = (Vec::new(), Vec::new());
+        let (mut layers, mut looked_at, mut too_long) = (Vec::new(), Vec::new(), Vec::new());
         for name in [".ignore", ".gitignore"] {
             let files = directories
                 .iter()
                 .map(|directory| (*directory, directory.join(name)))
                 .inspect(|(_, file)| looked_at.push(file.clone()));
-            layers.extend(files.filter_map(|(root, file)| Layer::read(file, root, &folder)));
+            layers.extend(files.filter_map(|(root, file)| Layer::read(file, root, &folder, &mut too_long)));
         }
         if let Some(root) = repository {
             let more = [Some(root.join(".git/info/exclude")), global_file(config)];
@@ -50,13 +61,14 @@ impl Rules {
                 more.into_iter()
                     .flatten()
                     .inspect(|file| looked_at.push(file.clone()))
-                    .filter_map(|file| Layer::read(file, root, &folder)),
+                    .filter_map(|file| Layer::read(file, root, &folder, &mut too_long)),
             );
         }
         Rules {
             folder,
             layers,
             looked_at,
+            too_long,
         }
     }
 
@@ -82,10 +94,19 @@ impl Rules {
 }
 
 impl Layer {
-    fn read(file: PathBuf, root: &Path, folder: &Path) -> Option<Layer> {
+    fn read(
+        file: PathBuf,
+        root: &Path,
+        folder: &Path,
+        too_long: &mut Vec<PathBuf>,
+    ) -> Option<Layer> {
         // An ignore file that cannot be read hides nothing, as in git.
         let text = paths::read_text(&file).ok().flatten()?;
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        if lines.len() > MAX_PATTERNS || text.len() > MAX_BYTES {
+            too_long.push(file);
+            return None;
+        }
         let matcher = compile(root, &lines)?;
         let mut layer = Layer {
             file,
@@ -93,10 +114,17 @@ impl Layer {
             matcher,
         };
         if root != folder {
-            while let Some(hit) = layer.line_that_hides(folder) {
-                layer.lines[hit].clear();
+            for _ in 0..MAX_HIDING {
+                let Some(hit) = layer.line_that_hides(folder) else {
+                    return Some(layer);
+                };
+                let line = layer.lines[hit].clone();
+                let same = layer.lines.iter_mut().filter(|other| **other == line);
+                same.for_each(String::clear);
                 layer.matcher = compile(root, &layer.lines)?;
             }
+            too_long.push(layer.file);
+            return None;
         }
         Some(layer)
     }

@@ -29,7 +29,9 @@ fn places(config: &Config) -> Vec<PathBuf> {
 
 fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     for plugin in &ground.plugins {
-        for entry in entries(plugin, sweep) {
+        let named = entries(plugin, sweep);
+        let manifest = plugin.root.join("package.json");
+        for entry in sweep.bounded(named, "tools", &manifest) {
             take(plugin, &entry, sweep);
         }
     }

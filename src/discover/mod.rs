@@ -34,9 +34,10 @@ mod omp_plugins;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::config::Config;
-use crate::tool::{Family, Level, Problem, Source, TrustDomain};
+use crate::tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
 use ground::Ground;
 use spare::Spare;
 use sweep::Sweep;
@@ -81,6 +82,8 @@ pub struct Candidate {
     pub query: Option<String>,
     /// The project's own configuration gives its name, not the user.
     pub named_by_project: bool,
+    /// The bytes that may run for it. `None`: it is the user's own, or trusted without a question.
+    pub verified: Option<Arc<VerifiedFiles>>,
 }
 
 impl Candidate {

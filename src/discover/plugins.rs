@@ -118,6 +118,7 @@ fn at_root(root: &Path, level: Level, overrides: &Overrides, sweep: &mut Sweep<'
             .keys()
             .filter(|name| !dependencies.contains_key(*name)),
     );
+    let names = sweep.bounded(names, "dependencies", &package_path);
     let mut plugins = Vec::new();
     for name in names {
         let folder = paths::join(&modules, name);

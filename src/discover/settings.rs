@@ -59,9 +59,9 @@ impl OmpSettings {
         add(user.join("settings.json"), Level::User);
 
         OmpSettings {
-            extensions: extensions(&files, config),
-            disabled_extensions: named(&files, "disabledExtensions"),
-            disabled_providers: named(&files, "disabledProviders"),
+            extensions: extensions(&files, config, sweep),
+            disabled_extensions: named(&files, "disabledExtensions", sweep),
+            disabled_providers: named(&files, "disabledProviders", sweep),
         }
     }
 }
@@ -69,6 +69,7 @@ impl OmpSettings {
 fn first_list<'a>(
     files: &'a [SettingsFile],
     key: &str,
+    sweep: &mut Sweep<'_>,
 ) -> Option<(&'a SettingsFile, Vec<&'a str>)> {
     files.iter().find_map(|file| {
         let list = file.value.get(key)?.as_array()?;
@@ -76,12 +77,16 @@ fn first_list<'a>(
             .iter()
             .filter_map(Value::as_str)
             .filter(|text| !text.is_empty());
-        Some((file, texts.collect()))
+        Some((file, sweep.bounded(texts.collect(), key, &file.path)))
     })
 }
 
-fn named(files: &[SettingsFile], key: &str) -> Vec<(String, PathBuf)> {
-    let Some((file, names)) = first_list(files, key) else {
+fn named(
+    files: &[SettingsFile],
+    key: &str,
+    sweep: &mut Sweep<'_>,
+) -> Vec<(String, PathBuf)> {
+    let Some((file, names)) = first_list(files, key, sweep) else {
         return Vec::new();
     };
     names
@@ -90,8 +95,12 @@ fn named(files: &[SettingsFile], key: &str) -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-fn extensions(files: &[SettingsFile], config: &Config) -> Vec<(PathBuf, Level)> {
-    let Some((file, entries)) = first_list(files, "extensions") else {
+fn extensions(
+    files: &[SettingsFile],
+    config: &Config,
+    sweep: &mut Sweep<'_>,
+) -> Vec<(PathBuf, Level)> {
+    let Some((file, entries)) = first_list(files, "extensions", sweep) else {
         return Vec::new();
     };
     let resolved = entries.into_iter().map(|entry| {

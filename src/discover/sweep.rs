@@ -5,12 +5,21 @@
 //! by path only, so a shadowed file can still be had by naming it.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::{self, DirEntry};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::folder::refuse;
 use super::spare::Spare;
 use super::{Candidate, LookedAt, Provider, Scan, Verdict, native};
 use crate::config::{Config, paths};
 use crate::tool::{Level, Problem, Source};
+
+/// The most elements of a list in a settings file or a manifest that count.
+const MAX_LIST: usize = 1000;
+
+/// The most entries of a folder with tools.
+const MAX_ENTRIES: usize = 5000;
 
 pub(super) struct Sweep<'a> {
     config: &'a Config,
@@ -56,6 +65,46 @@ impl<'a> Sweep<'a> {
 
     pub(super) fn problem(&mut self, problem: Problem) {
         self.scan.problems.push(problem);
+    }
+
+    /// The first [`MAX_LIST`] elements of the list `name` in the file at `path`, with a problem if there
+    /// are more.
+    pub(super) fn bounded<T>(&mut self, mut list: Vec<T>, name: &str, path: &Path) -> Vec<T> {
+        if list.len() > MAX_LIST {
+            let message = format!(
+                "`{name}` has {} elements, and only the first {MAX_LIST} count",
+                list.len()
+            );
+            let problem = Problem::warning(message).at(path);
+            self.problem(problem.hint("shorten the list"));
+            list.truncate(MAX_LIST);
+        }
+        list
+    }
+
+    /// The entries of `folder`; `None` if it cannot be listed or has more than [`MAX_ENTRIES`], which is
+    /// a problem.
+    pub(super) fn entries(&mut self, folder: &Path) -> Option<Vec<DirEntry>> {
+        self.lists(folder);
+        let entries = fs::read_dir(folder).and_then(|entries| {
+            let entries = entries.take(MAX_ENTRIES + 1);
+            entries.collect::<io::Result<Vec<_>>>()
+        });
+        match entries {
+            Ok(entries) if entries.len() > MAX_ENTRIES => {
+                let message =
+                    format!("the folder has more than {MAX_ENTRIES} entries, so none of them counts");
+                self.ignored(folder, message.clone());
+                let hint = "move what is not a tool to another folder";
+                self.problem(Problem::warning(message).at(folder).hint(hint));
+                None
+            }
+            Ok(entries) => Some(entries),
+            Err(error) => {
+                refuse(folder, &error, self);
+                None
+            }
+        }
     }
 
     /// Which entries `folder` has decides what there is.
@@ -195,6 +244,7 @@ impl<'a> Sweep<'a> {
             },
             path,
             named_by_project: false,
+            verified: None,
         }
     }
 

@@ -11,6 +11,9 @@ use super::sweep::Sweep;
 use crate::config::{paths, yaml};
 use crate::tool::Problem;
 
+/// The largest manifest or settings file.
+const MAX_BYTES: usize = 4 << 20;
+
 /// What became of reading a file.
 pub(super) enum Parsed {
     Missing,
@@ -64,6 +67,10 @@ fn read(
     sweep.reads(path);
     let parsed = match paths::read_text(path) {
         Ok(None) => return Parsed::Missing,
+        Ok(Some(text)) if text.len() > MAX_BYTES => Err(Fault {
+            message: "larger than 4 MiB, so it is not read".to_owned(),
+            place: None,
+        }),
         Ok(Some(text)) => parse(&text),
         Err(error) => {
             let message = format!("cannot be read: {}", paths::plain(&error));

@@ -11,6 +11,7 @@ use deno_runtime::deno_web::BlobStore;
 use deno_runtime::permissions::RuntimePermissionDescriptorParser;
 use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
 use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
+use sys_traits::impls::RealSys;
 use url::Url;
 
 use super::compiled::Compiled;
@@ -19,7 +20,7 @@ use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::Alarm;
-use super::{EngineOptions, bytecode, platform, snapshot, witness};
+use super::{EngineOptions, IsolateKey, bytecode, platform, snapshot, witness};
 use crate::tool::{Permission, PermissionProfile};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
@@ -58,7 +59,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// Boots on the current thread, which the isolate never leaves.
 pub(super) fn boot(
     options: &EngineOptions,
-    profile: &Arc<PermissionProfile>,
+    key: &IsolateKey,
     link: Rc<Link>,
     alarm: &Alarm,
 ) -> Result<Booted, String> {
@@ -68,10 +69,11 @@ pub(super) fn boot(
 
     let main = main_url(options)?;
     let compiled = Compiled::open(options);
-    let guard = ReadGuard::new(profile.clone());
-    let node = Rc::new(NodeServices::guarded(compiled.clone(), guard));
+    let verifier = options.verifier_of(key.domain).cloned();
+    let guard = ReadGuard::new(key.permissions.clone());
+    let node = Rc::new(NodeServices::guarded(compiled.clone(), verifier, guard));
     link.finds_required(Required::new(node.clone()));
-    let mut worker = make_worker(options, profile, &main, alarm, (compiled, node))?;
+    let mut worker = make_worker(options, &key.permissions, &main, alarm, (compiled, node))?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -120,7 +122,7 @@ fn make_worker(
     alarm: &Alarm,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
-    let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
+    let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
     let permissions = Permissions::from_options(&*parser, &deno_permissions(profile))
         .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
     let heap = (options.heap_mb as usize) << 20;
@@ -131,7 +133,10 @@ fn make_worker(
             broadcast_channel: Default::default(),
             deno_rt_native_addon_loader: None,
             feature_checker: Default::default(),
-            fs: Arc::new(BoundedFiles::new(options.most_bytes_of_a_file())),
+            fs: Arc::new(BoundedFiles::new(
+                options.most_bytes_of_a_file(),
+                node.shared_verifier(),
+            )),
             module_loader: Rc::new(Loader::new(node.clone())),
             node_services: Some(node.init_services()),
             npm_process_state_provider: None,
@@ -223,6 +228,7 @@ fn detached_stdio() -> Result<Stdio, String> {
 /// Takes off the global object what neither Node nor Bun has there. Deno's own modules find `Deno` among
 /// the variables of scripts; `loader::globals` keeps that one from tools.
 const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
+     delete Deno[Deno.internal]; \
      delete globalThis.localStorage; delete globalThis.sessionStorage;";
 
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.

@@ -45,15 +45,18 @@ mod thread;
 mod told;
 mod undertaker;
 mod users;
+mod verify;
 mod version;
 mod witness;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use url::Url;
 
-use crate::tool::{Tier, TrustDomain};
+use crate::tool::{Tier, TrustDomain, VerifiedFiles};
 
 use cache::Cache;
 pub use call::Ended;
@@ -75,6 +78,8 @@ use requests::Doom;
 pub use round::{Described, Round, Wanted};
 pub(crate) use screen::ScreenView;
 pub use session::new_session_id;
+pub(crate) use verify::TEXT_IS_NOT_TRUSTED;
+pub use verify::Verifier;
 pub use version::version;
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. What is loaded
@@ -126,6 +131,19 @@ impl Engine {
     /// Evaluates small expressions, in an isolate that no module shares.
     pub fn expressions(&self) -> &Expressions {
         &self.0.expressions
+    }
+
+    /// What the project's modules may load from now on.
+    pub fn trust(&self, files: Arc<VerifiedFiles>) {
+        if let Some(verifier) = &self.0.options.verifier {
+            verifier.trust(files);
+        }
+    }
+
+    /// The files that the project's modules loaded although they are not trusted yet.
+    pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
+        let verifier = self.0.options.verifier.as_ref();
+        verifier.map(|verifier| verifier.learned()).unwrap_or_default()
     }
 
     /// Whether tools may leave actions pending.

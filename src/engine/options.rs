@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::verify::Verifier;
 use crate::tool::{
     CurrentSession, DefaultUser, LogLevel, PermissionProfile, Tape, Tier, TrustDomain,
 };
@@ -50,6 +51,8 @@ pub struct EngineOptions {
     pub session: Arc<CurrentSession>,
     /// `ctx.autoApprove` outside of calls: they run without a question.
     pub auto_approve: bool,
+    /// What checks the files of the project's modules; `None`: they are loaded as they are.
+    pub verifier: Option<Arc<Verifier>>,
     /// The folder for what can be made again; `None`: remember nothing.
     pub cache: Option<PathBuf>,
 }
@@ -81,6 +84,12 @@ impl EngineOptions {
             TrustDomain::Project => self.project.grace,
             TrustDomain::User | TrustDomain::Plugins => self.grace,
         }
+    }
+
+    /// What checks the files of modules of `domain`; `None`: they are loaded as they are.
+    pub(super) fn verifier_of(&self, domain: TrustDomain) -> Option<&Arc<Verifier>> {
+        let verifier = self.verifier.as_ref();
+        verifier.filter(|_| domain == TrustDomain::Project)
     }
 
     /// As much as all buffers of an isolate may hold.

@@ -96,11 +96,18 @@ impl Round {
     /// Has everything that can be done without an isolate done beside it, in the order of need.
     fn work_ahead(&mut self) {
         let unknown = self.places.iter().filter(|place| place.known.is_none());
-        let paths: Vec<_> = unknown.map(|place| place.path.clone()).collect();
-        if paths.is_empty() {
+        let options = &self.engine.0.options;
+        let announced: Vec<_> = unknown
+            .map(|place| {
+                let verifier = options.verifier_of(place.key.domain).cloned();
+                (place.path.clone(), verifier)
+            })
+            .collect();
+        if announced.is_empty() {
             return;
         }
-        let ahead = Ahead::announce(paths.clone());
+        let paths: Vec<_> = announced.iter().map(|(path, _)| path.clone()).collect();
+        let ahead = Ahead::announce(announced);
         let lesson = self.cache.is_some().then(Lesson::begin);
         let (done, graphs) = oneshot::channel();
         // Not one of the runtime's threads: those are waited for when the program ends.

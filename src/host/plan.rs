@@ -77,7 +77,7 @@ fn compare(known: &mut Known, keys: BTreeSet<Key>, base: &Engine, why: Why) -> P
     let count = known.modules.len();
     known.modules.retain(|key, _| keys.contains(key));
     known.is_spoilt |= known.modules.len() < count;
-    let (grapher, mut checker) = (Grapher::default(), Checker::default());
+    let (grapher, mut checker) = (Grapher::for_untrusted(), Checker::default());
     let mut survey = Survey {
         kept: HashMap::new(),
         loads: HashMap::new(),

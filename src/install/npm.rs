@@ -48,9 +48,14 @@ impl Npm {
     /// # Errors
     /// When there is none.
     pub(crate) fn find(cancel: CancellationToken) -> Result<Npm, Error> {
-        match process::find_installed("npm") {
-            Some(program) => Ok(Npm { program, cancel }),
-            None => {
+        match process::find_safe("npm") {
+            Ok(program) => Ok(Npm { program, cancel }),
+            Err(Some(why)) => {
+                let text = format!("`npm` is not started: {why}");
+                let hint = "correct the owner or the mode, or put another npm on the PATH";
+                Err(Error::new(ErrorKind::Load, text).with_hint(hint))
+            }
+            Err(None) => {
                 let text = "`haft install` needs npm, which is not on the PATH";
                 let hint = "install Node.js, which brings it; or add the packages beside the tool with \
                             another package manager, such as `bun add`";

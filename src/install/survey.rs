@@ -69,7 +69,7 @@ impl Survey {
                 ..Survey::default()
             },
         };
-        let grapher = Grapher::default();
+        let grapher = Grapher::for_untrusted();
         for target in &targets {
             surveyor.look_at(target, &grapher);
         }
@@ -99,7 +99,7 @@ struct Surveyor {
 
 impl Surveyor {
     fn look_at(&mut self, target: &Target, grapher: &Grapher) {
-        let missing = grapher.graph(&target.entry).missing_at_run_time();
+        let missing = grapher.graph(&target.entry).missing_at_run_time(grapher);
         for (file, specifiers) in missing {
             for specifier in specifiers {
                 self.look_at_import(target, &file, &specifier);

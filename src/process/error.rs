@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use nix::errno::Errno;
 
+use crate::process::verified::NotVerified;
+
 /// A program that could not be started. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
@@ -39,6 +41,22 @@ pub enum SpawnError {
         program: String,
         /// What was refused, by which rule, and how to allow it.
         text: String,
+    },
+    /// The program is not the one that the user trusted, or cannot be verified.
+    #[error("{}: {source}", .program.display())]
+    NotVerified {
+        /// The program's file.
+        program: PathBuf,
+        /// Why it does not start.
+        source: NotVerified,
+    },
+    /// Another user of the machine can replace the program.
+    #[error("`{program}` is not started: {why}")]
+    Exposed {
+        /// The name as it was asked for.
+        program: String,
+        /// What the other user can replace.
+        why: String,
     },
     /// A text for the system has a NUL byte inside.
     #[error("{place} must be without null bytes")]
@@ -86,7 +104,9 @@ impl SpawnError {
     pub fn code(&self) -> String {
         match self {
             Self::NotFound { .. } => "ENOENT".to_owned(),
-            Self::PermissionDenied { .. } => "EACCES".to_owned(),
+            Self::PermissionDenied { .. } | Self::NotVerified { .. } | Self::Exposed { .. } => {
+                "EACCES".to_owned()
+            }
             Self::NotPermitted { .. } => "NotCapable".to_owned(),
             Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
             Self::Cwd { source, .. } | Self::System { source, .. } => code(source),

@@ -77,7 +77,7 @@ async fn attempt(
         return through_shell(order, ends).map(Some);
     }
     if order.cwd.is_none() {
-        return posix(order, &order.file, &order.arguments, ends).map(Some);
+        return posix(order, &order.file, &order.arguments, ends, Held::Closed).map(Some);
     }
     let Some(thread) = &*WANDERER else {
         return through_shell(order, ends).map(Some);
@@ -133,7 +133,7 @@ fn from_folder(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
             .map_err(|errno| Refusal::Cwd(Errno::from_raw(errno.raw_os_error())))
     };
     enter(order.cwd.as_deref().unwrap_or(Path::new("/")))?;
-    let started = posix(order, &order.file, &order.arguments, ends);
+    let started = posix(order, &order.file, &order.arguments, ends, Held::Closed);
     // Staying there would keep the folder's disk busy.
     enter(Path::new("/")).and(started)
 }
@@ -158,7 +158,8 @@ fn through_shell(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
         order.file.clone(),
     ];
     arguments.extend_from_slice(&order.arguments[1..]);
-    posix(order, c"/bin/sh", &arguments, ends)
+    // The shell has yet to execute what the descriptor names.
+    posix(order, c"/bin/sh", &arguments, ends, Held::Open)
 }
 
 /// Enters its control group, sets the limits, enters the folder `$0`, becomes the rest. A limit that cannot be set is one
@@ -183,16 +184,31 @@ fn may_execute(path: &Path) -> Result<(), Errno> {
     rustix::fs::access(path, Access::EXEC_OK).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
 }
 
+/// What becomes of the descriptor that a verified program is started from.
+#[derive(Clone, Copy)]
+enum Held {
+    /// It is closed by the start.
+    Closed,
+    /// The program that is started has it.
+    Open,
+}
+
 fn posix(
     order: &Order,
     file: &CStr,
     arguments: &[CString],
     ends: &Ends,
+    held: Held,
 ) -> Result<Leader, Refusal> {
     let pid = (|| {
+        let mut actions = streams(ends)?;
+        if let (Some(descriptor), Held::Open) = (&order.held, held) {
+            // The same number twice: it stays open.
+            actions.add_dup2(descriptor.as_raw_fd(), descriptor.as_raw_fd())?;
+        }
         posix_spawn(
             file,
-            &streams(ends)?,
+            &actions,
             &fresh_session()?,
             arguments,
             &order.environment,

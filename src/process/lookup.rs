@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
+use crate::owners;
+
 /// What is searched where a child has no `PATH` at all.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -24,10 +26,45 @@ pub fn find_installed(program: &str) -> Option<PathBuf> {
     find(OsStr::new(program), path.as_deref(), Path::new("/")).ok()
 }
 
+/// The file that haft starts for a name that neither a tool nor the user chose: the first on our `PATH`
+/// that no other user can replace.
+///
+/// # Errors
+/// With the reason if others can replace all of them; `None` if there is none.
+pub fn find_safe(program: &str) -> Result<PathBuf, Option<String>> {
+    let path = super::inherited("PATH").map(OsString::from);
+    safe(OsStr::new(program), path.as_deref()).map_err(|miss| match miss {
+        Miss::Exposed(why) => Some(why),
+        Miss::NotFound | Miss::NotExecutable => None,
+    })
+}
+
+/// The first program of this name in `path` that no other user can replace. Relative folders do not
+/// count: they are those of the project.
+pub(super) fn safe(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Miss> {
+    let path = path.map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
+    let mut miss = Miss::NotFound;
+    for folder in std::env::split_paths(&path).filter(|folder| folder.is_absolute()) {
+        let Ok(found) = find(program, Some(folder.as_os_str()), Path::new("/")) else {
+            continue;
+        };
+        match owners::check(&found) {
+            Ok(()) => return Ok(found),
+            Err(exposed) => {
+                tracing::warn!(%exposed, program = %found.display(), "not started");
+                miss = Miss::Exposed(exposed.to_string());
+            }
+        }
+    }
+    Err(miss)
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Miss {
     NotFound,
     NotExecutable,
+    /// Another user can replace it, for this reason.
+    Exposed(String),
 }
 
 /// The file to execute. A program with a `/` is taken as it is: the system answers for it, and

@@ -4,6 +4,7 @@
 //! with bad data never creates a process.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use crate::process::environment::{Resolved, inherited};
 use crate::process::error::{NulPlace, SpawnError};
 use crate::process::lookup::{self, Miss};
 use crate::process::memory::Cell;
+use crate::process::verified::Ready;
 use crate::process::{Leftovers, Limits, Spawn};
 
 /// Everything that the system needs.
@@ -29,6 +31,8 @@ pub(super) struct Order {
     /// The file by which it enters its control group.
     pub(super) entrance: Option<PathBuf>,
     pub(super) leftovers: Leftovers,
+    /// The descriptor that `file` names, if it is one of ours.
+    pub(super) held: Option<OwnedFd>,
 }
 
 /// What the system refused.
@@ -39,9 +43,21 @@ pub(super) enum Refusal {
 
 impl Order {
     /// `cell`: the control group with the limit of memory, where there can be one.
-    pub(super) fn new(spawn: &Spawn, cell: Option<&Cell>) -> Result<Self, SpawnError> {
+    /// `ready`: the program, where it had to be verified.
+    pub(super) fn new(
+        spawn: &Spawn,
+        cell: Option<&Cell>,
+        ready: Option<Ready>,
+    ) -> Result<Self, SpawnError> {
         let program = spawn.program.to_string_lossy().into_owned();
-        let mut arguments = vec![c_string(spawn.program.clone(), || NulPlace::Program)?];
+        let (verified, words, held) = match ready {
+            Some(ready) => (Some(ready.file), ready.words, ready.held),
+            None => (None, vec![spawn.program.clone()], None),
+        };
+        let words = words.into_iter();
+        let mut arguments = words
+            .map(|word| c_string(word, || NulPlace::Program))
+            .collect::<Result<Vec<_>, _>>()?;
         for (index, argument) in spawn.args.iter().enumerate() {
             arguments.push(c_string(argument.clone(), || NulPlace::Argument(index))?);
         }
@@ -62,14 +78,22 @@ impl Order {
         }
         let variables = spawn.env.resolve(&spawn.rights);
         let folder = cwd.as_deref().unwrap_or(&ours);
-        let file = find(&program, spawn, &variables, folder)?;
         let refused = |text| SpawnError::NotPermitted {
             program: program.clone(),
             text,
         };
         let rights = &spawn.rights;
-        let absolute = folder.join(&file);
-        rights.check_program(&program, &absolute).map_err(refused)?;
+        let is_verified = verified.is_some();
+        let file = match verified {
+            Some(file) => file,
+            None => find(&program, spawn, &variables, folder)?,
+        };
+        // A verified program runs from its descriptor; the path that it was opened by is its name.
+        let named = match is_verified {
+            true => folder.join(&spawn.program),
+            false => folder.join(&file),
+        };
+        rights.check_program(&program, &named).map_err(refused)?;
         for (name, is_ours) in variables.names() {
             let checked = rights.check_variable(&program, name, is_ours);
             checked.map_err(refused)?;
@@ -83,6 +107,7 @@ impl Order {
             limits,
             entrance: cell.map(Cell::entrance),
             leftovers: spawn.leftovers,
+            held,
         })
     }
 
@@ -114,11 +139,17 @@ fn find(
         None if !spawn.rights.shows(OsStr::new("PATH")) => inherited("PATH").map(OsString::from),
         _ => None,
     };
-    lookup::find(&spawn.program, variables.path().or(hidden.as_deref()), cwd).map_err(|miss| {
+    let path = variables.path().or(hidden.as_deref());
+    let found = match spawn.chosen_by_haft {
+        true => lookup::safe(&spawn.program, path),
+        false => lookup::find(&spawn.program, path, cwd),
+    };
+    found.map_err(|miss| {
         let program = program.to_owned();
         match miss {
             Miss::NotFound => SpawnError::NotFound { program },
             Miss::NotExecutable => SpawnError::PermissionDenied { program },
+            Miss::Exposed(why) => SpawnError::Exposed { program, why },
         }
     })
 }

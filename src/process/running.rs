@@ -27,7 +27,7 @@ use crate::process::memory::Cell;
 use crate::process::order::Order;
 use crate::process::output::{Feed, Output};
 use crate::process::starved::Starvation;
-use crate::process::{Leftovers, Spawn, Stdin, ground, stop};
+use crate::process::{Leftovers, Spawn, Stdin, ground, stop, verified};
 
 /// How long outputs may still be read after the end, whatever else happens.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -92,7 +92,8 @@ impl Running {
         ground::keep_children();
         let started = Instant::now();
         let cell = spawn.limits.memory.and_then(Cell::with_limit);
-        let order = Order::new(&spawn, cell.as_ref())?;
+        let ready = verified::verify(&spawn).await?;
+        let order = Order::new(&spawn, cell.as_ref(), ready)?;
         let program = spawn.program.to_string_lossy().into_owned();
         let system = |source: io::Error| SpawnError::System {
             program: program.clone(),

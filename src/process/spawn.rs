@@ -21,6 +21,7 @@ use crate::process::order::Order;
 use crate::process::rights::Rights;
 use crate::process::running::Running;
 use crate::process::starved::Starvation;
+use crate::process::verified::Verified;
 
 /// How many chunks a slow reader may be behind before its child has to wait.
 const CHUNKS_IN_FLIGHT: usize = 16;
@@ -60,6 +61,10 @@ pub struct Spawn {
     /// Fires when nobody waits for the grace any more: what was asked to end is killed then. It asks
     /// for nothing by itself.
     pub hurry: Option<CancellationToken>,
+    /// Neither a tool nor the user chose the program: one that another user can replace is passed over.
+    pub chosen_by_haft: bool,
+    /// The bytes that the program must have, which is then an absolute path; `None`: any.
+    pub verified: Option<Verified>,
     /// What happens to the rest of the group when the program ends by itself.
     pub leftovers: Leftovers,
     /// How long what the program left behind may go on writing after its end: the call ends when
@@ -129,6 +134,8 @@ impl Spawn {
             grace: Duration::from_secs(1),
             timeout_grace: Duration::ZERO,
             hurry: None,
+            chosen_by_haft: false,
+            verified: None,
             leftovers: Leftovers::Leave,
             late_output: Duration::ZERO,
             limits: Limits::default(),
@@ -140,7 +147,7 @@ impl Spawn {
     /// # Errors
     /// If it may not be started, or is not there.
     pub fn check_rights(&self) -> Result<(), SpawnError> {
-        Order::new(self, None).map(drop)
+        Order::new(self, None, None).map(drop)
     }
 
     /// Starts the program and waits for its end. A token that is cancelled already starts nothing.

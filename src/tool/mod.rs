@@ -30,6 +30,7 @@ mod standing;
 mod tape;
 mod ui;
 mod user;
+mod verified;
 mod widget;
 
 pub use approval::{
@@ -47,6 +48,7 @@ pub(crate) use moment::Moment;
 pub(crate) use nearest::nearest;
 pub use permissions::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 pub(crate) use place::place_after;
+pub(crate) use problem::TRUST_HINT;
 pub use problem::{Problem, Severity};
 pub use runner::{CallCtx, Gate, NotAdmitted, Progress, Runner, Test, Updates};
 pub use scan::ScanState;
@@ -55,5 +57,6 @@ pub use standing::ToolPattern;
 pub use tape::{Played, Reach, Tape};
 pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
 pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};
+pub use verified::{Unverified, VerifiedEntry, VerifiedFiles};
 pub(crate) use widget::Puppet;
 pub use widget::{Canvas, Touch, Touches, Widget};

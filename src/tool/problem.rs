@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Source;
 
+/// How a user gets to trust a project, or what changed in it; ends a hint.
+pub(crate) const TRUST_HINT: &str = "`haft trust` shows what would run, and asks";
+
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

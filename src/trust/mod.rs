@@ -27,8 +27,7 @@ use crate::engine::graph::{Graph, Grapher};
 use crate::error::Error;
 use crate::tool::Family;
 
-/// How a user gets to trust a project; ends a hint.
-pub(crate) const HINT: &str = "`haft trust` shows what would run, and asks";
+pub(crate) use crate::tool::TRUST_HINT as HINT;
 
 impl Config {
     /// Reads the process's environment and the configuration files, and decides. The project's

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Names, VERSION};
+use super::grant::{self, Change, Files, Grant, Names, Rights, TrustedTool, VERSION};
 use crate::config::{Config, PROJECT_FILE, paths};
 use crate::discover::{self, Candidate};
 use crate::engine::graph::{Graph, Grapher, Kind, Opening};
@@ -81,7 +81,7 @@ impl Review {
         let problem = problem.map(|error| store.problem(names.project(), error));
         let before = read.ok().flatten();
 
-        let grapher = Grapher::default();
+        let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
         let scan = discover::scan(config);
@@ -89,9 +89,20 @@ impl Review {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
-            let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
-            tools.push(reviewed(&names, &candidate, &graph, state(was, &files)));
-            grant.tools.insert(entry, files.keys().cloned().collect());
+            let was = before.as_ref().and_then(|grant| grant.files_of(&entry, &candidate));
+            tools.push(reviewed(
+                (&names, &grapher),
+                &candidate,
+                &graph,
+                state(was, &files),
+            ));
+            let tool = TrustedTool {
+                family: candidate.source.family,
+                provider: candidate.source.provider.clone(),
+                files: files.keys().cloned().collect(),
+                rights: Rights::default(),
+            };
+            grant.tools.insert(entry, tool);
             grant.files.extend(files);
             graphs.push(graph);
         }
@@ -147,6 +158,7 @@ fn empty(project: &Path) -> Grant {
         config: None,
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
+        learned: Files::new(),
         facts: None,
     }
 }
@@ -165,7 +177,12 @@ fn state(was: Option<Files>, is: &Files) -> State {
     }
 }
 
-fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: State) -> Reviewed {
+fn reviewed(
+    (names, grapher): (&Names<'_>, &Grapher),
+    candidate: &Candidate,
+    graph: &Graph,
+    state: State,
+) -> Reviewed {
     let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
     let entry = names.place(&candidate.resolved);
     for path in graph.files.keys() {
@@ -189,15 +206,15 @@ fn reviewed(names: &Names<'_>, candidate: &Candidate, graph: &Graph, state: Stat
         packages: packages
             .map(|(name, files)| PackageUse { name, files })
             .collect(),
-        missing: missing_packages(graph),
+        missing: missing_packages(graph, grapher),
         openings: openings.collect(),
         state,
     }
 }
 
 /// Returns the missing imports that are no files of the tool's own.
-fn missing_packages(graph: &Graph) -> BTreeSet<String> {
-    let missing = graph.missing_at_run_time();
+fn missing_packages(graph: &Graph, grapher: &Grapher) -> BTreeSet<String> {
+    let missing = graph.missing_at_run_time(grapher);
     let all = missing.into_values().flatten();
     all.filter(|specifier| !specifier.starts_with(['.', '/', '#']))
         .collect()

@@ -8,8 +8,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 use super::grant::{Grant, VERSION, real, text_of};
 use crate::error::{Error, ErrorKind};
+use crate::owners::{self, Exposed};
 use crate::private_files::{self, Lasting};
 use crate::tool::Problem;
 
@@ -36,12 +39,16 @@ pub struct Project {
 pub(super) enum StoreError {
     #[error("cannot read it: {0}")]
     Unreadable(String),
-    #[error("it is no trust file of this version of haft")]
+    #[error("it is not a trust file")]
     Broken,
+    #[error("another version of haft made it, which recorded something else")]
+    OtherVersion,
     #[error("it belongs to somebody else")]
     NotOurs,
     #[error("others than you may write to it")]
     Open,
+    #[error("{0}")]
+    Exposed(Exposed),
     #[error("it lies inside of the project that it is about")]
     InProject,
 }
@@ -66,6 +73,7 @@ impl Store {
             return Err(StoreError::InProject);
         }
         check(&fs::metadata(&self.folder).map_err(unreadable)?)?;
+        owners::check(&self.folder).map_err(StoreError::Exposed)?;
         let grant = read(&path)?;
         match grant.project == text_of(project) {
             true => Ok(Some(grant)),
@@ -78,7 +86,12 @@ impl Store {
         let path = self.file_of(project);
         let hint = match error {
             StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
+            StoreError::Exposed(_) => {
+                "let its folders belong to you or root, writable for nobody else; or let \
+                 HAFT_STATE_DIR name a safe one"
+            }
             StoreError::Open => "`chmod -R go-w` it, after a look at what it says",
+            StoreError::OtherVersion => "`haft trust` shows what would run, and asks again",
             _ => "`haft trust` writes it anew; remove it if that fails",
         };
         Problem::warning(format!("the stored trust is not used: {error}"))
@@ -176,11 +189,15 @@ fn read(path: &Path) -> Result<Grant, StoreError> {
     check(&file.metadata().map_err(unreadable)?)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(unreadable)?;
-    let grant: Grant = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
-    match grant.version == VERSION {
-        true => Ok(grant),
-        false => Err(StoreError::Broken),
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
     }
+    let found: Versioned = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
+    if found.version != VERSION {
+        return Err(StoreError::OtherVersion);
+    }
+    serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)
 }
 
 fn check(found: &fs::Metadata) -> Result<(), StoreError> {

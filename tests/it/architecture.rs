@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 const EDGES: &[(&str, &[&str])] = &[
     ("error", &["tool"]),
     ("tool", &["error"]),
-    ("process", &[]),
+    ("process", &["owners", "regular_files"]),
     // A program of its own: it names nothing of the library, so that no V8 is linked.
     ("system", &[]),
     ("files", &[]),
+    ("regular_files", &[]),
+    ("owners", &[]),
     ("private_files", &[]),
     ("session", &["tool", "error"]),
-    ("engine", &["private_files", "tool", "error"]),
+    ("engine", &["private_files", "regular_files", "tool", "error"]),
     ("config", &["error", "tool"]),
-    ("discover", &["config", "tool", "error"]),
+    ("discover", &["config", "owners", "tool", "error"]),
     (
         "family",
         &["config", "discover", "engine", "process", "tool", "error"],
@@ -27,6 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "engine",
             "family",
             "config",
+            "owners",
             "private_files",
             "tool",
             "error",

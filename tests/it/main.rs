@@ -25,6 +25,12 @@ mod torture_pi_exec;
 mod torture_tools;
 // What importing a module can read, found without running it.
 mod graph;
+// Text that was made to break a parser.
+mod untrusted_text;
+// Executables of trusted projects that are changed behind the trust.
+mod verified_programs;
+// Programs and folders that other users of the machine can replace.
+mod owners;
 // The host through the SDK: what needs a clock, or ten thousand calls.
 mod engine;
 // Modules over several isolates.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Graph;
+use crate::regular_files;
 
 /// What lies at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,11 +142,8 @@ impl Checker {
 }
 
 pub(super) fn digest_of_file(path: &Path) -> Option<String> {
-    // Replaced by a pipe meanwhile, it would block us for ever.
-    if Kind::at(path) != Kind::File {
-        return None;
-    }
-    std::fs::read(path).ok().map(|bytes| digest(&bytes))
+    let hash = regular_files::hash(path).ok()?;
+    Some(hash.to_hex().to_string())
 }
 
 pub(super) fn digest(bytes: &[u8]) -> String {

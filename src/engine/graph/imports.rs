@@ -17,12 +17,15 @@ use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
 use deno_ast::{MediaType, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned};
 use serde::{Deserialize, Serialize};
 
-use super::nesting;
+use super::{MAX_SOURCE_BYTES, nesting};
 use super::open::What;
 use crate::engine::loader::{parse_as, url_of};
 
-/// A file larger than this is not parsed: no author wrote it, and it would stop everything.
-const LARGEST: usize = 16 << 20;
+/// The most that one file may import.
+const MAX_IMPORTS: usize = 20_000;
+
+/// The most places of one file that are listed as open.
+const MAX_OPENINGS: usize = 1000;
 
 /// Words without which a file can import nothing. Names may be written with escapes.
 const SIGNS: &[&str] = &[
@@ -57,16 +60,29 @@ impl Imports {
         if !has_jsx_syntax && !SIGNS.iter().any(|sign| text.contains(sign)) {
             return Imports::default();
         }
-        let parsed = (text.len() <= LARGEST && !nesting::is_hostile(&text))
-            .then(|| parse(path, text, media))
-            .flatten();
-        match parsed {
-            Some(parsed) => Imports::in_tree(&parsed),
-            None => Imports {
-                openings: BTreeSet::from([(0, What::Unreadable)]),
-                ..Imports::default()
-            },
+        if text.len() as u64 > MAX_SOURCE_BYTES {
+            return Imports::unreadable(What::TooLarge);
         }
+        if nesting::is_hostile(&text) {
+            return Imports::unreadable(What::TooDeep);
+        }
+        match parse(path, text, media) {
+            Some(parsed) => Imports::in_tree(&parsed),
+            None => Imports::unreadable(What::Unreadable),
+        }
+    }
+
+    /// Those of a file that is not parsed.
+    pub(super) fn unreadable(why: What) -> Imports {
+        Imports {
+            openings: BTreeSet::from([(0, why)]),
+            ..Imports::default()
+        }
+    }
+
+    /// True if the file imports or requires this.
+    pub(super) fn names(&self, specifier: &str) -> bool {
+        self.imported.contains(specifier) || self.required.contains(specifier)
     }
 
     /// What is imported whenever the file is.
@@ -78,7 +94,7 @@ impl Imports {
     /// The imports of a file that somebody has parsed; nothing where it would not be parsed here.
     pub(in crate::engine) fn of_parsed(parsed: &ParsedSource) -> Option<Imports> {
         let text = parsed.text();
-        let is_fine = text.len() <= LARGEST && !nesting::is_hostile(text);
+        let is_fine = text.len() as u64 <= MAX_SOURCE_BYTES && !nesting::is_hostile(text);
         is_fine.then(|| Imports::in_tree(parsed))
     }
 
@@ -115,8 +131,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn finish(mut self) -> Imports {
+        let requires: BTreeSet<String> = std::mem::take(&mut self.requires).into_iter().collect();
         for (name, argument, line) in std::mem::take(&mut self.calls) {
-            if !self.requires.contains(&name) {
+            if !requires.contains(&name) {
                 continue;
             }
             match argument {
@@ -126,6 +143,19 @@ impl Reader<'_> {
         }
         let dynamic = self.imports.imported.difference(&self.fixed);
         self.imports.dynamic = dynamic.cloned().collect();
+        let Imports {
+            imported,
+            required,
+            assets,
+            openings,
+            ..
+        } = &mut self.imports;
+        if imported.len() + required.len() + assets.len() > MAX_IMPORTS {
+            return Imports::unreadable(What::TooManyFiles);
+        }
+        while openings.len() > MAX_OPENINGS {
+            openings.pop_last();
+        }
         self.imports
     }
 

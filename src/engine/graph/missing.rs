@@ -4,19 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::imports::Imports;
-use super::{Graph, nesting};
+use super::{Graph, Grapher, nesting};
 use crate::engine::loader::compiled;
 
 impl Graph {
     /// Returns the missing specifiers by the file that imports them. Left out are imports that are
     /// erased when the file is compiled, because only types need them, and what installed packages
     /// miss: their own manifests are responsible for that.
-    pub fn missing_at_run_time(&self) -> BTreeMap<PathBuf, BTreeSet<String>> {
+    ///
+    /// The files are compiled for it by the reader of `grapher`.
+    pub fn missing_at_run_time(&self, grapher: &Grapher) -> BTreeMap<PathBuf, BTreeSet<String>> {
         let own = self.missing.iter().filter(|(file, _)| !is_installed(file));
         let kept = own.map(|(file, specifiers)| {
             let mut specifiers = specifiers.clone();
-            if let Some(imports) = imports_at_run_time(file) {
-                specifiers.retain(|specifier| imports.contains(specifier));
+            if let Some(imports) = grapher.imports_at_run_time(file) {
+                specifiers.retain(|specifier| imports.names(specifier));
             }
             (file.clone(), specifiers)
         });
@@ -31,17 +33,11 @@ fn is_installed(file: &Path) -> bool {
 }
 
 /// What the compiled file imports; `None` if it cannot be compiled.
-fn imports_at_run_time(file: &Path) -> Option<BTreeSet<String>> {
+pub(super) fn imports_at_run_time(file: &Path) -> Option<Imports> {
     let code = compiled(file)?;
     let imports = stacker::maybe_grow(nesting::STACK, nesting::STACK, || {
         // Compiled code is JavaScript, whatever the file is called.
         Imports::of(&file.with_extension("js"), code)
     });
-    Some(
-        imports
-            .imported
-            .into_iter()
-            .chain(imports.required)
-            .collect(),
-    )
+    Some(imports)
 }

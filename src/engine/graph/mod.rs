@@ -12,6 +12,7 @@ mod missing;
 mod nesting;
 mod open;
 mod packages;
+mod reader;
 mod watched;
 
 use std::cell::RefCell;
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
-use sys_traits::{FsCanonicalize, FsRead};
+use sys_traits::FsCanonicalize;
 use url::Url;
 
 use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real, text_of, url_of};
@@ -31,7 +32,15 @@ pub(in crate::engine) use nesting::is_hostile;
 pub use nesting::on_deep_stack;
 pub use open::{Opening, What};
 use packages::Packages;
+use reader::Apart;
+pub use reader::{Reader, StartReader, serve_reader, set_reader};
 use watched::Watched;
+
+/// The largest source that is parsed.
+pub(in crate::engine) const MAX_SOURCE_BYTES: u64 = 16 << 20;
+
+/// The most files that one tool may pull in.
+const MAX_FILES: usize = 50_000;
 
 /// Everything that importing one module can read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,15 +78,30 @@ pub fn module_graph(entry: &Path) -> Graph {
     Grapher::default().graph(entry)
 }
 
+/// The same for a module of a project that may not be trusted.
+pub fn untrusted_module_graph(entry: &Path) -> Graph {
+    Grapher::for_untrusted().graph(entry)
+}
+
 /// Finds the graphs of many modules; what they share is parsed once.
 ///
 /// It remembers what files import, so it must not outlive one round of looking.
 #[derive(Default)]
 pub struct Grapher {
     imports: RefCell<HashMap<(PathBuf, String), Rc<Imports>>>,
+    /// Parses text in another process; `None`: in this one.
+    apart: Option<RefCell<Apart>>,
 }
 
 impl Grapher {
+    /// For modules of projects that may not be trusted: their text is parsed in another process.
+    pub fn for_untrusted() -> Grapher {
+        Grapher {
+            apart: Some(RefCell::default()),
+            ..Grapher::default()
+        }
+    }
+
     /// The graph of the module at `entry`, an absolute path.
     pub fn graph(&self, entry: &Path) -> Graph {
         // The parser goes as deep as the code does, and the code is a stranger's.
@@ -86,9 +110,11 @@ impl Grapher {
 
     /// The graph of a file that pulls in nothing by itself: a program, a declaration. Never parsed.
     pub fn lone_file(&self, entry: &Path) -> Graph {
-        let walk = self.start(entry);
+        let mut walk = self.start(entry);
         // That it cannot be read is noted as well.
-        let _ = walk.disk.fs_read(entry);
+        if let Err(what) = walk.disk.hash(entry) {
+            walk.open(entry, what);
+        }
         let _ = walk.disk.fs_canonicalize(entry);
         walk.finish()
     }
@@ -123,6 +149,7 @@ impl Grapher {
             },
             queue: Vec::new(),
             queued: BTreeSet::new(),
+            is_full: false,
         }
     }
 
@@ -132,9 +159,20 @@ impl Grapher {
         let mut known = self.imports.borrow_mut();
         let read = || {
             let learned = learned::take(path, &key_digest);
-            Rc::new(learned.unwrap_or_else(|| Imports::of(path, text_of(bytes.to_vec()))))
+            Rc::new(learned.unwrap_or_else(|| match &self.apart {
+                Some(apart) => apart.borrow_mut().imports(path, bytes),
+                None => Imports::of(path, text_of(bytes.to_vec())),
+            }))
         };
         known.entry(key).or_insert_with(read).clone()
+    }
+
+    /// What the file imports once it is compiled; `None` if it cannot be compiled.
+    fn imports_at_run_time(&self, path: &Path) -> Option<Imports> {
+        match &self.apart {
+            Some(apart) => apart.borrow_mut().imports_at_run_time(path),
+            None => missing::imports_at_run_time(path),
+        }
     }
 }
 
@@ -148,6 +186,8 @@ struct Walk<'a> {
     graph: Graph,
     queue: Vec<PathBuf>,
     queued: BTreeSet<PathBuf>,
+    /// There were more files than are looked at.
+    is_full: bool,
 }
 
 impl Walk<'_> {
@@ -160,13 +200,33 @@ impl Walk<'_> {
         self.graph
     }
 
+    fn open(&mut self, path: &Path, what: What) {
+        self.graph.openings.insert(Opening {
+            path: path.to_owned(),
+            line: 0,
+            what,
+        });
+    }
+
     fn visit(&mut self, path: &Path) {
-        let (Ok(bytes), Ok(url)) = (self.disk.fs_read(path), url_of(path)) else {
-            return;
-        };
         if !is_code(path) {
+            if let Err(what) = self.disk.hash(path) {
+                self.open(path, what);
+            }
             return;
         }
+        let bytes = match self.disk.read_source(path) {
+            Ok(bytes) => bytes,
+            Err(what) => {
+                if let Some(what) = what {
+                    self.open(path, what);
+                }
+                return;
+            }
+        };
+        let Ok(url) = url_of(path) else {
+            return;
+        };
         let imports = self.grapher.imports(path, &bytes);
         for (line, what) in &imports.openings {
             self.graph.openings.insert(Opening {
@@ -268,6 +328,13 @@ impl Walk<'_> {
 
     /// Adds a file, whose path has no links.
     fn enqueue(&mut self, file: PathBuf) {
+        if self.queued.len() >= MAX_FILES && !self.queued.contains(&file) {
+            if !self.is_full {
+                self.open(&file, What::TooManyFiles);
+            }
+            self.is_full = true;
+            return;
+        }
         if self.queued.insert(file.clone()) {
             self.queue.push(file);
         }

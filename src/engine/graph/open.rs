@@ -29,8 +29,20 @@ pub enum What {
     Worker,
     /// `process.dlopen`.
     NativeCode,
-    /// The file cannot be parsed, or is too large for it.
+    /// The file cannot be parsed.
     Unreadable,
+    /// The file nests too deeply to be parsed.
+    TooDeep,
+    /// The file has more bytes than a source may have.
+    TooLarge,
+    /// Parsing the file takes too much memory or time.
+    TooCostly,
+    /// The file is a pipe, a device or a file of the kernel.
+    NotRegular,
+    /// The file is too large to be hashed.
+    TooLargeToHash,
+    /// The tool pulls in too many files: what lies behind this one is not looked at.
+    TooManyFiles,
 }
 
 impl What {
@@ -43,6 +55,14 @@ impl What {
             What::Worker => "starts a worker from a computed path",
             What::NativeCode => "loads native code",
             What::Unreadable => "cannot be read as JavaScript",
+            What::TooDeep => "cannot be read as JavaScript: it nests too deeply",
+            What::TooLarge => "cannot be read as JavaScript: it is larger than 16 MiB",
+            What::TooCostly => {
+                "cannot be read as JavaScript: parsing it takes more than 1 GiB of memory or 10 seconds"
+            }
+            What::NotRegular => "is not a regular file on a disk",
+            What::TooLargeToHash => "is larger than 256 MiB",
+            What::TooManyFiles => "is beyond the 50,000 files that a tool may pull in",
         }
     }
 }

@@ -16,7 +16,10 @@ use sys_traits::{
 };
 
 use super::Graph;
-use super::facts::{Kind, digest};
+use super::facts::Kind;
+use super::open::What;
+use super::MAX_SOURCE_BYTES;
+use crate::regular_files::{self, Refused};
 
 /// The real disk, watched.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +47,48 @@ impl Watched {
         graph.links = seen.links;
     }
 
+    /// Notes the hash of a file that is not parsed; the error says why there is none, if the file is
+    /// there.
+    pub(super) fn hash(&self, path: &Path) -> Result<(), What> {
+        match regular_files::hash(path) {
+            Ok(hash) => {
+                self.note(path, &hash);
+                Ok(())
+            }
+            Err(error) => {
+                self.look(path);
+                what_of(&error, What::TooLargeToHash).map_or(Ok(()), Err)
+            }
+        }
+    }
+
+    /// Reads a source; the error says why it is not read, if it is there.
+    pub(super) fn read_source(&self, path: &Path) -> Result<Vec<u8>, Option<What>> {
+        match self.read(path) {
+            Err(Refused::TooLarge(_)) => {
+                // It may be loaded all the same.
+                self.hash(path)?;
+                Err(Some(What::TooLarge))
+            }
+            Err(error) => Err(what_of(&error, What::TooLarge)),
+            Ok(bytes) => Ok(bytes),
+        }
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, Refused> {
+        let read = regular_files::read(path, MAX_SOURCE_BYTES);
+        match &read {
+            Ok(bytes) => self.note(path, &blake3::hash(bytes)),
+            Err(_) => self.look(path),
+        }
+        read
+    }
+
+    fn note(&self, path: &Path, hash: &blake3::Hash) {
+        let hash = hash.to_hex().to_string();
+        self.seen.borrow_mut().files.insert(path.to_owned(), hash);
+    }
+
     fn look(&self, path: &Path) {
         let mut seen = self.seen.borrow_mut();
         if !seen.looked_at.contains_key(path) {
@@ -52,21 +97,22 @@ impl Watched {
     }
 }
 
+/// Why the file is not read; nothing of a file that is missing or closed to us.
+fn what_of(error: &Refused, if_large: What) -> Option<What> {
+    match error {
+        Refused::NotRegular => Some(What::NotRegular),
+        Refused::TooLarge(_) => Some(if_large),
+        Refused::System(_) => None,
+    }
+}
+
 impl BaseFsRead for Watched {
     fn base_fs_read(&self, path: &Path) -> io::Result<Cow<'static, [u8]>> {
         // A pipe that calls itself a package.json would block us for ever.
-        let read = match Kind::at(path) {
-            Kind::File => self.real.base_fs_read(path),
-            _ => Err(io::ErrorKind::NotFound.into()),
-        };
-        match &read {
-            Ok(bytes) => {
-                let mut seen = self.seen.borrow_mut();
-                seen.files.insert(path.to_owned(), digest(bytes));
-            }
-            Err(_) => self.look(path),
-        }
-        read
+        self.read(path).map(Cow::Owned).map_err(|error| match error {
+            Refused::System(error) => error,
+            Refused::NotRegular | Refused::TooLarge(_) => io::ErrorKind::NotFound.into(),
+        })
     }
 }
 

@@ -17,8 +17,9 @@ use node_resolver::analyze::{
 use super::files;
 use super::kept::Kept;
 use super::node::NodeServices;
-use super::room::with_room;
+use super::room::{too_much, with_room};
 use crate::engine::compiled::Kind;
+use crate::engine::verify::Verifier;
 
 /// The ES module that stands for the CommonJS file at `url`, whose JavaScript is `code`.
 pub(super) async fn module_facade(
@@ -32,7 +33,7 @@ pub(super) async fn module_facade(
         node.resolver.clone(),
         node.folders.clone(),
         node.manifests.clone(),
-        super::Sys::default(),
+        node.sys(),
     );
     let translator = NodeCodeTranslator::<_, _, DenoIsBuiltInNodeModuleChecker, _, _>::new(
         deno_runtime::deno_fs::sync::new_rc(analyzer),
@@ -73,7 +74,7 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
     ) -> Result<CjsAnalysis<'a>, JsErrorBox> {
         let source = match maybe_source {
             Some(source) => source,
-            None => Cow::Owned(read(specifier)?),
+            None => Cow::Owned(read(specifier, self.node.verifier())?),
         };
         let place = || [blake3::hash(source.as_bytes()).as_bytes().to_vec()];
         let place = self.node.place(Kind::Names, source.len(), place);
@@ -106,6 +107,9 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
 }
 
 fn names(specifier: &Url, source: &str) -> Names {
+    if too_much(source).is_some() {
+        return Some(Default::default());
+    }
     let Some(parsed) = parse(specifier, source) else {
         // What does not parse is reported when it runs; here it only has no names.
         return Some(Default::default());
@@ -114,11 +118,11 @@ fn names(specifier: &Url, source: &str) -> Names {
     Some((found.exports, found.reexports))
 }
 
-fn read(specifier: &Url) -> Result<String, JsErrorBox> {
+fn read(specifier: &Url, verifier: Option<&Verifier>) -> Result<String, JsErrorBox> {
     let path = specifier
         .to_file_path()
         .map_err(|()| JsErrorBox::generic(format!("'{specifier}' is not a file")))?;
-    files::read_text(&path)
+    files::read_text(&path, verifier)
 }
 
 fn parse(specifier: &Url, source: &str) -> Option<deno_ast::ParsedSource> {

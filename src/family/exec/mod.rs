@@ -9,6 +9,7 @@ mod ask;
 mod claims;
 mod load;
 mod trouble;
+mod verified;
 
 pub(crate) mod ikigai;
 pub(crate) mod kodelet;

@@ -29,7 +29,11 @@ fn explain_system(error: &SpawnError, path: &Path) -> (String, &'static str) {
         SpawnError::System { source, .. } => source.raw_os_error().map(Errno::from_raw),
         SpawnError::PermissionDenied { .. } => Some(Errno::EACCES),
         SpawnError::NotFound { .. } => Some(Errno::ENOENT),
-        SpawnError::Cwd { .. } | SpawnError::Nul { .. } | SpawnError::NotPermitted { .. } => None,
+        SpawnError::Cwd { .. }
+        | SpawnError::Nul { .. }
+        | SpawnError::NotPermitted { .. }
+        | SpawnError::NotVerified { .. }
+        | SpawnError::Exposed { .. } => None,
     };
     match errno {
         Some(Errno::ENOENT) if path.exists() => match interpreter(path) {

@@ -25,7 +25,7 @@ use super::{Loaded, Means};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::engine::{
-    self, Engine, EngineOptions, LoadFailure, ProjectOptions, Round, Wanted,
+    self, Engine, EngineOptions, LoadFailure, ProjectOptions, Round, Verifier, Wanted,
 };
 use crate::tool::json;
 use crate::tool::{
@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) default_user: Arc<DefaultUser>,
     /// The conversation that calls belong to.
     pub(crate) session: Arc<CurrentSession>,
+    /// Files of the project that are not trusted yet are loaded and taken note of.
+    pub(crate) is_learning: bool,
 }
 
 /// The engine for the modules of one host.
@@ -78,6 +80,10 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         default_user: world.default_user,
         session: world.session,
         auto_approve: config.approval.auto_approves(),
+        verifier: (!config.trust_project).then(|| match world.is_learning {
+            true => Arc::new(Verifier::learning()),
+            false => Arc::default(),
+        }),
         cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
 }

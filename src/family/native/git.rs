@@ -138,6 +138,7 @@ async fn run(folder: &Path, args: &[&str], cancel: &CancellationToken) -> Result
         stdout: Keep::Head(OUTPUT),
         stderr: Keep::Head(OUTPUT),
         deadline: Some(TIMEOUT),
+        chosen_by_haft: true,
         ..Spawn::new("git", args.iter().copied())
     };
     let finished = spawn

@@ -79,6 +79,10 @@ fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded
         Ok(None) => return unreadable(path, "it does not exist"),
         Err(error) => return unreadable(path, &paths::plain(&error)),
     };
+    if let Err(problem) = super::check_text(candidate, text.as_bytes()) {
+        loaded.problems.push(*problem);
+        return loaded;
+    }
     let file = match file::read(&text, ground) {
         Ok(file) => file,
         Err(faults) => {

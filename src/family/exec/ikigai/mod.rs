@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use super::claims::{self, Lost};
 use super::load::{self, Protocol};
+use super::verified::{Refused, verified};
 use super::{Loaded, Means, rights, trouble};
 use crate::config::Config;
 use crate::discover::Candidate;
@@ -65,6 +66,9 @@ impl Protocol for Ikigai {
     ) -> Result<Self::Described, Problem> {
         let failed = |why: &str, hint: &str| schema_failed(candidate, why).hint(hint.to_owned());
         let finished = answer.map_err(|error| {
+            if let Some(problem) = Refused::of(candidate).problem(candidate, &error) {
+                return problem;
+            }
             let (why, hint) = trouble::explain(&error, &candidate.resolved);
             failed(&format!("could not be started: {why}"), &hint)
         })?;
@@ -134,6 +138,7 @@ fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spaw
         cwd: Some(config.cwd.clone()),
         rights: rights(&config.permissions_of(candidate.source.level)),
         leftovers: leftovers(candidate, config),
+        verified: verified(candidate, config),
         ..Spawn::new(&candidate.resolved, argument)
     }
 }

@@ -10,6 +10,7 @@ use super::envelope::{self, Code};
 use crate::config::{Config, format_duration};
 use crate::discover::Candidate;
 use crate::error::{Error, ErrorKind};
+use crate::family::exec::verified::Refused;
 use crate::family::exec::{LONGEST_GRACE, arguments, trouble};
 use crate::process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
 use crate::tool::{Block, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
@@ -26,6 +27,7 @@ pub(super) struct IkigaiRunner {
     tier: Tier,
     timeout: Duration,
     spawn: Spawn,
+    refused: Refused,
 }
 
 /// What a run came to.
@@ -52,6 +54,7 @@ impl IkigaiRunner {
             tier,
             timeout,
             spawn,
+            refused: Refused::of(candidate),
         }
     }
 
@@ -171,6 +174,9 @@ impl Runner for IkigaiRunner {
         let ran = match self.execute(parameters, &ctx).await {
             Ok(ran) => ran,
             Err(error) => {
+                if let Some(error) = self.refused.error(&self.name, &error) {
+                    return Err(error);
+                }
                 let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());
                 let error = format!("Tool '{}' could not be started: {why}", self.name);
                 return Ok(failed(Code::Crashed, &error));

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::claims::{self, Lost};
 use super::load::{self, Protocol};
+use super::verified::{Refused, verified};
 use super::{Loaded, Means, rights, trouble};
 use crate::config::{Config, CustomTools};
 use crate::discover::Candidate;
@@ -57,6 +58,9 @@ impl Protocol for Kodelet {
         let refused =
             |text: String, hint: &str| Problem::error(text).at(&candidate.path).hint(hint);
         let finished = answer.map_err(|error| {
+            if let Some(problem) = Refused::of(candidate).problem(candidate, &error) {
+                return problem;
+            }
             let (why, hint) = trouble::explain(&error, &candidate.resolved);
             refused(format!("{}: {why}", description::FAILED), &hint)
         })?;
@@ -130,6 +134,7 @@ fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
             ..Limits::default()
         },
         leftovers: Leftovers::Kill,
+        verified: verified(candidate, config),
         ..Spawn::new(&candidate.resolved, [command])
     }
 }

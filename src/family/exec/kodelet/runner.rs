@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::PREFIX;
 use super::result::{self, Bounds};
 use super::schema::Schema;
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::error::{Error, ErrorKind};
+use crate::family::exec::verified::Refused;
 use crate::family::exec::{LONGEST_GRACE, trouble};
 use crate::process::{End, Keep, Spawn, Stdin};
 use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
@@ -18,6 +20,7 @@ pub(super) struct KodeletRunner {
     name: String,
     schema: Schema,
     spawn: Spawn,
+    refused: Refused,
     bounds: Bounds,
 }
 
@@ -46,6 +49,7 @@ impl KodeletRunner {
             name,
             schema,
             spawn,
+            refused: Refused::of(candidate),
             bounds,
         }
     }
@@ -89,6 +93,10 @@ impl Runner for KodeletRunner {
         let finished = match spawn.run(ctx.cancel()).await {
             Ok(finished) => finished,
             Err(error) => {
+                let tool = format!("{PREFIX}{}", self.name);
+                if let Some(error) = self.refused.error(&tool, &error) {
+                    return Err(error);
+                }
                 let (why, _) = trouble::explain(&error, self.spawn.program.as_ref());
                 let said = Err(format!("failed to run tool: {why}"));
                 return Ok(result::outcome(&self.name, said, Duration::ZERO));

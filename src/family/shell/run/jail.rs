@@ -162,6 +162,7 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     Spawn {
         limits: Limits::default(),
+        chosen_by_haft: true,
         ..behind(container.program, &options, spawn)
     }
 }

@@ -48,6 +48,7 @@ impl Contained {
         }
         let remove = Spawn {
             deadline: Some(REMOVAL),
+            chosen_by_haft: true,
             ..Spawn::new(self.program, ["rm", "--force", &self.name])
         };
         if let Err(error) = remove.run(&CancellationToken::new()).await {
@@ -150,6 +151,7 @@ impl Session<'_> {
             SpawnError::PermissionDenied { .. } => {
                 (126, format!("`{program}` may not be executed"))
             }
+            SpawnError::Exposed { .. } | SpawnError::NotVerified { .. } => (126, error.to_string()),
             SpawnError::Cwd { cwd, .. } => (
                 1,
                 format!(
@@ -173,7 +175,7 @@ impl Session<'_> {
 fn container_program() -> Option<&'static str> {
     CONTAINER_PROGRAMS
         .into_iter()
-        .find(|program| crate::process::is_installed(program))
+        .find(|program| crate::process::find_safe(program).is_ok())
 }
 
 fn container_name() -> String {

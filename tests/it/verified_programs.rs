@@ -1,0 +1,375 @@
+//! Executables of trusted projects that are changed behind the trust: what runs is what was trusted.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use crate::sandbox::{Ran, Sandbox};
+use crate::served::{Reply, Served};
+
+/// A Kodelet tool that says `word`, and leaves a trace if that is `EVIL`.
+fn tool(interpreter: &str, word: &str) -> String {
+    format!(
+        "#!{interpreter}\n[ {word} = EVIL ] && echo ran >> \"$HOME/trace\"\n\
+         case $1 in\n\
+         description) echo '{{\"name\":\"t\",\"description\":\"d\",\"input_schema\":{{\"type\":\"object\"}}}}';;\n\
+         run) cat > /dev/null; echo {word};;\nesac\n"
+    )
+}
+
+fn put(path: &Path, text: &str) {
+    fs::write(path, text).expect("a file of ours");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+}
+
+struct Project(Sandbox);
+
+impl Project {
+    /// A trusted project with one executable.
+    fn trusted(text: &str) -> Project {
+        let sandbox = Sandbox::with_home();
+        let tool = sandbox.write("p/kodelet-tools/t", "");
+        put(&tool, text);
+        let project = Project(sandbox);
+        let ran = project.0.sh("haft trust p --yes");
+        assert_eq!(ran.code, 0, "{}", ran.output);
+        project
+    }
+
+    fn tool(&self) -> PathBuf {
+        self.0.path().join("p/kodelet-tools/t")
+    }
+
+    fn call(&self) -> Ran {
+        self.0.sh("haft --cwd p call t --json")
+    }
+
+    fn serve(&self, arguments: &[&str]) -> Served {
+        let mut haft = self.0.haft();
+        haft.args(["--cwd", "p", "serve", "rest", "--listen", "127.0.0.1:0"]);
+        let served = Served::start(haft.args(arguments));
+        served.get("/api/catalog");
+        served
+    }
+
+    fn trace(&self) -> bool {
+        self.0.path().join("home/trace").exists()
+    }
+}
+
+fn called(served: &Served) -> Reply {
+    served.post("/api/tools/custom_tool_t/call", "{}")
+}
+
+const CHANGED: &str = "changed since you trusted it: kodelet-tools/t (changed)";
+
+#[test]
+fn a_replaced_executable_of_a_served_project_never_runs() {
+    let ways: [fn(&Path, &str); 3] = [
+        |path, text| fs::write(path, text).expect("a file of ours"),
+        |path, text| {
+            let fresh = path.with_extension("new");
+            put(&fresh, text);
+            fs::rename(fresh, path).expect("a file of ours");
+        },
+        |path, text| {
+            let elsewhere = path.with_extension("elsewhere");
+            put(&elsewhere, text);
+            fs::remove_file(path).expect("a file of ours");
+            symlink(elsewhere, path).expect("a folder of ours");
+        },
+    ];
+    for (arguments, lock) in [(&[][..], false), (&[], true), (&["--no-watch"], false)] {
+        for way in ways {
+            let project = Project::trusted(&tool("/bin/sh", "good"));
+            if lock {
+                project.0.write("p/.git/index.lock", "");
+            }
+            let served = project.serve(arguments);
+            let reply = called(&served);
+            assert!(reply.body.contains("good"), "{}", reply.body);
+            way(&project.tool(), &tool("/bin/sh", "EVIL"));
+            for _ in 0..5 {
+                let reply = called(&served);
+                assert_ne!(reply.status, 200, "{}", reply.body);
+                assert!(reply.body.contains(CHANGED) || reply.status == 404, "{}", reply.body);
+            }
+            assert!(!project.trace());
+        }
+    }
+}
+
+/// Somebody swaps two files all the time: a call runs the trusted one, or none.
+#[test]
+fn a_race_of_renames_is_never_won() {
+    for interpreter in ["/bin/sh", "/usr/bin/env bash"] {
+        let good = tool(interpreter, "good");
+        let project = Project::trusted(&good);
+        let served = project.serve(&["--no-watch"]);
+        let (path, stop) = (project.tool(), Arc::new(AtomicBool::new(false)));
+        let until = stop.clone();
+        let evil = tool(interpreter, "EVIL");
+        let swapper = thread::spawn(move || {
+            let fresh = path.with_extension("new");
+            while !until.load(Ordering::Relaxed) {
+                for text in [&evil, &good] {
+                    put(&fresh, text);
+                    fs::rename(&fresh, &path).expect("a file of ours");
+                }
+            }
+        });
+        let (mut ran, mut refused) = (0, 0);
+        for _ in 0..300 {
+            let reply = called(&served);
+            match reply.body.contains("good") {
+                true => ran += 1,
+                false => refused += 1,
+            }
+            assert!(!reply.body.contains("EVIL"), "{}", reply.body);
+        }
+        stop.store(true, Ordering::Relaxed);
+        swapper.join().expect("it swaps");
+        assert!(!project.trace(), "{ran} ran, {refused} were refused");
+        assert_eq!(ran + refused, 300);
+    }
+}
+
+/// The same with a program of the machine, which the kernel reads itself.
+#[test]
+fn a_race_over_a_program_is_never_won() {
+    // `env` prints its variables, `true` nothing.
+    let project = Project::trusted(&tool("/bin/sh", "good"));
+    let find = |name: &str| {
+        let ran = project.0.sh(&format!("command -v {name}"));
+        PathBuf::from(ran.output.trim())
+    };
+    let (good, evil) = (find("cat"), find("env"));
+    let path = project.0.path().join("p/kodelet-tools/t");
+    let finished = |expected: bool| {
+        let copy = |from: &Path| {
+            let fresh = path.with_extension("new");
+            fs::copy(from, &fresh).expect("a file of ours");
+            fs::rename(&fresh, &path).expect("a file of ours");
+        };
+        copy(if expected { &good } else { &evil });
+    };
+    finished(true);
+    let digest = blake3::hash(&fs::read(&good).expect("a program"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let verified = haft::process::Verified {
+        digest,
+        project: project.0.path().join("p"),
+        copies: project.0.path().join("copies"),
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                finished(false);
+                finished(true);
+            }
+        });
+        let mut ran = 0;
+        for _ in 0..200 {
+            let spawn = haft::process::Spawn {
+                verified: Some(verified.clone()),
+                stdin: haft::process::Stdin::Bytes(b"from cat".to_vec()),
+                ..haft::process::Spawn::new(&path, [""; 0])
+            };
+            let never = tokio_util::sync::CancellationToken::new();
+            if let Ok(finished) = runtime.block_on(spawn.run(&never)) {
+                assert_eq!(finished.stdout.text(), "from cat");
+                ran += 1;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(ran <= 200);
+    });
+    finished(true);
+    let spawn = haft::process::Spawn {
+        verified: Some(verified),
+        stdin: haft::process::Stdin::Bytes(b"again".to_vec()),
+        ..haft::process::Spawn::new(&path, [""; 0])
+    };
+    let never = tokio_util::sync::CancellationToken::new();
+    let finished = runtime.block_on(spawn.run(&never)).expect("it is what was trusted");
+    assert_eq!(finished.stdout.text(), "again");
+}
+
+/// A writer that has the file open, or comes while it is verified, changes nothing that runs.
+#[test]
+fn a_race_of_writes_in_place_is_never_won() {
+    let good = tool("/bin/sh", "good");
+    let project = Project::trusted(&good);
+    let served = project.serve(&["--no-watch"]);
+    let (path, stop) = (project.tool(), Arc::new(AtomicBool::new(false)));
+    let until = stop.clone();
+    let evil = tool("/bin/sh", "EVIL");
+    let writer = thread::spawn(move || {
+        while !until.load(Ordering::Relaxed) {
+            for text in [&evil, &good] {
+                fs::write(&path, text).expect("a file of ours");
+            }
+        }
+    });
+    for _ in 0..300 {
+        let reply = called(&served);
+        assert!(!reply.body.contains("EVIL"), "{}", reply.body);
+    }
+    stop.store(true, Ordering::Relaxed);
+    writer.join().expect("it writes");
+    assert!(!project.trace());
+}
+
+#[test]
+fn a_new_process_refuses_a_changed_executable_with_its_name() {
+    let project = Project::trusted(&tool("/bin/sh", "good"));
+    assert!(project.call().output.contains("good"));
+    put(&project.tool(), &tool("/bin/sh", "EVIL"));
+    let ran = project.0.sh("haft --cwd p call custom_tool_t");
+    assert_eq!(ran.code, 4, "{}", ran.output);
+    assert!(ran.output.contains(CHANGED), "{}", ran.output);
+    assert!(!project.trace());
+    put(&project.tool(), &tool("/bin/sh", "good"));
+    assert!(project.call().output.contains("good"));
+}
+
+/// Scripts find what lies beside them by their own path, in every way that authors use.
+#[test]
+fn scripts_find_their_neighbours() {
+    let describe = "if [ \"$1\" = description ]; then echo '{\"name\":\"t\",\"description\":\"d\",\
+                    \"input_schema\":{\"type\":\"object\"}}'; exit; fi\ncat > /dev/null\n";
+    let shell: &[(&str, &str, &str)] = &[
+        ("/bin/sh", "dirname", ". \"$(dirname \"$0\")/lib.sh\"; word\n"),
+        ("/bin/sh", "cd", "cd \"$(dirname \"$0\")\" && . ./lib.sh; word\n"),
+        ("/bin/bash", "source", ". \"${BASH_SOURCE[0]%/*}/lib.sh\"; word\n"),
+        ("/usr/bin/env bash", "readlink", ". \"$(dirname \"$(readlink -f \"$0\")\")/lib.sh\"; word\n"),
+        ("/usr/bin/env -S bash -u", "above", "cat \"$(dirname \"$0\")/../data.txt\"\n"),
+        ("/bin/sh -e", "above by cd", "cd \"$(dirname \"$0\")/..\"; cat data.txt\n"),
+        ("/bin/sh", "name", "[ \"$(basename \"$0\")\" = t ] && cat data.txt\n"),
+        ("/bin/sh", "working directory", "cat data.txt\n"),
+    ];
+    let mut cases: Vec<(String, String)> = shell
+        .iter()
+        .map(|(interpreter, name, rest)| ((*name).to_owned(), format!("#!{interpreter}\n{describe}{rest}")))
+        .collect();
+    let python = "import sys, json, os\nif sys.argv[1] == 'description':\n    \
+                  print(json.dumps({'name': 't', 'description': 'd', 'input_schema': {'type': 'object'}}))\n    \
+                  sys.exit()\nsys.stdin.read()\n";
+    for (name, rest) in [
+        ("python import", "import lib\nprint(lib.word)\n"),
+        ("python file", "print(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data.txt')).read())\n"),
+    ] {
+        cases.push((name.into(), format!("#!/usr/bin/env python3\n{python}{rest}")));
+    }
+    let node = "#!/usr/bin/env node\nconst fs = require('node:fs');\n\
+                if (process.argv[2] === 'description') { console.log(JSON.stringify({name: 't', description: 'd', \
+                input_schema: {type: 'object'}})); process.exit(); }\nfs.readFileSync(0);\n";
+    for (name, rest) in [
+        ("node require", "console.log(require('./lib.js').word);\n"),
+        ("node dirname", "console.log(fs.readFileSync(__dirname + '/../data.txt', 'utf8'));\n"),
+        ("node package", "console.log(require('pack').word);\n"),
+    ] {
+        cases.push((name.into(), format!("{node}{rest}")));
+    }
+    for (name, text) in cases {
+        let project = Project::trusted(&text);
+        let sandbox = &project.0;
+        sandbox.write("p/kodelet-tools/lib.sh", "word() { echo neighbour; }\n");
+        sandbox.write("p/kodelet-tools/lib.py", "word = 'neighbour'\n");
+        sandbox.write("p/kodelet-tools/lib.js", "exports.word = 'neighbour';\n");
+        sandbox.write("p/node_modules/pack/index.js", "exports.word = 'neighbour';\n");
+        sandbox.write("p/data.txt", "neighbour\n");
+        let ran = project.call();
+        assert!(ran.output.contains("neighbour"), "{name}: {}", ran.output);
+        // What comes later is there as well.
+        assert!(project.call().output.contains("neighbour"), "{name}");
+    }
+}
+
+#[test]
+fn an_interpreter_in_the_project_does_not_start() {
+    let project = Project::trusted("");
+    let interpreter = project.0.write("p/bin/interp", "");
+    put(&interpreter, "#!/bin/sh\necho ran >> \"$HOME/trace\"\n");
+    for line in [interpreter.display().to_string(), "/usr/bin/env interp".into(), "bin/interp".into()] {
+        put(&project.tool(), &tool(&line, "good"));
+        let ran = project.0.sh("haft trust p --yes; PATH=$CASE/p/bin:$PATH haft --cwd p list");
+        assert!(!project.trace(), "{line}: {}", ran.output);
+        assert!(ran.output.contains("its interpreter"), "{line}: {}", ran.output);
+    }
+}
+
+#[test]
+fn an_interpreter_that_others_can_replace_does_not_start() {
+    let project = Project::trusted("");
+    let interpreter = project.0.write("open/interp", "");
+    put(&interpreter, "#!/bin/sh\necho ran >> \"$HOME/trace\"\n");
+    let open = project.0.path().join("open");
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).expect("a folder of ours");
+    put(&project.tool(), &tool(&interpreter.display().to_string(), "good"));
+    let ran = project.0.sh("haft trust p --yes; haft --cwd p list");
+    assert!(!project.trace(), "{}", ran.output);
+    assert!(ran.output.contains("everybody may write to `$CASE/open`"), "{}", ran.output);
+}
+
+/// A copy of a script that was tampered with is made anew.
+#[test]
+fn the_copy_of_a_script_is_verified_too() {
+    let project = Project::trusted(&tool("/bin/sh", "good"));
+    assert!(project.call().output.contains("good"));
+    let ran = project.0.sh("find home/.local/state/haft/verified -name t -type f");
+    let copy = project.0.path().join(ran.output.trim().replace("$CASE/", ""));
+    assert!(copy.is_file(), "{}", ran.output);
+    fs::remove_file(&copy).expect("root may, and so may its owner after chmod");
+    put(&copy, &tool("/bin/sh", "EVIL"));
+    assert!(project.call().output.contains("good"));
+    assert!(!project.trace());
+}
+
+/// A program of the machine's own kind is executed through its descriptor and knows its place.
+#[test]
+fn a_binary_runs_and_knows_its_path() {
+    let sandbox = Sandbox::with_home();
+    let ran = sandbox.sh("cp \"$(command -v readlink)\" tool && ./tool -f /proc/self/exe");
+    assert_eq!(ran.output.trim(), "$CASE/tool");
+    let path = sandbox.path().join("tool");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    for cwd in [None, Some(sandbox.path().join("home"))] {
+        for memory in [None, Some(1 << 32)] {
+            let spawn = haft::process::Spawn {
+                verified: Some(haft::process::Verified {
+                    digest: blake3::hash(&fs::read(&path).expect("a program")),
+                    project: sandbox.path(),
+                    copies: sandbox.path().join("copies"),
+                }),
+                cwd: cwd.clone(),
+                limits: haft::process::Limits {
+                    address_space: memory,
+                    ..Default::default()
+                },
+                ..haft::process::Spawn::new(&path, ["-f", "/proc/self/exe"])
+            };
+            let never = tokio_util::sync::CancellationToken::new();
+            let finished = runtime.block_on(spawn.run(&never)).expect("it starts");
+            assert_eq!(finished.stdout.text().trim(), path.display().to_string());
+        }
+    }
+}
+
+/// YAML tools and JSON plugins are their text: it is read and hashed at once.
+#[test]
+fn a_changed_declaration_is_not_read() {
+    let sandbox = Sandbox::with_home();
+    let yaml = |word: &str| format!("name: t\ndescription: d\nbash: echo {word}\n");
+    let file = sandbox.write("p/.cycod/tools/t.yaml", &yaml("good"));
+    let ran = sandbox.sh("haft trust p --yes && haft --cwd p --auto-approve tool:t call t");
+    assert!(ran.output.contains("good"), "{}", ran.output);
+    fs::write(&file, yaml("EVIL")).expect("a file of ours");
+    let ran = sandbox.sh("haft --cwd p --auto-approve tool:t call t");
+    assert!(ran.output.contains("changed since you trusted it"), "{}", ran.output);
+    assert!(!ran.output.contains("EVIL"), "{}", ran.output);
+}
