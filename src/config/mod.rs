@@ -19,6 +19,7 @@ mod roots;
 mod screen;
 mod serve;
 mod sessions;
+mod settings;
 pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub use crate::tool::{Permission, PermissionKind, PermissionProfile, PermissionS
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 pub use sessions::Sessions;
+pub(crate) use settings::settings;
 
 use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, ApprovalPolicy, Level, Problem, Screen, ToolPattern};
@@ -278,6 +280,18 @@ impl Limits {
         }
     }
 
+    /// With the project's limits where there is one for all tools of a host.
+    #[must_use]
+    fn shared_with(self, project: &Limits) -> Limits {
+        let narrowed = self.narrowed(project);
+        Limits {
+            isolates: narrowed.isolates,
+            spill_kb: narrowed.spill_kb,
+            keep_detached: narrowed.keep_detached,
+            ..self
+        }
+    }
+
     /// The smaller of both, one by one.
     #[must_use]
     fn narrowed(&self, other: &Limits) -> Limits {
@@ -445,7 +459,7 @@ impl Config {
                 deny: written.auto_deny,
                 tiers: written.approval_tiers,
             },
-            limits: written.limits.resolve()?,
+            limits: written.limits.resolve()?.shared_with(&narrowing.limits),
             permissions: written
                 .permissions
                 .resolve(PermissionProfile::default(), &cwd, &home),

@@ -94,6 +94,14 @@ impl Candidate {
             || (self.source.level == Level::Project && self.source.provider != configured::ID)
     }
 
+    /// The level whose permissions and limits hold for the tool.
+    pub fn bounds_level(&self) -> Level {
+        match self.needs_trust() {
+            true => Level::Project,
+            false => Level::User,
+        }
+    }
+
     /// The party that the tool's code belongs to. Trusting a project does not make its code the
     /// user's.
     pub fn trust_domain(&self) -> TrustDomain {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use url::Url;
+
 use super::Engine;
 use crate::tool::{PermissionProfile, Tier, TrustDomain};
 
@@ -12,6 +14,17 @@ pub struct IsolateKey {
     pub domain: TrustDomain,
     /// What the code may touch there.
     pub permissions: Arc<PermissionProfile>,
+}
+
+impl IsolateKey {
+    /// The name of the module at `url` among what is remembered: a file of two domains is two modules,
+    /// which may say different things.
+    pub(super) fn name_of(&self, url: &Url) -> String {
+        match self.domain.label() {
+            Some(domain) => format!("{domain} {url}"),
+            None => url.to_string(),
+        }
+    }
 }
 
 impl Engine {

@@ -202,8 +202,8 @@ impl Module {
     /// What was remembered of the module is not true any more.
     pub(super) fn forget(&self) {
         if let Some(cache) = self.engine.0.cache.clone() {
-            let url = self.url.to_string();
-            tokio::task::spawn_blocking(move || cache.forget(&url));
+            let name = self.key.name_of(&self.url);
+            tokio::task::spawn_blocking(move || cache.forget(&name));
         }
     }
 }

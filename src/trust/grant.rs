@@ -28,6 +28,9 @@ pub(crate) struct Grant {
     pub(super) trusted_at: u64,
     /// The hash of its configuration file; `None`: there was none.
     pub(super) config: Option<String>,
+    /// The keys of that file with their values, to show what changed.
+    #[serde(default)]
+    pub(super) config_keys: BTreeMap<String, String>,
     /// What was trusted of each tool, by its file.
     pub(super) tools: BTreeMap<String, TrustedTool>,
     /// The hash of each of their files.

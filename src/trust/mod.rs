@@ -16,7 +16,7 @@ pub(crate) use grant::real;
 pub use grant::{Change, How};
 pub(crate) use judge::{Judged, judge};
 pub(crate) use refused::untrusted;
-pub use review::{PackageUse, Review, Reviewed, State};
+pub use review::{ConfigKey, PackageUse, Review, Reviewed, State};
 pub use store::{Project, Store};
 
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::Store;
 use super::grant::{self, Change, Files, Grant, Names, Rights, TrustedTool, VERSION};
-use crate::config::{Config, PROJECT_FILE, paths};
+use crate::config::{Config, PROJECT_FILE, paths, settings};
 use crate::discover::{self, Candidate};
 use crate::engine::graph::{Graph, Grapher, Kind, Opening};
 use crate::error::Error;
@@ -23,6 +23,8 @@ pub struct Review {
     pub gone: Vec<String>,
     /// Its configuration file, if it has one.
     pub config_file: Option<(PathBuf, State)>,
+    /// Every key of that file, and those that were there when it was trusted.
+    pub config_keys: Vec<ConfigKey>,
     /// The store of grants cannot be read.
     pub problem: Option<Problem>,
     grant: Grant,
@@ -48,6 +50,17 @@ pub struct Reviewed {
     pub openings: BTreeSet<Opening>,
     /// How it compares to what was trusted.
     pub state: State,
+}
+
+/// A key of the project's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigKey {
+    /// Its name, with dots between the levels.
+    pub key: String,
+    /// Its value; `None`: it is not there any more.
+    pub value: Option<String>,
+    /// Its value when the file was trusted; `None`: it was not there.
+    pub before: Option<String>,
 }
 
 /// A package in `node_modules`.
@@ -107,6 +120,7 @@ impl Review {
             graphs.push(graph);
         }
         let config_file = reviewed_config(config, before.as_ref(), &mut grant);
+        let config_keys = config_keys(before.as_ref(), &grant);
         grant.facts = names.is_direct().then(|| union(names.project(), graphs));
         let is_still = |entry: &&String| !grant.tools.contains_key(*entry);
         let gone = before.iter().flat_map(|grant| grant.tools.keys());
@@ -116,6 +130,7 @@ impl Review {
             is_granted: before.is_some_and(|before| is_same(&before, &grant)),
             tools,
             config_file,
+            config_keys,
             problem,
             grant,
             store,
@@ -156,6 +171,7 @@ fn empty(project: &Path) -> Grant {
         project: grant::text_of(project),
         trusted_at: since.map_or(0, |since| since.as_secs()),
         config: None,
+        config_keys: BTreeMap::new(),
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
         learned: Files::new(),
@@ -244,7 +260,20 @@ fn reviewed_config(
         _ => State::New,
     };
     grant.config = Some(grant::digest(&text));
+    grant.config_keys = settings(&text);
     Some((grant::real(&config.cwd).join(PROJECT_FILE), state))
+}
+
+fn config_keys(before: Option<&Grant>, now: &Grant) -> Vec<ConfigKey> {
+    let nothing = BTreeMap::new();
+    let before = before.map_or(&nothing, |grant| &grant.config_keys);
+    let names: BTreeSet<&String> = before.keys().chain(now.config_keys.keys()).collect();
+    let key = |name: &String| ConfigKey {
+        key: name.clone(),
+        value: now.config_keys.get(name).cloned(),
+        before: before.get(name).cloned(),
+    };
+    names.into_iter().map(key).collect()
 }
 
 /// The facts of all graphs as if they were one.

@@ -51,6 +51,8 @@ mod sdk_tools;
 mod ui;
 // An HTTP server that can misbehave.
 mod loopback;
+// What `permissions` and tiers bind, API by API and family by family.
+mod permissions;
 // Packages that tools lack, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.

@@ -179,8 +179,13 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
                 error: json.clone(),
                 stack: None,
             });
-            let hint = hints::hint_for(&failure.error, candidate);
-            let mut problem = refused(failure.error);
+            // A refusal of the permissions brings its own.
+            let (text, own) = match failure.error.split_once("\nhint: ") {
+                Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
+                None => (failure.error, None),
+            };
+            let hint = own.or_else(|| hints::hint_for(&text, candidate));
+            let mut problem = refused(text);
             problem.hint = hint;
             frame::locate(problem, path, failure.stack.as_deref())
         }

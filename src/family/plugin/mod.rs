@@ -66,7 +66,7 @@ pub(super) async fn load_all(
         taken: HashMap::new(),
     };
     let load = |candidate: &&Candidate| {
-        load(candidate, &ground(candidate.source.level), &mut names)
+        load(candidate, &ground(candidate.bounds_level()), &mut names)
     };
     candidates.iter().map(load).collect()
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::render::ink::Ink;
 use crate::render::{text, units};
-use crate::trust::{Change, How, Review, Reviewed, State};
+use crate::trust::{Change, ConfigKey, How, Review, Reviewed, State};
 
 /// The page, every line ended.
 pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
@@ -24,6 +24,10 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
         let path = page.file(path);
         lines.push_str(&format!("\nconfiguration  {}\n", page.state(state)));
         lines.push_str(&format!("  {path}\n"));
+        let is_known = !matches!(state, State::New);
+        for key in &review.config_keys {
+            lines.push_str(&page.config_key(key, is_known));
+        }
     }
     if !review.gone.is_empty() {
         lines.push_str("\nno longer there\n");
@@ -87,6 +91,24 @@ impl Page<'_> {
             lines.push_str(&format!("  {open}: {place} {}\n", opening.what.as_str()));
         }
         lines
+    }
+
+    /// A key of the configuration with its value, and with what it was where that was trusted.
+    fn config_key(&self, key: &ConfigKey, is_known: bool) -> String {
+        let name = one_line(&key.key);
+        let (value, change) = match (&key.value, &key.before) {
+            (Some(value), Some(before)) if value != before => {
+                (value, Some(format!("was {}", one_line(before))))
+            }
+            (Some(value), None) if is_known => (value, Some("new".to_owned())),
+            (Some(value), _) => (value, None),
+            (None, Some(before)) => (before, Some("gone".to_owned())),
+            (None, None) => return String::new(),
+        };
+        let change = change.map_or(String::new(), |change| {
+            format!("  ({})", self.ink.warning(change))
+        });
+        format!("  {name}: {}{change}\n", one_line(value))
     }
 
     fn state(&self, state: &State) -> String {

@@ -136,7 +136,7 @@ impl Protocol for Ikigai {
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
-        rights: rights(&config.permissions_of(candidate.source.level)),
+        rights: rights(&config.permissions_of(candidate.bounds_level())),
         leftovers: leftovers(candidate, config),
         verified: verified(candidate, config),
         ..Spawn::new(&candidate.resolved, argument)

@@ -123,7 +123,7 @@ impl Protocol for Kodelet {
 
 /// What asking and running have in common.
 fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
-    let level = candidate.source.level;
+    let level = candidate.bounds_level();
     let tools: CustomTools = config.custom_tools_of(level);
     Spawn {
         cwd: Some(config.cwd.clone()),
