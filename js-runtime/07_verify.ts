@@ -22,9 +22,11 @@ internals.haftCode = Object.freeze({
     if (op_haft_is_verified()) op_haft_check_required(`${code}`);
   },
   /** Checks that text may be run as code. */
-  text(): void {
-    if (op_haft_is_verified()) op_haft_check_text();
+  text(text: unknown): void {
+    if (op_haft_is_verified()) op_haft_check_text(`${text ?? ""}`);
   },
+  /** True if texts that become code are checked one by one, so that no context may let all of them pass. */
+  isVerified: (): boolean => op_haft_is_verified(),
   /** Checks the native code at `path`. */
   native(path: unknown): void {
     if (op_haft_is_verified()) op_haft_check_native(`${path}`);

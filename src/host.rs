@@ -20,6 +20,7 @@ mod stopper;
 mod watching;
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -167,6 +168,18 @@ impl Host {
         setup.world.tape = tape;
         setup.world.env = env;
         Host::with(config, setup)
+    }
+
+    /// A host that loads files of a trusted project which are not trusted themselves, and notes them.
+    pub(crate) fn learning(config: Config) -> Host {
+        let mut setup = Setup::default();
+        setup.world.is_learning = true;
+        Host::with(config, setup)
+    }
+
+    /// The files that modules of the project loaded although they are not trusted, with their digests.
+    pub(crate) fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
+        self.0.engine.learned()
     }
 
     fn with(config: Config, setup: Setup) -> Host {

@@ -14,8 +14,8 @@ mod error;
 mod tool;
 
 mod files;
-mod private_files;
 mod owners;
+mod private_files;
 mod regular_files;
 mod session;
 

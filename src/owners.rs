@@ -165,7 +165,12 @@ impl User {
         let mut primary = users.iter().filter(|account| account.group == group);
         let entry = groups.lines().find_map(|line| {
             let mut fields = line.split(':');
-            let (_, _, id, members) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+            let (_, _, id, members) = (
+                fields.next()?,
+                fields.next()?,
+                fields.next()?,
+                fields.next()?,
+            );
             (id.parse() == Ok(group)).then_some(members)
         });
         let Some(members) = entry else {
@@ -197,7 +202,9 @@ impl Account<'_> {
 /// are in it.
 fn owner_of_unmapped() -> Option<u32> {
     let map = fs::read_to_string("/proc/self/uid_map").ok()?;
-    let counts = map.lines().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
+    let counts = map
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
     if counts.sum::<u64>() >= u64::from(u32::MAX) {
         return None;
     }

@@ -20,8 +20,17 @@ const PIECE_BYTES: usize = 64 << 10;
 /// File systems whose files are answers of the kernel: proc, sysfs, debugfs, tracefs, securityfs,
 /// both versions of cgroup, bpf, configfs, efivarfs, pstore.
 const KERNEL_FILE_SYSTEMS: &[u32] = &[
-    0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0x6367_7270, 0x0027_e0eb,
-    0xcafe_4a11, 0x6265_6570, 0xde5e_81e4, 0x6165_676c,
+    0x9fa0,
+    0x6265_6572,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0x6367_7270,
+    0x0027_e0eb,
+    0xcafe_4a11,
+    0x6265_6570,
+    0xde5e_81e4,
+    0x6165_676c,
 ];
 
 /// Why a file is not read.

@@ -34,7 +34,8 @@ pub(super) fn take(
     {
         let message = format!("no program of this folder is started: {exposed}");
         sweep.ignored(directory, message.clone());
-        let hint = "let the folder and those above it belong to you or root, writable for nobody else";
+        let hint =
+            "let the folder and those above it belong to you or root, writable for nobody else";
         return sweep.problem(Problem::warning(message).at(directory).hint(hint));
     }
     let Some(entries) = sweep.entries(directory) else {

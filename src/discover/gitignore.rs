@@ -53,7 +53,9 @@ impl Rules {
                 .iter()
                 .map(|directory| (*directory, directory.join(name)))
                 .inspect(|(_, file)| looked_at.push(file.clone()));
-            layers.extend(files.filter_map(|(root, file)| Layer::read(file, root, &folder, &mut too_long)));
+            layers.extend(
+                files.filter_map(|(root, file)| Layer::read(file, root, &folder, &mut too_long)),
+            );
         }
         if let Some(root) = repository {
             let more = [Some(root.join(".git/info/exclude")), global_file(config)];

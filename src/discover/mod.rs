@@ -113,6 +113,18 @@ impl Candidate {
         }
     }
 
+    /// Checks the bytes that were read of the file against what the user trusted.
+    ///
+    /// # Errors
+    /// With the problem if they are others.
+    pub fn verify(&self, bytes: &[u8]) -> Result<(), Box<Problem>> {
+        let Some(verified) = &self.verified else {
+            return Ok(());
+        };
+        let checked = verified.check_entry(&self.resolved, &blake3::hash(bytes));
+        checked.map_err(|why| Box::new(Problem::error(why.refusal(&self.path)).at(&self.path)))
+    }
+
     /// The name that its tool has, as far as the file's own name tells.
     pub fn likely_name(&self) -> String {
         match self.source.family {

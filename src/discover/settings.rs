@@ -81,11 +81,7 @@ fn first_list<'a>(
     })
 }
 
-fn named(
-    files: &[SettingsFile],
-    key: &str,
-    sweep: &mut Sweep<'_>,
-) -> Vec<(String, PathBuf)> {
+fn named(files: &[SettingsFile], key: &str, sweep: &mut Sweep<'_>) -> Vec<(String, PathBuf)> {
     let Some((file, names)) = first_list(files, key, sweep) else {
         return Vec::new();
     };

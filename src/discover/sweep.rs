@@ -92,8 +92,9 @@ impl<'a> Sweep<'a> {
         });
         match entries {
             Ok(entries) if entries.len() > MAX_ENTRIES => {
-                let message =
-                    format!("the folder has more than {MAX_ENTRIES} entries, so none of them counts");
+                let message = format!(
+                    "the folder has more than {MAX_ENTRIES} entries, so none of them counts"
+                );
                 self.ignored(folder, message.clone());
                 let hint = "move what is not a tool to another folder";
                 self.problem(Problem::warning(message).at(folder).hint(hint));

@@ -20,7 +20,7 @@ use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::Alarm;
-use super::{EngineOptions, IsolateKey, bytecode, platform, snapshot, witness};
+use super::{EngineOptions, IsolateKey, bytecode, eval_guard, platform, snapshot, witness};
 use crate::tool::{Permission, PermissionProfile};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
@@ -71,7 +71,7 @@ pub(super) fn boot(
     let compiled = Compiled::open(options);
     let verifier = options.verifier_of(key.domain).cloned();
     let guard = ReadGuard::new(key.permissions.clone());
-    let node = Rc::new(NodeServices::guarded(compiled.clone(), verifier, guard));
+    let node = Rc::new(NodeServices::guarded(compiled.clone(), verifier.clone(), guard));
     link.finds_required(Required::new(node.clone()));
     let mut worker = make_worker(options, &key.permissions, &main, alarm, (compiled, node))?;
     {
@@ -81,6 +81,9 @@ pub(super) fn boot(
         extension::begin_with_env(&mut state, &options.env);
     }
     let functions = take_functions(&mut worker, options)?;
+    if let Some(verifier) = verifier {
+        eval_guard::install(&mut worker.js_runtime, verifier);
+    }
     Ok(Booted { worker, functions })
 }
 

@@ -26,7 +26,7 @@ const MOST_FILES: usize = 2000;
 const MOST_BYTES: u64 = 512 << 20;
 
 /// How entries are written and what they mean; a new number forgets all of them.
-const FORMAT: &str = "2";
+const FORMAT: &str = "3";
 
 /// The bytes of the hash in front of what is kept.
 const SEAL: usize = blake3::OUT_LEN;

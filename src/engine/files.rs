@@ -34,12 +34,11 @@ impl BoundedFiles {
     pub(super) fn new(limit: u64, verifier: Option<Arc<Verifier>>) -> Self {
         BoundedFiles { limit, verifier }
     }
-}
 
-fn check(verifier: Option<&Arc<Verifier>>, path: &Path, bytes: &[u8]) -> FsResult<()> {
-    match verifier.map(|verifier| verifier.check_data(path, bytes)) {
-        Some(Err(refusal)) => Err(std::io::Error::other(refusal.to_string()).into()),
-        _ => Ok(()),
+    fn note(&self, path: &Path, bytes: &[u8]) {
+        if let Some(verifier) = &self.verifier {
+            verifier.note_data(path, bytes);
+        }
     }
 }
 
@@ -154,7 +153,7 @@ real_files! {
             options: OpenOptions,
         ) -> FsResult<Cow<'static, [u8]>> {
             let bytes = read_whole(open(path, options)?, self.limit)?;
-            check(self.verifier.as_ref(), path, &bytes)?;
+            self.note(path, &bytes);
             Ok(bytes)
         }
 
@@ -164,14 +163,12 @@ real_files! {
             path: CheckedPathBuf,
             options: OpenOptions,
         ) -> FsResult<Cow<'static, [u8]>> {
-            let (limit, verifier) = (self.limit, self.verifier.clone());
-            let read = move || {
-                let bytes = read_whole(open(&path.as_checked_path(), options)?, limit)?;
-                check(verifier.as_ref(), &path, &bytes)?;
-                Ok(bytes)
-            };
+            let (limit, place) = (self.limit, path.to_path_buf());
+            let read = move || read_whole(open(&path.as_checked_path(), options)?, limit);
             let done = tokio::task::spawn_blocking(read).await;
-            done.map_err(std::io::Error::other)?
+            let bytes = done.map_err(std::io::Error::other)??;
+            self.note(&place, &bytes);
+            Ok(bytes)
         }
     }
 }

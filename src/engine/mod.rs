@@ -13,6 +13,7 @@ mod call;
 mod compiled;
 mod domain;
 mod drawing;
+mod eval_guard;
 mod expressions;
 mod extension;
 mod files;
@@ -78,7 +79,6 @@ use requests::Doom;
 pub use round::{Described, Round, Wanted};
 pub(crate) use screen::ScreenView;
 pub use session::new_session_id;
-pub(crate) use verify::TEXT_IS_NOT_TRUSTED;
 pub use verify::Verifier;
 pub use version::version;
 
@@ -143,7 +143,9 @@ impl Engine {
     /// The files that the project's modules loaded although they are not trusted yet.
     pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
         let verifier = self.0.options.verifier.as_ref();
-        verifier.map(|verifier| verifier.learned()).unwrap_or_default()
+        verifier
+            .map(|verifier| verifier.learned())
+            .unwrap_or_default()
     }
 
     /// Whether tools may leave actions pending.

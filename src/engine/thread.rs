@@ -212,18 +212,6 @@ impl Life<'_> {
         }
     }
 
-    /// Lets `eval` and the like work, if the project's modules may make code of text by now.
-    fn allow_text(&mut self) {
-        let Some(verifier) = self.link.verifier() else {
-            return;
-        };
-        let is_allowed = verifier.allows_text();
-        let runtime = &mut self.worker.js_runtime;
-        let context = runtime.main_context();
-        deno_core::scope!(scope, runtime);
-        v8::Local::new(scope, context).set_allow_generation_from_strings(is_allowed);
-    }
-
     fn take(&mut self, message: Message) {
         match message {
             Message::Ping(sender) => {
@@ -242,7 +230,6 @@ impl Life<'_> {
         match ask {
             Ask::Load { id, module, url } => {
                 self.link.loading(*id, url);
-                self.allow_text();
                 let function = functions.load.clone();
                 self.call(
                     &function,

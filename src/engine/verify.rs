@@ -5,7 +5,7 @@
 //! one [`Verifier`] for its whole life; isolates of the user's own code have none.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -32,10 +32,27 @@ pub(super) enum CodeFrom {
     Bytes,
 }
 
+/// A file that a tool has read as a whole and that is not among those that were trusted.
+struct Data {
+    path: PathBuf,
+    digest: blake3::Hash,
+    text: String,
+}
+
+/// The most that is kept of what tools read as data.
+const MAX_NOTED_BYTES: usize = 8 << 20;
+const MAX_NOTED_FILES: usize = 256;
+
+/// A shorter text can be a part of code by accident.
+const MIN_PART_BYTES: usize = 24;
+
 thread_local! {
     /// The last manifest that was read and is not as it was trusted. Resolvers take a file that cannot
     /// be read for one that is not there, so what they find is not to be believed.
     static CHANGED_MANIFEST: RefCell<Option<String>> = const { RefCell::new(None) };
+
+    /// The files that tools have read as data, the newest last.
+    static READ: RefCell<VecDeque<Data>> = const { RefCell::new(VecDeque::new()) };
 
     /// The code that `require` was given for verified files. It comes back to be compiled.
     static COMPILED: RefCell<HashSet<blake3::Hash>> = RefCell::default();
@@ -103,29 +120,36 @@ impl Verifier {
         if files.has_digest(&digest) {
             return Ok(());
         }
-        match path {
-            // What is listed has the bytes that were trusted, whatever else is allowed.
-            Some(path) if files.lists(path) || !files.code_from_bytes => self.check(path, &digest),
-            None if !files.code_from_bytes => {
-                Err(JsErrorBox::generic(CodeFrom::Bytes.refusal()))
+        let path = path.map(Path::to_owned);
+        match path.or_else(|| read_with(|read| read.digest == digest)) {
+            Some(path) => self.check(&path, &digest),
+            None if files.code_from_bytes => Ok(()),
+            None => Err(JsErrorBox::generic(CodeFrom::Bytes.refusal())),
+        }
+    }
+
+    /// Takes note of a file that a tool reads as data: should it make code of it, it is code.
+    pub(super) fn note_data(&self, path: &Path, bytes: &[u8]) {
+        if bytes.len() > MAX_NOTED_BYTES || bytes.is_empty() {
+            return;
+        }
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let digest = blake3::hash(bytes);
+        if self.files().check_module(&real, &digest).is_ok() {
+            return;
+        }
+        READ.with_borrow_mut(|all| {
+            all.retain(|read| read.path != real);
+            all.push_back(Data {
+                path: real,
+                digest,
+                text: String::from_utf8_lossy(bytes).trim().to_owned(),
+            });
+            let size = |all: &VecDeque<Data>| all.iter().map(|read| read.text.len()).sum::<usize>();
+            while size(all) > MAX_NOTED_BYTES || all.len() > MAX_NOTED_FILES {
+                all.pop_front();
             }
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks a file that a tool reads as data: one that was trusted as WebAssembly stays that.
-    pub(super) fn check_data(&self, path: &Path, bytes: &[u8]) -> Result<(), JsErrorBox> {
-        let is_wasm = path.extension().is_some_and(|extension| extension == "wasm");
-        let real = || std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        match is_wasm && self.files().lists(&real()) {
-            true => self.check(path, &blake3::hash(bytes)),
-            false => Ok(()),
-        }
-    }
-
-    /// Whether modules may make code of text.
-    pub(super) fn allows_text(&self) -> bool {
-        self.files().code_from_text
+        });
     }
 
     /// Checks code that `require` compiles: that of a verified file, or text.
@@ -133,13 +157,26 @@ impl Verifier {
         let digest = blake3::hash(code.as_bytes());
         match COMPILED.with_borrow(|compiled| compiled.contains(&digest)) {
             true => Ok(()),
-            false => self.check_text(CodeFrom::Text),
+            false => self.check_text(code, CodeFrom::Text),
         }
     }
 
-    /// Checks that modules may make code of text.
-    pub(super) fn check_text(&self, from: CodeFrom) -> Result<(), JsErrorBox> {
-        match self.allows_text() {
+    /// Checks text that is to become code. What was read from a file counts as that file.
+    pub(super) fn check_text(&self, text: &str, from: CodeFrom) -> Result<(), JsErrorBox> {
+        let source = text.trim();
+        let is_made_of = |read: &Data| {
+            let is_long = read.text.len() >= MIN_PART_BYTES;
+            source == read.text || (is_long && source.contains(&read.text))
+        };
+        let mut digest = None;
+        let path = read_with(|read| {
+            digest = Some(read.digest);
+            is_made_of(read)
+        });
+        if let (Some(path), Some(digest)) = (path, digest) {
+            return self.check(&path, &digest);
+        }
+        match self.files().code_from_text {
             true => Ok(()),
             false => Err(JsErrorBox::generic(from.refusal())),
         }
@@ -186,6 +223,14 @@ impl CodeFrom {
 /// Why `eval` and the like are refused, and what the user can do.
 pub(crate) const TEXT_IS_NOT_TRUSTED: &str = "the trust page did not say that the project's modules \
      make code of data: `haft trust --allow-eval` shows the page, and asks";
+
+/// The newest file that tools have read as data for which `is_it` is true.
+fn read_with(mut is_it: impl FnMut(&Data) -> bool) -> Option<PathBuf> {
+    READ.with_borrow(|all| {
+        let found = all.iter().rev().find(|read| is_it(read));
+        found.map(|read| read.path.clone())
+    })
+}
 
 /// Notes that the code of a verified file is about to be compiled by `require`.
 pub(super) fn may_compile(code: &str, verifier: Option<&Verifier>) {

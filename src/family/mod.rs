@@ -19,7 +19,7 @@ use futures::join;
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::engine::{Engine, Module};
-use crate::tool::{Family, Problem, Runner, TRUST_HINT, Tool};
+use crate::tool::{Family, Problem, Runner, Tool};
 
 /// What a family made of one candidate: the tools that can be called, and what is wrong with the
 /// rest.
@@ -33,20 +33,6 @@ pub(crate) struct Loaded {
     pub(crate) module: Option<Module>,
     /// It was asked and did not answer in time: it may another time.
     pub(crate) was_late: bool,
-}
-
-/// Checks that the text of a declaration is the one that the user trusted, where that is needed.
-fn check_text(candidate: &Candidate, bytes: &[u8]) -> Result<(), Box<Problem>> {
-    let Some(files) = &candidate.verified else {
-        return Ok(());
-    };
-    let checked = files.check_entry(&candidate.resolved, &blake3::hash(bytes));
-    checked.map_err(|_| {
-        let file = shown_file(candidate);
-        let text = format!("not loaded, because it changed since you trusted it: {file} (changed)");
-        let problem = Problem::warning(text).at(&candidate.path);
-        Box::new(problem.about(candidate.likely_name()).hint(TRUST_HINT))
-    })
 }
 
 /// The file of a trusted tool, below its project.

@@ -119,7 +119,9 @@ fn by_path(config: &Config, known: &[Candidate], word: &str) -> Result<Option<Ve
 
 /// True for a folder that can be imported.
 fn is_module(folder: &Path) -> bool {
-    !crate::engine::graph::untrusted_module_graph(folder).files.is_empty()
+    !crate::engine::graph::untrusted_module_graph(folder)
+        .files
+        .is_empty()
 }
 
 fn nothing_at(path: &Path) -> Error {

@@ -39,7 +39,9 @@ impl Helper {
     pub fn start(program: &Path, arguments: &[&str]) -> io::Result<Helper> {
         let c_string = |text: OsString| CString::new(text.into_vec()).map_err(io::Error::other);
         let program = c_string(program.as_os_str().to_owned())?;
-        let arguments = arguments.iter().map(|argument| c_string((*argument).into()));
+        let arguments = arguments
+            .iter()
+            .map(|argument| c_string((*argument).into()));
         let arguments: Vec<CString> = arguments.collect::<io::Result<_>>()?;
         let (stdin, input) = io::pipe()?;
         let (output, stdout) = io::pipe()?;

@@ -3,7 +3,8 @@
 //! The file is opened once, hashed through that descriptor, and the same descriptor is executed
 //! (`/proc/self/fd/N`). A read lease on it keeps every writer waiting from before the hash until
 //! the program has started, so the bytes cannot change in between; from then on the kernel refuses
-//! to write to a running program.
+//! to write to a running program. Where the system gives no lease, a sealed copy in memory is hashed
+//! and executed instead.
 //!
 //! A script is read by its interpreter, later and by path. So the interpreter is given a copy of the
 //! verified bytes in a folder that only this user can write to. Scripts find their neighbours by
@@ -13,13 +14,15 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::Access;
+use nix::errno::Errno;
+use rustix::fs::{Access, MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::owners;
 use crate::process::{Spawn, SpawnError, lookup};
@@ -33,6 +36,9 @@ const MAX_FIRST_LINE: usize = 256;
 
 /// The first number of a descriptor that a program is started from.
 const FIRST_DESCRIPTOR: i32 = 10;
+
+/// The last pause before a file that is being written is given up.
+const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
 
 /// The folder in which the image of a project begins.
 const IMAGE: &str = "project";
@@ -60,6 +66,9 @@ pub enum NotVerified {
     /// It has other bytes than those that were trusted.
     #[error("it changed since you trusted it")]
     Changed,
+    /// It is being written.
+    #[error("somebody is still writing it")]
+    Busy,
     /// It is not a file that can be hashed.
     #[error("{0}")]
     Unreadable(String),
@@ -93,8 +102,10 @@ impl Verified {
     pub(super) fn verify(&self, path: &Path, search: Option<&OsStr>) -> Result<Ready, NotVerified> {
         let mut file = open(path)?;
         if is_script(&file)? {
-            rustix::fs::access(path, Access::EXEC_OK).map_err(io::Error::from).map_err(unreadable_io)?;
-            let bytes = regular_files::read_open(&mut file, MAX_SCRIPT_BYTES).map_err(unreadable)?;
+            rustix::fs::access(path, Access::EXEC_OK)
+                .map_err(|error| NotVerified::Unreadable(io::Error::from(error).to_string()))?;
+            let bytes =
+                regular_files::read_open(&mut file, MAX_SCRIPT_BYTES).map_err(unreadable)?;
             self.compare(&blake3::hash(&bytes))?;
             let (program, mut words) = self.interpreter(&bytes, search)?;
             let copy = self.copy(path, &bytes).map_err(NotVerified::Copy)?;
@@ -104,6 +115,9 @@ impl Verified {
                 words,
                 held: None,
             });
+        }
+        if !take_lease(&file)? {
+            file = sealed_copy(&mut file)?;
         }
         self.compare(&regular_files::hash_open(&mut file).map_err(unreadable)?)?;
         Ok(Ready {
@@ -206,30 +220,61 @@ pub(super) async fn verify(spawn: &Spawn) -> Result<Option<Ready>, SpawnError> {
         .map_err(|source| SpawnError::NotVerified { program, source })
 }
 
-/// Opens the file for reading, above the standard streams, with a lease if the system gives one.
+/// Opens the file for reading, above the standard streams.
 fn open(path: &Path) -> Result<File, NotVerified> {
-    let file = regular_files::open(path).map_err(unreadable)?;
-    // The numbers below are those of the child's streams.
-    let file = rustix::io::fcntl_dupfd_cloexec(&file, FIRST_DESCRIPTOR)
-        .map_err(|error| NotVerified::Unreadable(io::Error::from(error).to_string()))?;
-    take_lease(&file);
-    Ok(file.into())
+    above_streams(regular_files::open(path).map_err(unreadable)?.into())
 }
 
-/// Takes a read lease: a writer that comes while it is held waits, and we get a signal that has no effect.
-///
-/// The system refuses it for files of other users, on some file systems, and while the file is open for
-/// writing; the start fails then, since the file is busy.
-#[expect(unsafe_code, reason = "no safe call sets a lease")]
-fn take_lease(file: &OwnedFd) {
+/// The same with a number above those of the child's streams.
+fn above_streams(file: OwnedFd) -> Result<File, NotVerified> {
+    rustix::io::fcntl_dupfd_cloexec(&file, FIRST_DESCRIPTOR)
+        .map(File::from)
+        .map_err(|error| NotVerified::Unreadable(io::Error::from(error).to_string()))
+}
+
+/// Takes a read lease: a writer that comes while it is held waits, and we get a signal that has no
+/// effect. Waits a moment for one that is writing. False if the system gives none: the file belongs to
+/// another user, or its file system has no leases.
+fn take_lease(file: &File) -> Result<bool, NotVerified> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match set_lease(file) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EAGAIN) if pause > LAST_BUSY_PAUSE => return Err(NotVerified::Busy),
+            Err(Errno::EAGAIN) => std::thread::sleep(pause),
+            Err(_) => return Ok(false),
+        }
+        pause *= 2;
+    }
+}
+
+fn set_lease(file: &File) -> Result<(), Errno> {
     let descriptor = file.as_raw_fd();
     // SAFETY: both calls take numbers only, and the descriptor is open.
-    unsafe {
+    let result = unsafe {
         // The default signal, SIGIO, would end the process.
-        if nix::libc::fcntl(descriptor, nix::libc::F_SETSIG, nix::libc::SIGURG) == 0 {
-            nix::libc::fcntl(descriptor, nix::libc::F_SETLEASE, nix::libc::F_RDLCK);
+        match nix::libc::fcntl(descriptor, nix::libc::F_SETSIG, nix::libc::SIGURG) {
+            0 => nix::libc::fcntl(descriptor, nix::libc::F_SETLEASE, nix::libc::F_RDLCK),
+            failed => failed,
         }
-    }
+    };
+    Errno::result(result).map(drop)
+}
+
+/// A copy in memory that nobody can change.
+fn sealed_copy(file: &mut File) -> Result<File, NotVerified> {
+    let bytes = regular_files::read_open(file, regular_files::MAX_HASHED_BYTES);
+    let bytes = bytes.map_err(unreadable)?;
+    let copied = || -> io::Result<OwnedFd> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let mut copy = File::from(memfd_create("haft-verified", flags)?);
+        copy.write_all(&bytes)?;
+        let all = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+        fcntl_add_seals(&copy, all)?;
+        copy.rewind()?;
+        Ok(copy.into())
+    };
+    above_streams(copied().map_err(NotVerified::Copy)?)
 }
 
 fn is_script(file: &File) -> Result<bool, NotVerified> {
@@ -238,10 +283,6 @@ fn is_script(file: &File) -> Result<bool, NotVerified> {
         Ok(read) => Ok(&start[..read] == b"#!"),
         Err(error) => Err(NotVerified::Unreadable(error.to_string())),
     }
-}
-
-fn unreadable_io(error: io::Error) -> NotVerified {
-    NotVerified::Unreadable(error.to_string())
 }
 
 fn unreadable(error: Refused) -> NotVerified {
@@ -299,7 +340,11 @@ fn trim(bytes: &[u8]) -> &[u8] {
 
 /// Makes a folder that only this user can enter; one of another user is refused.
 fn make_private(folder: &Path) -> io::Result<()> {
-    match DirBuilder::new().recursive(true).mode(PRIVATE).create(folder) {
+    match DirBuilder::new()
+        .recursive(true)
+        .mode(PRIVATE)
+        .create(folder)
+    {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }

@@ -103,7 +103,7 @@ impl Unverified {
         match self {
             Unverified::Unlisted => format!(
                 "`{path}` is not part of what was trusted: `haft trust` shows what would run, \
-                 and `haft trust --learn` adds the files that a tool finds only while it runs"
+                 and `haft call --learn` adds the files that a tool finds only while it runs"
             ),
             Unverified::Changed => format!(
                 "`{path}` changed since it was trusted: `haft trust` shows what would run, and asks"

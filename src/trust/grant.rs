@@ -3,7 +3,7 @@
 //! Two rounds of looking are compared by file and content, never by time. The project may be
 //! reached through a link; its own files are named by its real path.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::discover::Candidate;
-use crate::engine::graph::Graph;
+use crate::engine::graph::{Graph, What};
 use crate::tool::{Family, VerifiedEntry, VerifiedFiles};
 
 /// Grants of another version count as none. Version 1 held neither families nor providers nor rights.
@@ -35,9 +35,9 @@ pub(crate) struct Grant {
     pub(super) tools: BTreeMap<String, TrustedTool>,
     /// The hash of each of their files.
     pub(super) files: BTreeMap<String, String>,
-    /// Files that modules were seen to import while they ran, with their hashes.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) learned: Files,
+    /// What modules of the project may load besides.
+    #[serde(default)]
+    pub(super) learned: Learned,
     /// If all of this still holds nothing has to be parsed to know that nothing changed.
     #[serde(default)]
     pub(super) facts: Option<Graph>,
@@ -54,6 +54,16 @@ pub(super) struct TrustedTool {
     pub(super) files: BTreeSet<String>,
     #[serde(default)]
     pub(super) rights: Rights,
+}
+
+/// What no reading of the modules can find out, and the user has added.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Learned {
+    /// Files that modules loaded while they ran, with their hashes.
+    pub(super) files: Files,
+    /// Modules may make code of text and bytes wherever they do.
+    pub(super) code_from_data: bool,
 }
 
 /// What was trusted with a tool besides its files.
@@ -96,6 +106,20 @@ impl How {
             How::Added => "new",
             How::Modified => "changed",
             How::Removed => "gone",
+        }
+    }
+}
+
+impl Rights {
+    /// What the user is told of a module with this graph, and trusts with it.
+    pub(super) fn of(graph: &Graph) -> Rights {
+        let has = |what: What| {
+            let mut openings = graph.openings.iter();
+            openings.any(|opening| opening.what == what || opening.what == What::Unreadable)
+        };
+        Rights {
+            code_from_text: has(What::CodeFromText),
+            code_from_bytes: has(What::CodeFromBytes),
         }
     }
 }
@@ -145,11 +169,12 @@ impl Grant {
                 verified.code_from_bytes |= tool.rights.code_from_bytes;
             }
         }
-        let learned = self.learned.iter().filter_map(|(name, hash)| {
+        verified.code_from_text |= self.learned.code_from_data;
+        verified.code_from_bytes |= self.learned.code_from_data;
+        let learned = self.learned.files.iter().filter_map(|(name, hash)| {
             let hash = blake3::Hash::from_hex(hash).ok()?;
             Some((path_of(name), hash))
         });
-        let learned: HashMap<_, _> = learned.collect();
         verified.modules.extend(learned);
         Arc::new(verified)
     }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Names, Rights, TrustedTool, VERSION};
+use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool, VERSION};
 use crate::config::{Config, PROJECT_FILE, paths, settings};
 use crate::discover::{self, Candidate};
-use crate::engine::graph::{Graph, Grapher, Kind, Opening};
+use crate::engine::graph::{Graph, Grapher, Kind, Opening, digest_of_file};
 use crate::error::Error;
 use crate::tool::Problem;
 
@@ -25,6 +25,10 @@ pub struct Review {
     pub config_file: Option<(PathBuf, State)>,
     /// Every key of that file, and those that were there when it was trusted.
     pub config_keys: Vec<ConfigKey>,
+    /// Files that modules were seen to load while they ran, as they are now.
+    pub learned: Vec<(PathBuf, State)>,
+    /// Modules may make code of text and bytes wherever they do.
+    pub allows_code_from_data: bool,
     /// The store of grants cannot be read.
     pub problem: Option<Problem>,
     grant: Grant,
@@ -102,7 +106,9 @@ impl Review {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
-            let was = before.as_ref().and_then(|grant| grant.files_of(&entry, &candidate));
+            let was = before
+                .as_ref()
+                .and_then(|grant| grant.files_of(&entry, &candidate));
             tools.push(reviewed(
                 (&names, &grapher),
                 &candidate,
@@ -113,12 +119,15 @@ impl Review {
                 family: candidate.source.family,
                 provider: candidate.source.provider.clone(),
                 files: files.keys().cloned().collect(),
-                rights: Rights::default(),
+                rights: Rights::of(&graph),
             };
             grant.tools.insert(entry, tool);
             grant.files.extend(files);
             graphs.push(graph);
         }
+        let learned = before.as_ref().map(|before| before.learned.clone());
+        grant.learned = learned.unwrap_or_default();
+        let learned = look_again(&names, &mut grant.learned.files);
         let config_file = reviewed_config(config, before.as_ref(), &mut grant);
         let config_keys = config_keys(before.as_ref(), &grant);
         grant.facts = names.is_direct().then(|| union(names.project(), graphs));
@@ -131,6 +140,8 @@ impl Review {
             tools,
             config_file,
             config_keys,
+            learned,
+            allows_code_from_data: grant.learned.code_from_data,
             problem,
             grant,
             store,
@@ -145,6 +156,29 @@ impl Review {
     /// True if all of it is trusted already.
     pub fn is_granted(&self) -> bool {
         self.is_granted
+    }
+
+    /// Adds files that modules loaded while they ran, with their digests; those that are new. Shows and
+    /// grants nothing.
+    pub(crate) fn learn(&mut self, files: BTreeMap<PathBuf, blake3::Hash>) -> Vec<PathBuf> {
+        let mut new = Vec::new();
+        for (path, digest) in files {
+            let name = grant::text_of(&path);
+            let digest = digest.to_hex().to_string();
+            let known = self.grant.learned.files.insert(name, digest.clone());
+            if known.as_ref() != Some(&digest) {
+                new.push(path);
+            }
+        }
+        self.is_granted &= new.is_empty();
+        new
+    }
+
+    /// Lets modules make code of text and bytes wherever they do. Grants nothing yet.
+    pub(crate) fn allow_code_from_data(&mut self) {
+        self.is_granted &= self.allows_code_from_data;
+        self.allows_code_from_data = true;
+        self.grant.learned.code_from_data = true;
     }
 
     /// Forgets what was trusted before.
@@ -174,13 +208,33 @@ fn empty(project: &Path) -> Grant {
         config_keys: BTreeMap::new(),
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
-        learned: Files::new(),
+        learned: Learned::default(),
         facts: None,
     }
 }
 
 fn is_same(before: &Grant, now: &Grant) -> bool {
-    (&before.config, &before.tools, &before.files) == (&now.config, &now.tools, &now.files)
+    (&before.config, &before.tools) == (&now.config, &now.tools)
+        && (&before.files, &before.learned) == (&now.files, &now.learned)
+}
+
+/// Brings the hashes of learned files up to date; files that are gone are dropped.
+fn look_again(names: &Names<'_>, files: &mut Files) -> Vec<(PathBuf, State)> {
+    let before = std::mem::take(files);
+    let mut learned = Vec::new();
+    for (name, was) in before {
+        let path = grant::path_of(&name);
+        let Some(is) = digest_of_file(&path) else {
+            continue;
+        };
+        let state = match is == was {
+            true => State::Unchanged,
+            false => State::Changed(Vec::new()),
+        };
+        learned.push((names.place(&path), state));
+        files.insert(name, is);
+    }
+    learned
 }
 
 fn state(was: Option<Files>, is: &Files) -> State {

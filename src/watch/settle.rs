@@ -50,5 +50,12 @@ fn git_is_at_work(changed: &BTreeSet<PathBuf>) -> bool {
         .collect();
     above
         .into_iter()
-        .any(|folder| folder.join(".git/index.lock").exists())
+        .any(|folder| is_fresh(&folder.join(".git/index.lock")))
+}
+
+/// True for a lock that git may still hold. One that was left behind by a crash delays nothing.
+fn is_fresh(lock: &Path) -> bool {
+    let made = lock.metadata().and_then(|found| found.modified());
+    // The time may lie ahead of the clock.
+    made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < LONGEST_OF_GIT))
 }

@@ -15,7 +15,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("owners", &[]),
     ("private_files", &[]),
     ("session", &["tool", "error"]),
-    ("engine", &["private_files", "regular_files", "tool", "error"]),
+    (
+        "engine",
+        &["private_files", "regular_files", "tool", "error"],
+    ),
     ("config", &["error", "tool"]),
     ("discover", &["config", "owners", "tool", "error"]),
     (

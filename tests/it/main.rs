@@ -142,3 +142,5 @@ mod agent_sessions;
 mod page;
 // Rules about the sources themselves: who may use whom, what lies in the root.
 mod architecture;
+// What modules of a trusted project may load.
+mod verified;

@@ -31,7 +31,10 @@ fn give_away(path: &Path) {
 fn listed(sandbox: &Sandbox, prefix: &Path) -> (bool, String) {
     let trace = sandbox.path().join("home/trace");
     let _ = fs::remove_file(&trace);
-    let ran = sandbox.sh(&format!("HAFT_IKIGAI_PREFIX={} haft list", prefix.display()));
+    let ran = sandbox.sh(&format!(
+        "HAFT_IKIGAI_PREFIX={} haft list",
+        prefix.display()
+    ));
     assert_eq!(ran.code, 0, "{}", ran.output);
     (trace.exists(), ran.output)
 }
@@ -108,7 +111,10 @@ fn a_link_through_a_folder_of_others_is_not_followed() {
     symlink(open.join("link"), sandbox.path().join("way")).expect("a folder of ours");
     let (started, said) = listed(&sandbox, &sandbox.path().join("way"));
     assert!(!started, "{said}");
-    assert!(said.contains("everybody may write to `$CASE/open`"), "{said}");
+    assert!(
+        said.contains("everybody may write to `$CASE/open`"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -119,12 +125,25 @@ fn a_git_that_others_can_replace_is_passed_over() {
     set_mode(&sandbox.path().join("open"), 0o777);
     let call = "git init -q . && HAFT_BUILTIN_TOOLS=1 PATH=$CASE/open:$PATH haft call git-status";
     let ran = sandbox.sh(call);
-    assert!(!sandbox.path().join("home/trace").exists(), "{}", ran.output);
+    assert!(
+        !sandbox.path().join("home/trace").exists(),
+        "{}",
+        ran.output
+    );
     assert_eq!(ran.code, 0, "{}", ran.output);
     // Alone on the PATH it is an error that says why.
-    let ran = sandbox.sh("haft=$(command -v haft); HAFT_BUILTIN_TOOLS=1 PATH=$CASE/open $haft call git-status");
-    assert!(!sandbox.path().join("home/trace").exists(), "{}", ran.output);
-    assert!(ran.output.contains("everybody may write to `$CASE/open`"), "{}", ran.output);
+    let ran = sandbox
+        .sh("haft=$(command -v haft); HAFT_BUILTIN_TOOLS=1 PATH=$CASE/open $haft call git-status");
+    assert!(
+        !sandbox.path().join("home/trace").exists(),
+        "{}",
+        ran.output
+    );
+    assert!(
+        ran.output.contains("everybody may write to `$CASE/open`"),
+        "{}",
+        ran.output
+    );
 }
 
 /// Relative folders of the `PATH` are those of the project.
@@ -133,9 +152,14 @@ fn a_git_of_the_project_is_passed_over() {
     let sandbox = Sandbox::with_home();
     let fake = sandbox.write("bin/git", "#!/bin/sh\necho fake >> \"$HOME/trace\"\n");
     set_mode(&fake, 0o755);
-    let ran = sandbox.sh("git init -q . && HAFT_BUILTIN_TOOLS=1 PATH=bin:.:$PATH haft call git-status");
+    let ran =
+        sandbox.sh("git init -q . && HAFT_BUILTIN_TOOLS=1 PATH=bin:.:$PATH haft call git-status");
     assert_eq!(ran.code, 0, "{}", ran.output);
-    assert!(!sandbox.path().join("home/trace").exists(), "{}", ran.output);
+    assert!(
+        !sandbox.path().join("home/trace").exists(),
+        "{}",
+        ran.output
+    );
 }
 
 #[test]

@@ -21,12 +21,24 @@ const CONSTRUCTS: &[Construct] = &[
     ("typed arrows", "ts", ["x=", "(a:A,b:B):C=>", "1", "", ""]),
     ("generic arrows", "ts", ["x=", "<T,U>(a:T)=>", "1", "", ""]),
     ("async arrows", "ts", ["x=", "async(a,b)=>", "1", "", ""]),
-    ("arrows with defaults", "ts", ["x=", "(a=1,b=2)=>", "1", "", ""]),
+    (
+        "arrows with defaults",
+        "ts",
+        ["x=", "(a=1,b=2)=>", "1", "", ""],
+    ),
     ("arrows in defaults", "ts", ["x=", "(a=", "1", ")=>a", ""]),
     ("conditionals", "js", ["x=", "a?b:", "1", "", ""]),
     ("conditionals inside", "js", ["x=", "a?", "1", ":b", ""]),
-    ("conditionals with arrows", "ts", ["x=", "a?(b):c=>", "1", "", ""]),
-    ("strings in conditionals", "js", ["x=", "a?\";\":", "1", "", ""]),
+    (
+        "conditionals with arrows",
+        "ts",
+        ["x=", "a?(b):c=>", "1", "", ""],
+    ),
+    (
+        "strings in conditionals",
+        "js",
+        ["x=", "a?\";\":", "1", "", ""],
+    ),
     ("brackets in strings", "js", ["x=", "(\")\"+", "1", ")", ""]),
     ("parentheses", "ts", ["x=", "(", "1", ")", ""]),
     ("arrays", "js", ["x=", "[", "1", "]", ""]),
@@ -37,7 +49,11 @@ const CONSTRUCTS: &[Construct] = &[
     ("members", "js", ["x=f", ".a", "", "", ""]),
     ("optional members", "js", ["x=f", "?.a", "", "", ""]),
     ("optional calls", "js", ["x=f", "?.(a,b)", "", "", ""]),
-    ("assertions that it is not null", "ts", ["x=f", "!.a", "", "", ""]),
+    (
+        "assertions that it is not null",
+        "ts",
+        ["x=f", "!.a", "", "", ""],
+    ),
     ("tagged templates", "js", ["x=f", "`a`", "", "", ""]),
     ("new", "js", ["x=", "new ", "f", "", ""]),
     ("not", "js", ["x=", "!", "1", "", ""]),
@@ -53,7 +69,11 @@ const CONSTRUCTS: &[Construct] = &[
     ("in", "js", ["x=", "a in ", "b", "", ""]),
     ("sequences", "js", ["x=(", "a,", "1", "", ")"]),
     ("else if", "js", ["", "if(a){}else ", "{}", "", ""]),
-    ("else if with semicolons", "js", ["", "if(a)b;else ", ";", "", ""]),
+    (
+        "else if with semicolons",
+        "js",
+        ["", "if(a)b;else ", ";", "", ""],
+    ),
     ("if", "js", ["", "if(a)\n", ";", "", ""]),
     ("for", "js", ["", "for(;;)", ";", "", ""]),
     ("while", "js", ["", "while(a)", ";", "", ""]),
@@ -63,23 +83,59 @@ const CONSTRUCTS: &[Construct] = &[
     ("try", "js", ["", "try{", "", "}catch{}", ""]),
     ("functions", "js", ["", "function f(a,b){", "", "}", ""]),
     ("classes", "js", ["x=", "class{a=", "1", "}", ""]),
-    ("classes that extend", "js", ["x=", "class extends ", "A", "{}", ""]),
+    (
+        "classes that extend",
+        "js",
+        ["x=", "class extends ", "A", "{}", ""],
+    ),
     ("methods", "js", ["x=", "{a(){return ", "1", "}}", ""]),
-    ("decorators", "ts", ["", "@d(class{a=", "1", "})class A{}", ""]),
+    (
+        "decorators",
+        "ts",
+        ["", "@d(class{a=", "1", "})class A{}", ""],
+    ),
     ("templates", "js", ["x=", "`${", "1", "}`", ""]),
     ("patterns", "js", ["let ", "{a:", "b", "}", "=c"]),
     ("patterns of arrays", "js", ["let ", "[", "b", "]", "=c"]),
     ("elements", "tsx", ["x=", "<a>", "t", "</a>", ""]),
-    ("elements with texts", "tsx", ["x=", "<a>don't, it; ", "t", "</a>", ""]),
-    ("elements in attributes", "tsx", ["x=", "<a b=", "<c/>", "/>", ""]),
-    ("elements in braces", "tsx", ["x=", "<a>{", "t", "}</a>", ""]),
+    (
+        "elements with texts",
+        "tsx",
+        ["x=", "<a>don't, it; ", "t", "</a>", ""],
+    ),
+    (
+        "elements in attributes",
+        "tsx",
+        ["x=", "<a b=", "<c/>", "/>", ""],
+    ),
+    (
+        "elements in braces",
+        "tsx",
+        ["x=", "<a>{", "t", "}</a>", ""],
+    ),
     ("type arguments", "ts", ["type X=", "A<", "B", ">", ""]),
-    ("two type arguments", "ts", ["type X=", "A<B,", "C", ">", ""]),
-    ("conditional types", "ts", ["type X=", "A extends B?C:", "D", "", ""]),
+    (
+        "two type arguments",
+        "ts",
+        ["type X=", "A<B,", "C", ">", ""],
+    ),
+    (
+        "conditional types",
+        "ts",
+        ["type X=", "A extends B?C:", "D", "", ""],
+    ),
     ("keyof", "ts", ["type X=", "keyof ", "A", "", ""]),
     ("readonly", "ts", ["type X=", "readonly ", "A[]", "", ""]),
-    ("function types", "ts", ["type X=", "(a:A,b:B)=>", "C", "", ""]),
-    ("constructor types", "ts", ["type X=", "new(a:A,b:B)=>", "C", "", ""]),
+    (
+        "function types",
+        "ts",
+        ["type X=", "(a:A,b:B)=>", "C", "", ""],
+    ),
+    (
+        "constructor types",
+        "ts",
+        ["type X=", "new(a:A,b:B)=>", "C", "", ""],
+    ),
     ("array types", "ts", ["type X=A", "[]", "", "", ""]),
     ("indexed types", "ts", ["type X=A", "['b']", "", "", ""]),
     ("tuples", "ts", ["type X=", "[A,", "B", "]", ""]),
@@ -90,7 +146,11 @@ const CONSTRUCTS: &[Construct] = &[
     ("as", "ts", ["x=1", " as A", "", "", ""]),
     ("namespaces", "ts", ["namespace a", ".a", "{}", "", ""]),
     ("regular expressions", "js", ["x=/", "(", "a", ")", "/"]),
-    ("regular expressions after braces", "js", ["x=", "{}/\"/+(", "1", ")", ""]),
+    (
+        "regular expressions after braces",
+        "js",
+        ["x=", "{}/\"/+(", "1", ")", ""],
+    ),
 ];
 
 fn text(construct: &Construct, count: usize) -> String {
@@ -135,7 +195,10 @@ fn every_construct_is_read_or_refused_at_any_depth() {
             // What people write is read.
             let is_sound = *count > 20 || is_read || is_garbage(name);
             assert!(is_sound, "{name} × {count} is refused");
-            assert!(took < Duration::from_secs(120), "{name} × {count}: {took:?}");
+            assert!(
+                took < Duration::from_secs(120),
+                "{name} × {count}: {took:?}"
+            );
         }
     }
 }
@@ -153,11 +216,16 @@ fn every_construct_is_survived_in_the_process_that_loads_it() {
         for count in COUNTS {
             let extension = construct.1;
             let name = format!("{}-{count}", construct.0.replace(' ', "-"));
-            sandbox.write(&format!("home/.omp/agent/tools/{name}.{extension}"), &text(construct, *count));
+            sandbox.write(
+                &format!("home/.omp/agent/tools/{name}.{extension}"),
+                &text(construct, *count),
+            );
         }
     }
     let mut haft = sandbox.haft();
-    haft.args(["list", "--json"]).stdout(Stdio::null()).stderr(Stdio::null());
+    haft.args(["list", "--json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let (code, peak) = run_and_measure(haft);
     assert_eq!(code, Some(0));
     assert!(peak < 4 << 20, "{} MiB", peak >> 10);
@@ -218,7 +286,11 @@ fn a_served_project_survives_a_hostile_change() {
     let file = sandbox.write(".omp/tools/t.ts", tool);
     let ran = sandbox.sh("haft trust --yes");
     assert_eq!(ran.code, 0, "{}", ran.output);
-    let served = Served::start(sandbox.haft().args(["serve", "rest", "--listen", "127.0.0.1:0"]));
+    let served = Served::start(
+        sandbox
+            .haft()
+            .args(["serve", "rest", "--listen", "127.0.0.1:0"]),
+    );
     fs::write(&file, arrows()).expect("a file of ours");
     let until = Instant::now() + Duration::from_secs(60);
     loop {
@@ -240,22 +312,38 @@ fn a_served_project_survives_a_hostile_change() {
 fn files_that_never_end_are_not_read() {
     let sandbox = Sandbox::with_home();
     let sparse = sandbox.write("huge.bin.node", "");
-    let sparse = fs::File::options().write(true).open(sparse).expect("a file of ours");
-    sparse.set_len(20 << 30).expect("sparse files are everywhere");
+    let sparse = fs::File::options()
+        .write(true)
+        .open(sparse)
+        .expect("a file of ours");
+    sparse
+        .set_len(20 << 30)
+        .expect("sparse files are everywhere");
     sandbox.fifo("pipe.ts");
     let imports = "import './huge.bin.node';\nimport '/proc/kmsg';\nimport '/dev/zero';\n\
                    import './pipe.ts';\nimport '/proc/self/environ';\n";
     sandbox.write(".omp/tools/t.ts", &imports.replace("./", "../../"));
     let began = Instant::now();
     let mut haft = sandbox.haft();
-    haft.args(["trust", "--yes"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    haft.args(["trust", "--yes"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let (code, peak) = run_and_measure(haft);
     assert_eq!(code, Some(0));
     assert!(peak < 1 << 20, "{} MiB", peak >> 10);
     assert!(began.elapsed() < Duration::from_secs(60));
     let ran = sandbox.sh("haft trust --yes");
-    assert!(ran.output.contains("huge.bin.node is larger than 256 MiB"), "{}", ran.output);
-    assert!(ran.output.contains("/proc/kmsg is not a regular file on a disk"), "{}", ran.output);
+    assert!(
+        ran.output.contains("huge.bin.node is larger than 256 MiB"),
+        "{}",
+        ran.output
+    );
+    assert!(
+        ran.output
+            .contains("/proc/kmsg is not a regular file on a disk"),
+        "{}",
+        ran.output
+    );
 }
 
 /// A chain of imports costs as much per file as a short one.
@@ -288,7 +376,10 @@ fn lists_and_folders_of_a_project_are_bounded() {
     let sandbox = Sandbox::with_home();
     let many: Vec<String> = (0..200_000).map(|at| format!("\"/x/{at}\"")).collect();
     let list = many.join(",");
-    sandbox.write(".omp/settings.json", &format!("{{\"extensions\":[{list}]}}"));
+    sandbox.write(
+        ".omp/settings.json",
+        &format!("{{\"extensions\":[{list}]}}"),
+    );
     let patterns: String = (0..200_000).map(|at| format!("x{at}\n")).collect();
     sandbox.write(".omp/tools/.gitignore", &patterns);
     sandbox.write(".omp/tools/t.ts", "export default {}");
@@ -308,4 +399,30 @@ fn lists_and_folders_of_a_project_are_bounded() {
     ] {
         assert!(ran.output.contains(said), "{said}\n{}", ran.output);
     }
+}
+
+/// What parses such text gets nothing that it could give away.
+#[test]
+fn a_helper_has_neither_our_variables_nor_our_descriptors() {
+    let inherited = fs::File::open("/proc/self/status").expect("it is there");
+    // A short answer: its length is one byte.
+    let script = "text=$(env | cut -d= -f1 | sort | tr '\\n' ' '; ls /proc/$$/fd | tr '\\n' ' ')\n\
+                  printf \"\\\\$(printf %03o ${#text})\\\\0\\\\0\\\\0%s\" \"$text\"; cat > /dev/null";
+    let arguments = ["sh", "-c", script];
+    let helper = haft::process::Helper::start(Path::new("/bin/sh"), &arguments);
+    let answer = helper.expect("a shell").ask(b"").expect("it answers");
+    drop(inherited);
+    let said = String::from_utf8(answer).expect("text");
+    // The shell sets `PWD` for itself, and some shells more of this kind.
+    let own = ["PWD", "OLDPWD", "SHLVL", "_"];
+    let words = said
+        .split(' ')
+        .filter(|word| !own.contains(word) && !word.is_empty());
+    let descriptors: Vec<&str> = words.collect();
+    assert!(
+        descriptors
+            .iter()
+            .all(|word| ["0", "1", "2", "3", "10", "255"].contains(word)),
+        "{said}"
+    );
 }

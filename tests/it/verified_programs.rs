@@ -82,7 +82,8 @@ fn a_replaced_executable_of_a_served_project_never_runs() {
             symlink(elsewhere, path).expect("a folder of ours");
         },
     ];
-    for (arguments, lock) in [(&[][..], false), (&[], true), (&["--no-watch"], false)] {
+    let cases: [(&[&str], bool); 3] = [(&[], false), (&[], true), (&["--no-watch"], false)];
+    for (arguments, lock) in cases {
         for way in ways {
             let project = Project::trusted(&tool("/bin/sh", "good"));
             if lock {
@@ -95,7 +96,11 @@ fn a_replaced_executable_of_a_served_project_never_runs() {
             for _ in 0..5 {
                 let reply = called(&served);
                 assert_ne!(reply.status, 200, "{}", reply.body);
-                assert!(reply.body.contains(CHANGED) || reply.status == 404, "{}", reply.body);
+                assert!(
+                    reply.body.contains(CHANGED) || reply.status == 404,
+                    "{}",
+                    reply.body
+                );
             }
             assert!(!project.trace());
         }
@@ -195,7 +200,9 @@ fn a_race_over_a_program_is_never_won() {
         ..haft::process::Spawn::new(&path, [""; 0])
     };
     let never = tokio_util::sync::CancellationToken::new();
-    let finished = runtime.block_on(spawn.run(&never)).expect("it is what was trusted");
+    let finished = runtime
+        .block_on(spawn.run(&never))
+        .expect("it is what was trusted");
     assert_eq!(finished.stdout.text(), "again");
 }
 
@@ -243,34 +250,76 @@ fn scripts_find_their_neighbours() {
     let describe = "if [ \"$1\" = description ]; then echo '{\"name\":\"t\",\"description\":\"d\",\
                     \"input_schema\":{\"type\":\"object\"}}'; exit; fi\ncat > /dev/null\n";
     let shell: &[(&str, &str, &str)] = &[
-        ("/bin/sh", "dirname", ". \"$(dirname \"$0\")/lib.sh\"; word\n"),
-        ("/bin/sh", "cd", "cd \"$(dirname \"$0\")\" && . ./lib.sh; word\n"),
-        ("/bin/bash", "source", ". \"${BASH_SOURCE[0]%/*}/lib.sh\"; word\n"),
-        ("/usr/bin/env bash", "readlink", ". \"$(dirname \"$(readlink -f \"$0\")\")/lib.sh\"; word\n"),
-        ("/usr/bin/env -S bash -u", "above", "cat \"$(dirname \"$0\")/../data.txt\"\n"),
-        ("/bin/sh -e", "above by cd", "cd \"$(dirname \"$0\")/..\"; cat data.txt\n"),
-        ("/bin/sh", "name", "[ \"$(basename \"$0\")\" = t ] && cat data.txt\n"),
+        (
+            "/bin/sh",
+            "dirname",
+            ". \"$(dirname \"$0\")/lib.sh\"; word\n",
+        ),
+        (
+            "/bin/sh",
+            "cd",
+            "cd \"$(dirname \"$0\")\" && . ./lib.sh; word\n",
+        ),
+        (
+            "/bin/bash",
+            "source",
+            ". \"${BASH_SOURCE[0]%/*}/lib.sh\"; word\n",
+        ),
+        (
+            "/usr/bin/env bash",
+            "readlink",
+            ". \"$(dirname \"$(readlink -f \"$0\")\")/lib.sh\"; word\n",
+        ),
+        (
+            "/usr/bin/env -S bash -u",
+            "above",
+            "cat \"$(dirname \"$0\")/../data.txt\"\n",
+        ),
+        (
+            "/bin/sh -e",
+            "above by cd",
+            "cd \"$(dirname \"$0\")/..\"; cat data.txt\n",
+        ),
+        (
+            "/bin/sh",
+            "name",
+            "[ \"$(basename \"$0\")\" = t ] && cat data.txt\n",
+        ),
         ("/bin/sh", "working directory", "cat data.txt\n"),
     ];
     let mut cases: Vec<(String, String)> = shell
         .iter()
-        .map(|(interpreter, name, rest)| ((*name).to_owned(), format!("#!{interpreter}\n{describe}{rest}")))
+        .map(|(interpreter, name, rest)| {
+            (
+                (*name).to_owned(),
+                format!("#!{interpreter}\n{describe}{rest}"),
+            )
+        })
         .collect();
     let python = "import sys, json, os\nif sys.argv[1] == 'description':\n    \
                   print(json.dumps({'name': 't', 'description': 'd', 'input_schema': {'type': 'object'}}))\n    \
                   sys.exit()\nsys.stdin.read()\n";
     for (name, rest) in [
         ("python import", "import lib\nprint(lib.word)\n"),
-        ("python file", "print(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data.txt')).read())\n"),
+        (
+            "python file",
+            "print(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data.txt')).read())\n",
+        ),
     ] {
-        cases.push((name.into(), format!("#!/usr/bin/env python3\n{python}{rest}")));
+        cases.push((
+            name.into(),
+            format!("#!/usr/bin/env python3\n{python}{rest}"),
+        ));
     }
     let node = "#!/usr/bin/env node\nconst fs = require('node:fs');\n\
                 if (process.argv[2] === 'description') { console.log(JSON.stringify({name: 't', description: 'd', \
                 input_schema: {type: 'object'}})); process.exit(); }\nfs.readFileSync(0);\n";
     for (name, rest) in [
         ("node require", "console.log(require('./lib.js').word);\n"),
-        ("node dirname", "console.log(fs.readFileSync(__dirname + '/../data.txt', 'utf8'));\n"),
+        (
+            "node dirname",
+            "console.log(fs.readFileSync(__dirname + '/../data.txt', 'utf8'));\n",
+        ),
         ("node package", "console.log(require('pack').word);\n"),
     ] {
         cases.push((name.into(), format!("{node}{rest}")));
@@ -281,7 +330,10 @@ fn scripts_find_their_neighbours() {
         sandbox.write("p/kodelet-tools/lib.sh", "word() { echo neighbour; }\n");
         sandbox.write("p/kodelet-tools/lib.py", "word = 'neighbour'\n");
         sandbox.write("p/kodelet-tools/lib.js", "exports.word = 'neighbour';\n");
-        sandbox.write("p/node_modules/pack/index.js", "exports.word = 'neighbour';\n");
+        sandbox.write(
+            "p/node_modules/pack/index.js",
+            "exports.word = 'neighbour';\n",
+        );
         sandbox.write("p/data.txt", "neighbour\n");
         let ran = project.call();
         assert!(ran.output.contains("neighbour"), "{name}: {}", ran.output);
@@ -295,11 +347,21 @@ fn an_interpreter_in_the_project_does_not_start() {
     let project = Project::trusted("");
     let interpreter = project.0.write("p/bin/interp", "");
     put(&interpreter, "#!/bin/sh\necho ran >> \"$HOME/trace\"\n");
-    for line in [interpreter.display().to_string(), "/usr/bin/env interp".into(), "bin/interp".into()] {
+    for line in [
+        interpreter.display().to_string(),
+        "/usr/bin/env interp".into(),
+        "bin/interp".into(),
+    ] {
         put(&project.tool(), &tool(&line, "good"));
-        let ran = project.0.sh("haft trust p --yes; PATH=$CASE/p/bin:$PATH haft --cwd p list");
+        let ran = project
+            .0
+            .sh("haft trust p --yes; PATH=$CASE/p/bin:$PATH haft --cwd p list");
         assert!(!project.trace(), "{line}: {}", ran.output);
-        assert!(ran.output.contains("its interpreter"), "{line}: {}", ran.output);
+        assert!(
+            ran.output.contains("its interpreter"),
+            "{line}: {}",
+            ran.output
+        );
     }
 }
 
@@ -310,10 +372,17 @@ fn an_interpreter_that_others_can_replace_does_not_start() {
     put(&interpreter, "#!/bin/sh\necho ran >> \"$HOME/trace\"\n");
     let open = project.0.path().join("open");
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).expect("a folder of ours");
-    put(&project.tool(), &tool(&interpreter.display().to_string(), "good"));
+    put(
+        &project.tool(),
+        &tool(&interpreter.display().to_string(), "good"),
+    );
     let ran = project.0.sh("haft trust p --yes; haft --cwd p list");
     assert!(!project.trace(), "{}", ran.output);
-    assert!(ran.output.contains("everybody may write to `$CASE/open`"), "{}", ran.output);
+    assert!(
+        ran.output.contains("everybody may write to `$CASE/open`"),
+        "{}",
+        ran.output
+    );
 }
 
 /// A copy of a script that was tampered with is made anew.
@@ -321,8 +390,13 @@ fn an_interpreter_that_others_can_replace_does_not_start() {
 fn the_copy_of_a_script_is_verified_too() {
     let project = Project::trusted(&tool("/bin/sh", "good"));
     assert!(project.call().output.contains("good"));
-    let ran = project.0.sh("find home/.local/state/haft/verified -name t -type f");
-    let copy = project.0.path().join(ran.output.trim().replace("$CASE/", ""));
+    let ran = project
+        .0
+        .sh("find home/.local/state/haft/verified -name t -type f");
+    let copy = project
+        .0
+        .path()
+        .join(ran.output.trim().replace("$CASE/", ""));
     assert!(copy.is_file(), "{}", ran.output);
     fs::remove_file(&copy).expect("root may, and so may its owner after chmod");
     put(&copy, &tool("/bin/sh", "EVIL"));
@@ -370,6 +444,10 @@ fn a_changed_declaration_is_not_read() {
     assert!(ran.output.contains("good"), "{}", ran.output);
     fs::write(&file, yaml("EVIL")).expect("a file of ours");
     let ran = sandbox.sh("haft --cwd p --auto-approve tool:t call t");
-    assert!(ran.output.contains("changed since you trusted it"), "{}", ran.output);
+    assert!(
+        ran.output.contains("changed since you trusted it"),
+        "{}",
+        ran.output
+    );
     assert!(!ran.output.contains("EVIL"), "{}", ran.output);
 }

@@ -17,6 +17,7 @@ mod install;
 mod judge;
 mod layout;
 mod machine;
+mod npm_packages;
 mod prerequisites;
 mod system_tools;
 mod test;
@@ -47,6 +48,7 @@ enum Chore {
     Install(install::Install),
     Judge(judge::Judge),
     Layout(layout::Layout),
+    NpmPackages(npm_packages::NpmPackages),
     SystemTools(system_tools::SystemTools),
 }
 
@@ -70,6 +72,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Install(install) => install.run(),
         Chore::Judge(judge) => judge.run(),
         Chore::Layout(layout) => layout.run(),
+        Chore::NpmPackages(packages) => packages.run(),
         Chore::SystemTools(tools) => tools.run(),
     }
 }

@@ -114,6 +114,7 @@ const SEEN: &[What] = &[
     What::ComputedImport,
     What::ComputedRequire,
     What::CodeFromText,
+    What::CodeFromBytes,
 ];
 
 /// Computed imports and requires are seen while they happen; what else gets in unseen rules an answer

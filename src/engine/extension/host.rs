@@ -155,7 +155,10 @@ pub trait IsolateHost {
     fn check_required(&self, code: &str) -> Result<(), Refusal>;
 
     /// Checks that text may be run as code.
-    fn check_text(&self) -> Result<(), Refusal>;
+    fn check_text(&self, text: &str) -> Result<(), Refusal>;
+
+    /// A tool has read the file at `path` as a whole.
+    fn note_data(&self, path: &std::path::Path, bytes: &[u8]);
 
     /// Checks the native code at `path`.
     fn check_native(&self, path: &str) -> Result<(), Refusal>;

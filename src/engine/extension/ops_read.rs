@@ -40,7 +40,10 @@ pub fn op_haft_read_file_sync(state: &mut OpState, fd: i32) -> Result<Vec<u8>, F
     let mut bytes = Vec::new();
     loop {
         match file.clone().read_sync(&mut piece)? {
-            0 => return Ok(bytes),
+            0 => {
+                note(state, &*file, &bytes);
+                return Ok(bytes);
+            }
             read => append(&mut bytes, &piece[..read], limit)?,
         }
     }
@@ -58,9 +61,20 @@ pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<V
         let (read, filled) = file.clone().read_byob(piece).await?;
         piece = filled;
         match read {
-            0 => return Ok(bytes),
+            0 => {
+                note(&state.borrow(), &*file, &bytes);
+                return Ok(bytes);
+            }
             read => append(&mut bytes, &piece[..read], limit)?,
         }
+    }
+}
+
+/// Tells that a file was read as a whole.
+fn note(state: &OpState, file: &dyn File, bytes: &[u8]) {
+    if let Some(path) = file.maybe_path() {
+        let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+        host.note_data(path, bytes);
     }
 }
 

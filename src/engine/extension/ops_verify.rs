@@ -25,8 +25,8 @@ pub fn op_haft_check_required(state: &mut OpState, #[string] code: &str) -> Resu
 
 /// Checks that text may be run as code.
 #[op2(fast)]
-pub fn op_haft_check_text(state: &mut OpState) -> Result<(), Refusal> {
-    host(state).check_text()
+pub fn op_haft_check_text(state: &mut OpState, #[string] text: &str) -> Result<(), Refusal> {
+    host(state).check_text(text)
 }
 
 /// Checks the native code at `path`.

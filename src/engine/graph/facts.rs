@@ -141,7 +141,7 @@ impl Checker {
     }
 }
 
-pub(super) fn digest_of_file(path: &Path) -> Option<String> {
+pub(crate) fn digest_of_file(path: &Path) -> Option<String> {
     let hash = regular_files::hash(path).ok()?;
     Some(hash.to_hex().to_string())
 }

@@ -9,16 +9,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use deno_ast::swc::ast::{
-    CallExpr, Callee, ExportAll, Expr, ExprOrSpread, Ident, ImportDecl, JSXElement, JSXFragment,
-    Lit, MemberExpr, MemberProp, MetaPropKind, NamedExport, NewExpr, Pat, Prop, Str,
-    TsImportEqualsDecl, TsModuleRef, UnaryExpr, UnaryOp, VarDeclarator,
+    CallExpr, Callee, ExportAll, Expr, ExprOrSpread, Ident, ImportDecl, ImportSpecifier,
+    JSXElement, JSXFragment, Lit, MemberExpr, MemberProp, MetaPropKind, ModuleExportName,
+    NamedExport, NewExpr, ObjectPat, ObjectPatProp, Pat, Prop, PropName, Str, TsImportEqualsDecl,
+    TsModuleRef, UnaryExpr, UnaryOp, VarDeclarator,
 };
 use deno_ast::swc::ecma_visit::{Visit, VisitWith, noop_visit_type};
 use deno_ast::{MediaType, ParsedSource, ProgramRef, SourcePos, SourceRangedForSpanned};
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_SOURCE_BYTES, nesting};
 use super::open::What;
+use super::{MAX_SOURCE_BYTES, nesting};
 use crate::engine::loader::{parse_as, url_of};
 
 /// The most that one file may import.
@@ -29,7 +30,22 @@ const MAX_OPENINGS: usize = 1000;
 
 /// Words without which a file can import nothing. Names may be written with escapes.
 const SIGNS: &[&str] = &[
-    "import", "require", "from", "eval", "Function", "Worker", "dlopen", "Builtin", "\\u", "JSX",
+    "import",
+    "require",
+    "from",
+    "eval",
+    "Function",
+    "Worker",
+    "dlopen",
+    "Builtin",
+    "\\u",
+    "JSX",
+    "Assembly",
+    "constructor",
+    "_load",
+    "_compile",
+    "_extensions",
+    "Hooks",
 ];
 
 /// What one file imports.
@@ -46,6 +62,9 @@ pub(in crate::engine) struct Imports {
     pub(super) assets: BTreeSet<String>,
     /// JSX imports a runtime that is written nowhere.
     pub(super) has_jsx: bool,
+    /// Where comments (`@jsxImportSource`) say that it comes from.
+    #[serde(default)]
+    pub(super) jsx_sources: BTreeSet<String>,
     /// The lines (1-based; 0 for the file) that make the graph incomplete.
     pub(super) openings: BTreeSet<(u32, What)>,
 }
@@ -103,6 +122,7 @@ impl Imports {
             parsed,
             imports: Imports::default(),
             requires: vec!["require".into()],
+            makers: vec!["createRequire".into()],
             calls: Vec::new(),
             fixed: BTreeSet::new(),
         };
@@ -123,6 +143,8 @@ struct Reader<'a> {
     imports: Imports,
     /// Names that are `require` or made by `createRequire`.
     requires: Vec<String>,
+    /// Names of `createRequire`.
+    makers: Vec<String>,
     /// Calls of any name with one argument: whether it is a `require` may be known only at the end.
     calls: Vec<(String, Option<String>, u32)>,
     /// What `import` and `export … from` name.
@@ -140,6 +162,9 @@ impl Reader<'_> {
                 Some(specifier) => self.require(specifier, line),
                 None => self.open_at(line, What::ComputedRequire),
             }
+        }
+        if self.imports.has_jsx {
+            self.imports.jsx_sources = jsx_sources(self.parsed.text());
         }
         let dynamic = self.imports.imported.difference(&self.fixed);
         self.imports.dynamic = dynamic.cloned().collect();
@@ -193,14 +218,14 @@ impl Reader<'_> {
     }
 
     /// `createRequire(import.meta.url)`: a `require` like the one of this file.
-    fn is_own_require(expr: &Expr) -> bool {
+    fn is_own_require(&self, expr: &Expr) -> bool {
         let Expr::Call(call) = unwrapped(expr) else {
             return false;
         };
         let Callee::Expr(callee) = &call.callee else {
             return false;
         };
-        last_name(callee).is_some_and(|name| name == "createRequire")
+        last_name(callee).is_some_and(|name| self.makers.contains(&name))
             && call
                 .args
                 .first()
@@ -209,14 +234,13 @@ impl Reader<'_> {
 
     fn call_of_name(&mut self, name: &str, call: &CallExpr, line: u32) {
         match name {
-            // Indirect ways to the same are used by nobody who wants to be understood.
-            "eval" | "Function" => self.open_at(line, What::CodeFromText),
+            _ if is_maker_of_code(name) => self.open_at(line, What::CodeFromText),
             _ => {
                 let is_foreign = call
                     .args
                     .first()
                     .is_none_or(|base| !is_own_place(&base.expr));
-                if name == "createRequire" && is_foreign {
+                if self.makers.iter().any(|maker| maker == name) && is_foreign {
                     self.open_at(line, What::ComputedRequire);
                 }
                 let argument = call.args.first().and_then(literal);
@@ -242,6 +266,15 @@ impl Reader<'_> {
             }
             ("getBuiltinModule", Some(specifier)) => self.import(builtin_url(&specifier), line),
             ("dlopen", _) => self.open_at(line, What::NativeCode),
+            // `Module._load`, `module.register`: the names that only `node:module` has.
+            ("_load" | "registerHooks", _) => self.open_at(line, What::ComputedRequire),
+            ("_compile", _) => self.open_at(line, What::CodeFromText),
+            ("construct" | "apply", _) if call.args.first().is_some_and(is_function_itself) => {
+                self.open_at(line, What::CodeFromText);
+            }
+            // `(async () => {}).constructor("…")`.
+            ("constructor", Some(_)) => self.open_at(line, What::CodeFromText),
+            (name, _) if is_maker_of_code(name) => self.open_at(line, What::CodeFromText),
             _ => {}
         }
     }
@@ -251,6 +284,14 @@ impl Visit for Reader<'_> {
     noop_visit_type!();
 
     fn visit_import_decl(&mut self, import: &ImportDecl) {
+        for specifier in &import.specifiers {
+            if let ImportSpecifier::Named(named) = specifier
+                && let Some(ModuleExportName::Ident(imported)) = &named.imported
+                && &*imported.sym == "createRequire"
+            {
+                self.makers.push(named.local.sym.to_string());
+            }
+        }
         if !import.type_only {
             self.imports_from(&import.src);
         }
@@ -305,7 +346,7 @@ impl Visit for Reader<'_> {
                 }
                 Expr::Member(member) => self.call_of_member(member, call, line),
                 // `createRequire(import.meta.url)("x")`.
-                other if Self::is_own_require(other) => match call.args.first().and_then(literal) {
+                other if self.is_own_require(other) => match call.args.first().and_then(literal) {
                     Some(specifier) => self.require(specifier, line),
                     None => self.open_at(line, What::ComputedRequire),
                 },
@@ -320,7 +361,10 @@ impl Visit for Reader<'_> {
         let line = self.line(new.start());
         let args = new.args.as_deref().unwrap_or_default();
         match last_name(&new.callee).as_deref() {
-            Some("Function") => self.open_at(line, What::CodeFromText),
+            Some(name) if is_maker_of_code(name) => self.open_at(line, What::CodeFromText),
+            Some("constructor") if args.last().and_then(literal).is_some() => {
+                self.open_at(line, What::CodeFromText);
+            }
             Some("URL") => {
                 if let [path, base] = args
                     && let Some(path) = literal(path)
@@ -346,8 +390,17 @@ impl Visit for Reader<'_> {
     }
 
     fn visit_var_declarator(&mut self, declared: &VarDeclarator) {
+        if let Pat::Object(pattern) = &declared.name {
+            self.makers.extend(aliases(pattern, "createRequire"));
+        }
         if let Some(value) = &declared.init
-            && Self::is_own_require(value)
+            && matches!(unwrapped(value), Expr::Ident(name) if &*name.sym == "Function")
+        {
+            let line = self.line(value.start());
+            self.open_at(line, What::CodeFromText);
+        }
+        if let Some(value) = &declared.init
+            && self.is_own_require(value)
         {
             if let Pat::Ident(name) = &declared.name {
                 self.requires.push(name.id.sym.to_string());
@@ -358,10 +411,21 @@ impl Visit for Reader<'_> {
     }
 
     fn visit_member_expr(&mut self, member: &MemberExpr) {
+        let name = member_name(member);
         // `require.main`, `require.cache`: looked at, not handed around.
-        if matches!(&*member.obj, Expr::Ident(name) if &*name.sym == "require") {
+        let is_looked_at = matches!(
+            name.as_deref(),
+            Some("main" | "cache" | "resolve" | "extensions" | "length" | "name")
+        );
+        if matches!(&*member.obj, Expr::Ident(name) if &*name.sym == "require") && is_looked_at {
             member.prop.visit_with(self);
             return;
+        }
+        let line = self.line(member.start());
+        match name.as_deref() {
+            Some("eval") => self.open_at(line, What::CodeFromText),
+            Some("WebAssembly") => self.open_at(line, What::CodeFromBytes),
+            _ => {}
         }
         member.visit_children_with(self);
     }
@@ -393,11 +457,53 @@ impl Reader<'_> {
         let what = match &*name.sym {
             "require" | "createRequire" => What::ComputedRequire,
             "eval" => What::CodeFromText,
+            "WebAssembly" => What::CodeFromBytes,
             _ => return,
         };
         let line = self.line(name.start());
         self.open_at(line, what);
     }
+}
+
+/// True for the names of what makes a function of text.
+fn is_maker_of_code(name: &str) -> bool {
+    matches!(
+        name,
+        "eval" | "Function" | "AsyncFunction" | "GeneratorFunction" | "AsyncGeneratorFunction"
+    )
+}
+
+/// `Function` as an argument.
+fn is_function_itself(argument: &ExprOrSpread) -> bool {
+    last_name(&argument.expr).is_some_and(|name| name == "Function")
+}
+
+/// The names that a pattern gives to the member `name`.
+fn aliases<'a>(pattern: &'a ObjectPat, name: &'a str) -> impl Iterator<Item = String> + 'a {
+    pattern.props.iter().filter_map(move |prop| match prop {
+        ObjectPatProp::KeyValue(pair) => match (&pair.key, &*pair.value) {
+            (PropName::Ident(key), Pat::Ident(alias)) if &*key.sym == name => {
+                Some(alias.id.sym.to_string())
+            }
+            (PropName::Str(key), Pat::Ident(alias)) if text_of(key) == name => {
+                Some(alias.id.sym.to_string())
+            }
+            _ => None,
+        },
+        ObjectPatProp::Assign(_) | ObjectPatProp::Rest(_) => None,
+    })
+}
+
+/// What `@jsxImportSource` names in the file's comments. Strings count like comments.
+fn jsx_sources(text: &str) -> BTreeSet<String> {
+    const PRAGMA: &str = "@jsxImportSource";
+    let found = text.match_indices(PRAGMA).filter_map(|(at, _)| {
+        let rest = &text[at + PRAGMA.len()..];
+        let source = rest.split_whitespace().next()?;
+        rest.starts_with(char::is_whitespace)
+            .then(|| source.trim_end_matches("*/").to_owned())
+    });
+    found.filter(|source| !source.is_empty()).collect()
 }
 
 fn text_of(text: &Str) -> String {

@@ -25,6 +25,7 @@ use sys_traits::FsCanonicalize;
 use url::Url;
 
 use super::loader::{BunOnly, Finder, TsConfigs, is_asset, probe, real, text_of, url_of};
+pub(crate) use facts::digest_of_file;
 pub use facts::{Checker, Kind};
 pub(in crate::engine) use imports::Imports;
 pub(in crate::engine) use learned::Lesson;
@@ -69,7 +70,9 @@ pub struct Graph {
 impl Graph {
     /// True if the module may load code that is not in the graph.
     pub fn is_open(&self) -> bool {
-        !self.openings.is_empty()
+        let mut openings = self.openings.iter();
+        // WebAssembly imports nothing but what its module gives it.
+        openings.any(|opening| opening.what != What::CodeFromBytes)
     }
 }
 
@@ -150,6 +153,7 @@ impl Grapher {
             queue: Vec::new(),
             queued: BTreeSet::new(),
             is_full: false,
+            required: BTreeSet::new(),
         }
     }
 
@@ -188,6 +192,8 @@ struct Walk<'a> {
     queued: BTreeSet<PathBuf>,
     /// There were more files than are looked at.
     is_full: bool,
+    /// Files that `require` runs as code whatever they are called.
+    required: BTreeSet<PathBuf>,
 }
 
 impl Walk<'_> {
@@ -209,7 +215,7 @@ impl Walk<'_> {
     }
 
     fn visit(&mut self, path: &Path) {
-        if !is_code(path) {
+        if !is_code(path) && !self.required.contains(path) {
             if let Err(what) = self.disk.hash(path) {
                 self.open(path, what);
             }
@@ -240,8 +246,10 @@ impl Walk<'_> {
         let config = self.tsconfigs.of(path);
         let jsx = imports.has_jsx.then(|| {
             let source = config.and_then(|config| config.jsx_import_source.clone());
-            format!("{}/jsx-runtime", source.as_deref().unwrap_or("react"))
+            source.unwrap_or_else(|| "react".to_owned())
         });
+        let jsx = jsx.into_iter().chain(imports.jsx_sources.iter().cloned());
+        let jsx: Vec<_> = jsx.map(|source| format!("{source}/jsx-runtime")).collect();
         for specifier in imports.imported.iter().chain(&jsx) {
             let found = self.import(specifier, &url);
             if !found {
@@ -295,14 +303,16 @@ impl Walk<'_> {
             let found = packages::required_file(&self.disk, specifier, path);
             let is_found = found.is_some();
             if let Some(file) = found {
-                self.enqueue(real(&self.disk, file));
+                let file = real(&self.disk, file);
+                self.enqueue_required(file);
             }
             return is_found;
         }
         match self.packages.resolve_require(specifier, referrer) {
             Ok(url) => match url.to_file_path() {
                 Ok(file) => {
-                    self.enqueue(real(&self.disk, file));
+                    let file = real(&self.disk, file);
+                    self.enqueue_required(file);
                     true
                 }
                 Err(()) => self.follow(&url),
@@ -338,6 +348,16 @@ impl Walk<'_> {
         if self.queued.insert(file.clone()) {
             self.queue.push(file);
         }
+    }
+
+    /// Adds a file that `require` runs: everything but JSON and native code is CommonJS for it.
+    fn enqueue_required(&mut self, file: PathBuf) {
+        let is_run = !has_extension(&file, &["json", "node"]);
+        if is_run && self.required.insert(file.clone()) && self.queued.contains(&file) {
+            // It may have been taken for data before.
+            self.queue.push(file.clone());
+        }
+        self.enqueue(file);
     }
 
     fn miss(&mut self, path: &Path, specifier: &str) {

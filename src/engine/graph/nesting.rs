@@ -36,21 +36,67 @@ pub(in crate::engine) fn is_hostile(text: &str) -> bool {
 
 /// Words that nest what follows them without a bracket.
 const PREFIXES: &[&str] = &[
-    "await", "yield", "typeof", "void", "delete", "new", "if", "else", "for", "while", "do", "with",
-    "try", "class", "extends", "function", "throw", "return", "in", "instanceof",
+    "await",
+    "yield",
+    "typeof",
+    "void",
+    "delete",
+    "new",
+    "if",
+    "else",
+    "for",
+    "while",
+    "do",
+    "with",
+    "try",
+    "class",
+    "extends",
+    "function",
+    "throw",
+    "return",
+    "in",
+    "instanceof",
 ];
 
 /// The same for words that are names elsewhere.
 const CONTEXTUAL: &[&str] = &[
-    "keyof", "unique", "readonly", "infer", "asserts", "async", "as", "satisfies", "of", "is",
-    "abstract", "implements", "declare", "namespace", "module", "get", "set", "static", "accessor",
+    "keyof",
+    "unique",
+    "readonly",
+    "infer",
+    "asserts",
+    "async",
+    "as",
+    "satisfies",
+    "of",
+    "is",
+    "abstract",
+    "implements",
+    "declare",
+    "namespace",
+    "module",
+    "get",
+    "set",
+    "static",
+    "accessor",
     "override",
 ];
 
 /// Words that continue the statement or the expression before them.
 const CONTINUING: &[&str] = &[
-    "else", "while", "catch", "finally", "in", "instanceof", "as", "satisfies", "of", "from",
-    "extends", "implements", "is",
+    "else",
+    "while",
+    "catch",
+    "finally",
+    "in",
+    "instanceof",
+    "as",
+    "satisfies",
+    "of",
+    "from",
+    "extends",
+    "implements",
+    "is",
 ];
 
 /// Words before `(` after whose `)` an expression or a statement begins.
@@ -163,6 +209,10 @@ impl<'a> Scanner<'a> {
             }
             b'`' => {
                 self.at += 1;
+                // A tag stands before it: it is a call.
+                if self.before == Before::Value {
+                    self.add(1);
+                }
                 self.template();
             }
             b'0'..=b'9' => {

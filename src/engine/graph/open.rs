@@ -25,6 +25,8 @@ pub enum What {
     ComputedRequire,
     /// `eval`, `new Function`, `node:vm`, `data:` modules.
     CodeFromText,
+    /// `WebAssembly`.
+    CodeFromBytes,
     /// A worker that runs something computed.
     Worker,
     /// `process.dlopen`.
@@ -52,6 +54,7 @@ impl What {
             What::ComputedImport => "imports a computed path",
             What::ComputedRequire => "requires a computed path",
             What::CodeFromText => "runs text as code",
+            What::CodeFromBytes => "runs bytes as WebAssembly",
             What::Worker => "starts a worker from a computed path",
             What::NativeCode => "loads native code",
             What::Unreadable => "cannot be read as JavaScript",

@@ -16,9 +16,9 @@ use sys_traits::{
 };
 
 use super::Graph;
+use super::MAX_SOURCE_BYTES;
 use super::facts::Kind;
 use super::open::What;
-use super::MAX_SOURCE_BYTES;
 use crate::regular_files::{self, Refused};
 
 /// The real disk, watched.
@@ -109,10 +109,12 @@ fn what_of(error: &Refused, if_large: What) -> Option<What> {
 impl BaseFsRead for Watched {
     fn base_fs_read(&self, path: &Path) -> io::Result<Cow<'static, [u8]>> {
         // A pipe that calls itself a package.json would block us for ever.
-        self.read(path).map(Cow::Owned).map_err(|error| match error {
-            Refused::System(error) => error,
-            Refused::NotRegular | Refused::TooLarge(_) => io::ErrorKind::NotFound.into(),
-        })
+        self.read(path)
+            .map(Cow::Owned)
+            .map_err(|error| match error {
+                Refused::System(error) => error,
+                Refused::NotRegular | Refused::TooLarge(_) => io::ErrorKind::NotFound.into(),
+            })
     }
 }
 

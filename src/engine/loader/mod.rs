@@ -125,10 +125,10 @@ impl Loader {
         url: &Url,
         wanted: &RequestedModuleType,
     ) -> Result<ModuleSource, JsErrorBox> {
-        if let Some(verifier) = self.node.verifier() {
-            verifier.check_text(CodeFrom::DataUrl)?;
-        }
         let DataUrl { media, text } = DataUrl::parse(url)?;
+        if let Some(verifier) = self.node.verifier() {
+            verifier.check_text(&text, CodeFrom::DataUrl)?;
+        }
         let kind = match (wanted, media) {
             (RequestedModuleType::Text, _) => ModuleType::Text,
             (RequestedModuleType::Json, _) => ModuleType::Json,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use deno_core::serde_json::Value;
 
 use super::files::{self, Disk};
-use super::node::Sys;
+use super::sys::Sys;
 
 /// The tsconfig of each directory asked for, read once in an isolate.
 #[derive(Default)]

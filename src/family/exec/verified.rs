@@ -70,6 +70,7 @@ impl Refused {
                 "correct the owner or the mode of what is named, or use another interpreter"
             }
             NotVerified::Copy(_) => "correct that folder, or let `HAFT_STATE_DIR` name another",
+            NotVerified::Busy => "try again when it is whole",
             NotVerified::Changed | NotVerified::Unreadable(_) => TRUST_HINT,
         };
         Some((text, hint))

@@ -79,7 +79,10 @@ fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded
         Ok(None) => return unreadable(path, "it does not exist"),
         Err(error) => return unreadable(path, &paths::plain(&error)),
     };
-    if let Err(problem) = super::check_text(candidate, text.as_bytes()) {
+    // The text lacks the byte order mark that the file may have.
+    let verified = candidate.verify(text.as_bytes());
+    let verified = verified.or_else(|_| candidate.verify(format!("\u{feff}{text}").as_bytes()));
+    if let Err(problem) = verified {
         loaded.problems.push(*problem);
         return loaded;
     }

@@ -96,7 +96,7 @@ fn read_file(candidate: &Candidate) -> (Option<super::definition::Definition>, V
         Ok(text) => text,
         Err(problem) => return (None, vec![*problem]),
     };
-    if let Err(problem) = super::super::check_text(candidate, text.as_bytes()) {
+    if let Err(problem) = candidate.verify(text.as_bytes()) {
         return (None, vec![*problem]);
     }
     let read = read(&candidate.path, &text);

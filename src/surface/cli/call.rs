@@ -59,6 +59,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<Duration>,
 
+    /// Let the call load files of a trusted project that are not trusted yet, then offer to add them
+    #[arg(long)]
+    learn: bool,
+
+    /// With --learn: trust the files without a question
+    #[arg(long, requires = "learn")]
+    yes: bool,
+
     #[command(flatten)]
     approval: Approval,
 
@@ -126,6 +134,9 @@ impl Args {
         if manner.form.is_for_people() && is_attended && io::stderr().is_terminal() {
             session.has_later();
         }
+        if self.learn {
+            session.learns()?;
+        }
         // Loaded before the clock and the spinner of the call start.
         let entry = session.tool_to_call(&self.name).await?;
         let arguments = input.typed_by(&entry.tool)?;
@@ -145,6 +156,9 @@ impl Args {
         let ended = manner.call(call, is_attended, kept.as_ref(), session).await;
         if let Some(kept) = kept {
             kept.close(&session.host).await;
+        }
+        if self.learn {
+            session.offer_learned(self.yes).await?;
         }
         match ended {
             Ok(called) => Ok(called.code),

@@ -16,6 +16,7 @@ mod calling;
 mod completions;
 mod doctor;
 mod install;
+mod learn;
 mod list;
 mod manual;
 mod new;

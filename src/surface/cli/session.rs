@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::exit::{Failure, say};
 use super::flags::Globals;
-use super::{progress, trust};
+use super::{learn, progress, trust};
 use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
@@ -43,6 +43,8 @@ pub(super) struct Session<'a> {
     pub(super) killed: bool,
     /// There are questions after a call: what it leaves pending can be applied.
     has_later: bool,
+    /// Files that are not trusted are loaded and noted.
+    is_learning: bool,
     /// What the host was made of, to make it again once the project is trusted.
     flags: Flags,
     /// How often it was made again: what hung on the one before is gone.
@@ -93,6 +95,7 @@ impl<'a> Session<'a> {
             is_attended,
             killed: false,
             has_later: false,
+            is_learning: false,
             flags,
             renewals: 0,
             patience: SHUTDOWN,
@@ -108,10 +111,25 @@ impl<'a> Session<'a> {
         self.host = self.make_host(self.host.config().clone());
     }
 
+    /// Loads files that are not trusted, and notes them. Before anything is loaded.
+    pub(super) fn learns(&mut self) -> Result<(), Failure> {
+        self.is_learning = true;
+        self.host = self.make_host(learn::config(self.flags.clone())?);
+        Ok(())
+    }
+
+    /// Offers to trust the files that were noted.
+    pub(super) async fn offer_learned(&mut self, is_agreed: bool) -> Result<(), Failure> {
+        let said = learn::offer(&self.host, self.flags.clone(), is_agreed).await?;
+        say(&format!("{said}\n"));
+        Ok(())
+    }
+
     fn make_host(&self, config: Config) -> Host {
-        match self.has_later {
-            true => Host::new(config),
-            false => Host::for_one_call(config),
+        match (self.is_learning, self.has_later) {
+            (true, _) => Host::learning(config),
+            (false, true) => Host::new(config),
+            (false, false) => Host::for_one_call(config),
         }
     }
 
@@ -150,7 +168,11 @@ impl<'a> Session<'a> {
             if is_trusted {
                 // Its configuration counts now, too.
                 self.host.shutdown().await;
-                self.host = self.make_host(Config::resolve(self.flags.clone())?);
+                let config = match self.is_learning {
+                    true => learn::config(self.flags.clone())?,
+                    false => Config::resolve(self.flags.clone())?,
+                };
+                self.host = self.make_host(config);
                 self.renewals += 1;
             }
         }

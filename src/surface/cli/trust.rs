@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::exit::{Failure, SUCCESS, say};
 use super::flags::Globals;
-use super::trust_page;
+use super::{learn, trust_page};
 use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
 use crate::render::ink::Ink;
@@ -29,6 +29,7 @@ Examples:
   haft trust ~/work/site
   haft trust --list
   haft trust --revoke ~/work/site
+  haft trust --learn          also what tools load by computed paths
 
 Trust is bound to content: a change in any file that a tool pulls in asks again. Nothing runs
 while haft shows and asks. For a single run in CI, `--trust-project` needs no question.")]
@@ -37,7 +38,7 @@ pub(super) struct Args {
     path: Option<PathBuf>,
 
     /// Show the projects that are trusted
-    #[arg(long, conflicts_with_all = ["path", "revoke", "yes"])]
+    #[arg(long, conflicts_with_all = ["path", "revoke", "yes", "learn", "allow_eval"])]
     list: bool,
 
     /// Forget the project
@@ -47,6 +48,14 @@ pub(super) struct Args {
     /// Ask nothing: trust what is shown
     #[arg(long, short)]
     yes: bool,
+
+    /// Load the tools, and add the files that they find only while they load
+    #[arg(long, conflicts_with = "revoke")]
+    learn: bool,
+
+    /// Let all modules of the project run text and bytes as code (`eval`, WebAssembly)
+    #[arg(long, conflicts_with = "revoke")]
+    allow_eval: bool,
 
     /// With --list: print one JSON array
     #[arg(long, requires = "list")]
@@ -87,8 +96,11 @@ impl Args {
         if self.revoke {
             return revoke(flags, out);
         }
-        let config = Config::resolve(trusting(flags))?;
-        let review = Review::of(&config);
+        let config = Config::resolve(trusting(flags.clone()))?;
+        let mut review = Review::of(&config);
+        if self.allow_eval {
+            review.allow_code_from_data();
+        }
         if let Some(found) = &review.problem {
             say(&problem::problem(found, &config.home, ink));
         }
@@ -103,17 +115,20 @@ impl Args {
         out.write_all(page.as_bytes())?;
         if review.is_granted() {
             writeln!(out, "trusted already, and nothing changed")?;
-            return Ok(SUCCESS);
+        } else {
+            out.flush()?;
+            if !self.yes && !ask(&review).await? {
+                let text = format!("{project} is not trusted; nothing of it has run");
+                return Err(Error::new(ErrorKind::Denied, text).into());
+            }
+            review.grant()?;
+            let tools = units::count(review.tools.len(), "tool");
+            writeln!(out, "trusted: {tools} of {project}")?;
         }
-        out.flush()?;
-        if !self.yes && !ask(&review).await? {
-            let text = format!("{project} is not trusted; nothing of it has run");
-            return Err(Error::new(ErrorKind::Denied, text).into());
+        match self.learn {
+            true => learn::by_loading(flags, self.yes, out).await,
+            false => Ok(SUCCESS),
         }
-        review.grant()?;
-        let tools = units::count(review.tools.len(), "tool");
-        writeln!(out, "trusted: {tools} of {project}")?;
-        Ok(SUCCESS)
     }
 
     /// The project to look at is where haft would work.
@@ -146,7 +161,7 @@ impl Args {
 }
 
 /// What the project's own configuration names counts in a review as it would once trusted.
-fn trusting(flags: Flags) -> Flags {
+pub(super) fn trusting(flags: Flags) -> Flags {
     Flags {
         trust_project: true,
         ..flags
@@ -184,8 +199,8 @@ async fn ask(review: &Review) -> Result<bool, Failure> {
     let mut question = String::new();
     if review.tools.iter().any(|tool| !tool.openings.is_empty()) {
         question.push_str(
-            "Where a tool is open it can run code that is not in this list and whose changes \
-             nobody notices.\n",
+            "Where a tool is open it may need files that are not in this list: they are refused \
+             until you add them. Text that it runs as code cannot be checked.\n",
         );
     }
     question.push_str("Once trusted, this code can do whatever you can do. Trust it? [y/N] ");

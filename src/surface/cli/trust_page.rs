@@ -29,6 +29,22 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
             lines.push_str(&page.config_key(key, is_known));
         }
     }
+    if !review.learned.is_empty() {
+        lines.push_str("\nlearned: files that tools loaded while they ran\n");
+        for (path, state) in &review.learned {
+            let changed = match state {
+                State::Unchanged => String::new(),
+                State::New | State::Changed(_) => format!("  ({})", page.state(state)),
+            };
+            lines.push_str(&format!("  {}{changed}\n", page.file(path)));
+        }
+    }
+    if review.allows_code_from_data {
+        let open = ink.warning("open");
+        lines.push_str(&format!(
+            "\n{open}: all modules may run text and bytes as code\n"
+        ));
+    }
     if !review.gone.is_empty() {
         lines.push_str("\nno longer there\n");
         for path in &review.gone {

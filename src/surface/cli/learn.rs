@@ -1,0 +1,81 @@
+//! Learning what tools load by paths that no reading can find out: `haft trust --learn`, `haft call --learn`.
+//!
+//! The tools run with what is trusted, and files outside of the grant are loaded and noted instead of
+//! refused. What was noted is shown, and becomes a part of the grant only if the user says so.
+
+use std::io::Write;
+
+use super::exit::{Failure, SUCCESS, say};
+use super::trust;
+use crate::config::{Config, Flags};
+use crate::error::{Error, ErrorKind};
+use crate::host::Host;
+use crate::render::ink::Ink;
+use crate::render::{problem, text, units};
+use crate::surface::stdout::Out;
+use crate::tool::Severity;
+use crate::trust::Review;
+
+/// Loads every tool of the project, and offers to add what they loaded.
+pub(super) async fn by_loading(
+    flags: Flags,
+    is_agreed: bool,
+    out: &mut Out,
+) -> Result<u8, Failure> {
+    let host = Host::learning(config(flags.clone())?);
+    let catalog = host.catalog().await;
+    let ink = Ink::for_stderr();
+    for found in &catalog.problems {
+        if found.severity == Severity::Error {
+            say(&problem::problem(found, &host.config().home, ink));
+        }
+    }
+    let added = offer(&host, flags, is_agreed).await;
+    host.shutdown().await;
+    writeln!(out, "{}", added?)?;
+    Ok(SUCCESS)
+}
+
+/// The configuration of a host that learns: what is remembered of a module would not be loaded.
+pub(super) fn config(flags: Flags) -> Result<Config, Error> {
+    let mut config = Config::resolve(flags)?;
+    config.use_cache = false;
+    Ok(config)
+}
+
+/// Shows the files that the tools of `host` loaded and that are not trusted, and adds them if the user
+/// agrees. What became of it, as a sentence.
+pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<String, Failure> {
+    let home = &host.config().home;
+    let mut review = Review::of(&Config::resolve(trust::trusting(flags))?);
+    let new = review.learn(host.learned());
+    if new.is_empty() {
+        return Ok("nothing to learn: the tools loaded what is trusted".to_owned());
+    }
+    let mut lines = String::from("loaded, and not trusted yet:\n");
+    for path in &new {
+        lines.push_str(&format!(
+            "  {}\n",
+            text::first_line(&text::path(path, home))
+        ));
+    }
+    say(&lines);
+    let files = units::count(new.len(), "file");
+    let question = format!("Trust {} besides? [y/N] ", files);
+    let is_trusted = is_agreed
+        || match trust::can_ask() {
+            true => trust::consents(question).await?,
+            false => {
+                let text = "nobody can be asked whether to trust these files";
+                let hint = "after a look at the list above: the same command with `--yes`";
+                return Err(Error::new(ErrorKind::Untrusted, text)
+                    .with_hint(hint)
+                    .into());
+            }
+        };
+    if !is_trusted {
+        return Err(Error::new(ErrorKind::Denied, "the files are not trusted").into());
+    }
+    review.grant()?;
+    Ok(format!("trusted: {files} more"))
+}
