@@ -22,20 +22,28 @@ impl Module {
         arguments: &RawValue,
         ctx: &CallCtx,
     ) -> Ended {
-        let (isolate, prepared, stance) = match self.prepare(index, arguments, ctx).await {
-            Ok(ready) => ready,
-            Err(ended) => return ended,
-        };
-        let refused = tokio::select! {
-            biased;
-            passed = gate.pass(stance) => passed.err().map(Ended::Denied),
-            () = ctx.cancelled() => Some(Ended::NotStarted(ctx.stop_reason())),
-        };
-        if let Some(refused) = refused {
-            isolate.send(Ask::Forget { prepared });
-            return refused;
-        }
-        if isolate.takes_work() {
+        let mut approved = None;
+        for _ in 0..MOST_ISOLATES {
+            let (isolate, prepared, stance) = match self.prepare(index, arguments, ctx).await {
+                Ok(ready) => ready,
+                Err(ended) => return ended,
+            };
+            // Where the isolate ended while the user thought, their answer holds for the same call.
+            if approved.as_ref() != Some(&stance) {
+                let refused = tokio::select! {
+                    biased;
+                    passed = gate.pass(stance.clone()) => passed.err().map(Ended::Denied),
+                    () = ctx.cancelled() => Some(Ended::NotStarted(ctx.stop_reason())),
+                };
+                if let Some(refused) = refused {
+                    isolate.send(Ask::Forget { prepared });
+                    return refused;
+                }
+                approved = Some(stance);
+            }
+            if !isolate.takes_work() {
+                continue;
+            }
             if let Err(ended) = self.begin_session_unless_stopped(&isolate, ctx).await {
                 isolate.send(Ask::Forget { prepared });
                 return ended;
@@ -56,8 +64,7 @@ impl Module {
                 return ended;
             }
         }
-        // The isolate ended while the user thought: the decision holds in the next one too.
-        self.invoke_now(index, call_id, arguments, ctx).await
+        Ended::Lost(Lost(NO_ISOLATE.into()))
     }
 
     /// Nothing of the tool but its own word on approval has run before.

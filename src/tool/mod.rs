@@ -7,6 +7,7 @@ mod approval;
 mod call;
 mod change;
 pub(crate) mod clock;
+pub(crate) mod consent;
 mod drawing;
 mod ending;
 pub(crate) mod excerpt;
@@ -28,6 +29,7 @@ mod standing;
 mod tape;
 mod ui;
 mod user;
+pub(crate) mod visible;
 mod widget;
 
 pub use approval::{

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::discover::Decisions;
 use crate::engine::graph::Graph;
 
 /// Grants of another version are as good as none.
@@ -25,6 +26,9 @@ pub(crate) struct Grant {
     pub(super) trusted_at: u64,
     /// The hash of its configuration file; `None`: there was none.
     pub(super) config: Option<String>,
+    /// What each settings file decides about plugins, features and providers, as a hash.
+    #[serde(default)]
+    pub(super) settings: BTreeMap<String, String>,
     /// Each tool's file with all files in its module graph.
     pub(super) tools: BTreeMap<String, BTreeSet<String>>,
     /// The hash of each of these files.
@@ -148,6 +152,14 @@ impl<'a> Names<'a> {
 
     pub(super) fn name(&self, path: &Path) -> String {
         text_of(&self.place(path))
+    }
+
+    /// The decisions of settings files as a grant holds them.
+    pub(super) fn settings(&self, decisions: &[Decisions]) -> BTreeMap<String, String> {
+        let decisions = decisions.iter();
+        decisions
+            .map(|one| (self.name(&one.path), digest(&one.text())))
+            .collect()
     }
 
     pub(super) fn files(&self, graph: &Graph) -> Files {

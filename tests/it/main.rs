@@ -29,6 +29,8 @@ mod graph;
 mod engine;
 // Modules over several isolates.
 mod isolates;
+// A project that nobody trusts, and every command.
+mod untrusted;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.
