@@ -159,7 +159,8 @@ fn wrap(line: &str, columns: usize, framed: &mut Vec<String>) {
     for c in line.chars() {
         let wide = c.width().unwrap_or(0);
         if width + wide > columns {
-            framed.push(std::mem::replace(&mut part, FRAME.to_owned()));
+            framed.push(part.trim_end().to_owned());
+            part = FRAME.to_owned();
             width = 0;
         }
         part.push(c);

@@ -1,4 +1,4 @@
 import { writeFileSync } from "node:fs";
 
-writeFileSync(new URL("../../../ran-test", import.meta.url), "");
+writeFileSync(`${import.meta.dirname}/../../../ran-test`, "");
 export default [{ name: "greets", arguments: {}, expect: { text: "hello" } }];

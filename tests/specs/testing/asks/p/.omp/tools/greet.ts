@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { word } from "../../lib.ts";
 
-writeFileSync(new URL("../../../ran-tool", import.meta.url), "");
+writeFileSync(`${import.meta.dirname}/../../../ran-tool`, "");
 export default () => ({
   name: "greet",
   description: "Greets.",
