@@ -358,6 +358,53 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[(
     result.stderr = null;
   }
   return result;",
+), (
+    // What `require` compiles is checked in isolates of projects: `js-runtime/07_verify.ts`.
+    "node:module",
+    "  let f;
+  let err;
+
+  if (patched) {",
+    "  let f;
+  let err;
+
+  internals.haftCode.required(content);
+  if (patched) {",
+), (
+    "node:module",
+    "      ? op_import_sync_with_source(specifier, code)",
+    "      ? (internals.haftCode.required(code), op_import_sync_with_source(specifier, code))",
+), (
+    "node:module",
+    "  module.exports = op_napi_open(
+    filename,",
+    "  internals.haftCode.native(filename);
+  module.exports = op_napi_open(
+    filename,",
+), (
+    "ext:deno_node/vm.js",
+    "const { core, primordials } = __bootstrap;",
+    "const { core, internals, primordials } = __bootstrap;",
+), (
+    "ext:deno_node/vm.js",
+    "op_vm_create_script(",
+    "(internals.haftCode.text(), op_vm_create_script)(",
+), (
+    "ext:deno_node/vm.js",
+    "op_vm_compile_function(",
+    "(internals.haftCode.text(), op_vm_compile_function)(",
+), (
+    "ext:deno_node/vm.js",
+    "op_vm_create_context(",
+    "(internals.haftCode.text(), op_vm_create_context)(",
+), (
+    "ext:deno_node/vm.js",
+    "op_vm_create_context_without_contextify(",
+    "(internals.haftCode.text(), op_vm_create_context_without_contextify)(",
+), (
+    "ext:deno_node/vm.js",
+    "op_vm_module_create_source_text_module(",
+    "(internals.haftCode.text(), op_vm_module_create_source_text_module)(",
 )];
 
 fn corrected(specifier: &str, source: String) -> String {
@@ -378,6 +425,14 @@ fn corrected(specifier: &str, source: String) -> String {
 /// deno_core expects of residual sources.
 fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
     let consumed: HashSet<_> = snapshot.consumed_lazy_specifiers.iter().collect();
+    for (script, ..) in CORRECTIONS {
+        let mut files = snapshot.lazy_extension_files.iter();
+        let is_residual = files.any(|file| file.specifier == *script);
+        assert!(
+            is_residual && !consumed.contains(&script.to_string()),
+            "{script} cannot be corrected: it is in the snapshot"
+        );
+    }
     let (mut scripts, mut modules) = (Vec::new(), Vec::new());
     for file in &snapshot.lazy_extension_files {
         if consumed.contains(&file.specifier) {

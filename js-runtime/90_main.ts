@@ -4,6 +4,7 @@
 
 import { type Settings, settings } from "ext:haft/00_state.ts";
 import { hideNodeBootstrap } from "ext:haft/06_loader.ts";
+import { verifyCode } from "ext:haft/07_verify.ts";
 import "ext:haft/08_warm.ts";
 import { redirectConsole } from "ext:haft/13_logger.ts";
 import { currentDescription, leave, loadModule } from "ext:haft/30_load.ts";
@@ -23,6 +24,7 @@ function start(given: string): void {
   hideNodeBootstrap();
   redirectConsole();
   explainFetch();
+  verifyCode((globalThis as any).Deno);
   if (settings.hasTape) installTape();
 }
 

@@ -2,6 +2,7 @@
 
 declare module "ext:core/mod.js" {
   export const core: any;
+  export const internals: any;
 }
 
 declare module "ext:core/ops";

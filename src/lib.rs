@@ -92,7 +92,7 @@ pub use tool::{
     Used,
 };
 pub use tool::{Colors, Drawing, ImageProtocol, Look, Painted, Scene, Screen};
-pub use tool::{Models, SessionEvent, SessionProvider, SessionView};
+pub use tool::{Models, SessionEvent, SessionProvider, SessionView, TrustDomain};
 pub use tool_registry::{
     McpServerConfig, RegisteredToolInfo, RegistryOptions, ToolRegistrationError,
     ToolRegistrationResult, ToolRegistry, ToolSource,

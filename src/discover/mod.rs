@@ -35,9 +35,10 @@ mod omp_plugins;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::config::Config;
-use crate::tool::{Family, Level, Problem, Source};
+use crate::tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
 pub(crate) use decisions::{Decisions, decisions};
 use ground::Ground;
 use spare::Spare;
@@ -85,6 +86,8 @@ pub struct Candidate {
     pub query: Option<String>,
     /// The project's own configuration gives its name, not the user.
     pub named_by_project: bool,
+    /// The bytes that may run for it. `None`: it is the user's own, or trusted without a question.
+    pub verified: Option<Arc<VerifiedFiles>>,
 }
 
 impl Candidate {
@@ -93,6 +96,17 @@ impl Candidate {
     pub fn needs_trust(&self) -> bool {
         self.named_by_project
             || (self.source.level == Level::Project && self.source.provider != configured::ID)
+    }
+
+    /// The party that the tool's code belongs to. Trusting a project does not make its code the
+    /// user's.
+    pub fn trust_domain(&self) -> TrustDomain {
+        let is_plugin = PLUGIN_PROVIDERS.contains(&self.source.provider.as_str());
+        match self.needs_trust() {
+            true => TrustDomain::Project,
+            false if is_plugin => TrustDomain::Plugins,
+            false => TrustDomain::User,
+        }
     }
 
     /// The name that its tool has, as far as the file's own name tells.
@@ -184,6 +198,13 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     ikigai::PROVIDER,
     cycod::PROVIDER,
     aynd::PROVIDER,
+];
+
+/// The providers of packages that other people wrote.
+const PLUGIN_PROVIDERS: [&str; 3] = [
+    omp_plugins::PROVIDER.id,
+    claude_plugins::PROVIDER.id,
+    manifests::PROVIDER.id,
 ];
 
 /// Looks in every place where tools may be, as for a project that the user trusts. Runs nothing and

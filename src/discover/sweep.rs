@@ -215,6 +215,7 @@ impl<'a> Sweep<'a> {
             },
             path,
             named_by_project: false,
+            verified: None,
         }
     }
 

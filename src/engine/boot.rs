@@ -11,6 +11,7 @@ use deno_runtime::deno_web::BlobStore;
 use deno_runtime::permissions::RuntimePermissionDescriptorParser;
 use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
 use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
+use sys_traits::impls::RealSys;
 use url::Url;
 
 use super::compiled::Compiled;
@@ -19,7 +20,7 @@ use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Required, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, bytecode, platform, snapshot, witness};
+use super::{Access, EngineOptions, IsolateKey, bytecode, platform, snapshot, witness};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -57,6 +58,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// Boots on the current thread, which the isolate never leaves.
 pub(super) fn boot(
     options: &EngineOptions,
+    key: &IsolateKey,
     link: Rc<Link>,
     alarm: &Alarm,
 ) -> Result<Booted, String> {
@@ -66,9 +68,10 @@ pub(super) fn boot(
 
     let main = main_url(options)?;
     let compiled = Compiled::open(options);
-    let node = Rc::new(NodeServices::new(compiled.clone()));
+    let verifier = options.verifier_of(key.domain).cloned();
+    let node = Rc::new(NodeServices::new(compiled.clone(), verifier));
     link.finds_required(Required::new(node.clone()));
-    let mut worker = make_worker(options, &main, alarm, (compiled, node))?;
+    let mut worker = make_worker(options, &key.access, &main, alarm, (compiled, node))?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -112,12 +115,13 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
 
 fn make_worker(
     options: &EngineOptions,
+    access: &Access,
     main: &Url,
     alarm: &Alarm,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
-    let parser = Arc::new(RuntimePermissionDescriptorParser::new(Sys::default()));
-    let permissions = Permissions::from_options(&*parser, &deno_permissions(&options.access))
+    let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
+    let permissions = Permissions::from_options(&*parser, &deno_permissions(access))
         .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
     let heap = (options.heap_mb as usize) << 20;
     let worker = MainWorker::bootstrap_from_options(
@@ -127,7 +131,10 @@ fn make_worker(
             broadcast_channel: Default::default(),
             deno_rt_native_addon_loader: None,
             feature_checker: Default::default(),
-            fs: Arc::new(BoundedFiles::new(options.most_bytes_of_a_file())),
+            fs: Arc::new(BoundedFiles::new(
+                options.most_bytes_of_a_file(),
+                node.shared_verifier(),
+            )),
             module_loader: Rc::new(Loader::new(node.clone())),
             node_services: Some(node.init_services()),
             npm_process_state_provider: None,
@@ -217,6 +224,7 @@ fn detached_stdio() -> Result<Stdio, String> {
 /// Takes off the global object what neither Node nor Bun has there. Deno's own modules find `Deno` among
 /// the variables of scripts; `loader::globals` keeps that one from tools.
 const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
+     delete Deno[Deno.internal]; \
      delete globalThis.localStorage; delete globalThis.sessionStorage;";
 
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.

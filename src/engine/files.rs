@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use deno_runtime::deno_fs::{
@@ -18,17 +19,27 @@ use deno_runtime::deno_io::fs::{File, FsResult, FsStat, FsStatFs};
 use deno_runtime::deno_permissions::{CheckedPath, CheckedPathBuf};
 
 use super::extension::too_large;
+use super::verify::Verifier;
 
 /// The real file system with a limit.
 #[derive(Debug)]
 pub(super) struct BoundedFiles {
     /// The most bytes that reading a whole file gives.
     limit: u64,
+    /// What checks the files that become code; `None`: the modules are the user's own.
+    verifier: Option<Arc<Verifier>>,
 }
 
 impl BoundedFiles {
-    pub(super) fn new(limit: u64) -> Self {
-        BoundedFiles { limit }
+    pub(super) fn new(limit: u64, verifier: Option<Arc<Verifier>>) -> Self {
+        BoundedFiles { limit, verifier }
+    }
+}
+
+fn check(verifier: Option<&Arc<Verifier>>, path: &Path, bytes: &[u8]) -> FsResult<()> {
+    match verifier.map(|verifier| verifier.check_data(path, bytes)) {
+        Some(Err(refusal)) => Err(std::io::Error::other(refusal.to_string()).into()),
+        _ => Ok(()),
     }
 }
 
@@ -142,7 +153,9 @@ real_files! {
             path: &CheckedPath,
             options: OpenOptions,
         ) -> FsResult<Cow<'static, [u8]>> {
-            read_whole(open(path, options)?, self.limit)
+            let bytes = read_whole(open(path, options)?, self.limit)?;
+            check(self.verifier.as_ref(), path, &bytes)?;
+            Ok(bytes)
         }
 
         // Opening blocks, too: a pipe waits for its other end.
@@ -151,8 +164,12 @@ real_files! {
             path: CheckedPathBuf,
             options: OpenOptions,
         ) -> FsResult<Cow<'static, [u8]>> {
-            let limit = self.limit;
-            let read = move || read_whole(open(&path.as_checked_path(), options)?, limit);
+            let (limit, verifier) = (self.limit, self.verifier.clone());
+            let read = move || {
+                let bytes = read_whole(open(&path.as_checked_path(), options)?, limit)?;
+                check(verifier.as_ref(), &path, &bytes)?;
+                Ok(bytes)
+            };
             let done = tokio::task::spawn_blocking(read).await;
             done.map_err(std::io::Error::other)?
         }

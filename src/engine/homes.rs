@@ -1,8 +1,9 @@
 //! Which isolate a module lives in, and how it gets out of the way of one that computes.
 //!
-//! All modules share one isolate, as they share one process in the original. Where one of them keeps
-//! it busy and a call of another waits, the other moves to a second isolate, up to one for each
-//! core: for good, as a whole, and only if nobody could tell. It has never been called, so that it
+//! Modules with the same [`IsolateKey`] share one isolate, as all of them share one process in oh-my-pi.
+//! Modules of different trust domains, or with different permissions, never do. Where one module keeps
+//! an isolate busy and a call of another waits, the other moves to a second isolate of the same key, up
+//! to one for each core: for good, as a whole, and only if nobody could tell. It has never been called, so that it
 //! remembers nothing, and it shares nothing with others (see `kinship`). Everything else waits.
 
 use std::collections::{HashMap, HashSet};
@@ -12,13 +13,13 @@ use url::Url;
 
 use super::isolate::Isolate;
 use super::kinship::Kinship;
-use super::{Engine, LoadFailure, Module, lock};
+use super::{Engine, IsolateKey, LoadFailure, Module, lock};
 
 /// Where modules live.
 #[derive(Default)]
 pub(super) struct Homes {
-    /// The isolate that modules share.
-    shared: Option<Arc<Isolate>>,
+    /// The isolates that modules of one key share.
+    shared: HashMap<IsolateKey, Arc<Isolate>>,
     /// The others, for modules that moved out.
     more: Vec<Arc<Isolate>>,
     /// Who has moved to which of them.
@@ -30,7 +31,7 @@ pub(super) struct Homes {
 /// Who may move, and who is on the way.
 #[derive(Default)]
 pub(super) struct Moves {
-    known: Mutex<HashMap<u32, Url>>,
+    known: Mutex<HashMap<u32, (Url, IsolateKey)>>,
     kinship: Arc<Mutex<Kinship>>,
     /// The modules that are moving and those that never can.
     settled: Mutex<HashSet<u32>>,
@@ -38,18 +39,18 @@ pub(super) struct Moves {
 
 impl Homes {
     pub(super) fn isolates(&self) -> impl Iterator<Item = &Arc<Isolate>> {
-        let shared = self.shared.iter().chain(&self.more);
+        let shared = self.shared.values().chain(&self.more);
         shared.chain(self.own.values())
     }
 
     /// Where the module that moved lives; it comes back if that isolate is no more.
-    fn home_of_moved(&mut self, module: u32) -> Option<Arc<Isolate>> {
+    fn home_of_moved(&mut self, module: u32, key: &IsolateKey) -> Option<Arc<Isolate>> {
         let home = self.moved.get(&module)?;
         if home.takes_work() {
             return Some(home.clone());
         }
         self.moved.remove(&module);
-        if let Some(shared) = &self.shared {
+        if let Some(shared) = self.shared.get(key) {
             shared.readmit(module);
         }
         None
@@ -57,44 +58,52 @@ impl Homes {
 }
 
 impl Moves {
-    pub(super) fn know(&self, module: u32, url: &Url) {
-        lock(&self.known).insert(module, url.clone());
+    pub(super) fn know(&self, module: u32, url: &Url, key: &IsolateKey) {
+        lock(&self.known).insert(module, (url.clone(), key.clone()));
     }
 }
 
 impl Engine {
     /// The isolate for new work of a module; a fresh one if the last was lost or retired.
-    pub(super) async fn isolate_for(&self, module: u32) -> Result<Arc<Isolate>, LoadFailure> {
+    pub(super) async fn isolate_for(
+        &self,
+        module: u32,
+        key: &IsolateKey,
+    ) -> Result<Arc<Isolate>, LoadFailure> {
         let mut homes = self.1.homes.lock().await;
-        if let Some(isolate) = self.home_in(&mut homes, module) {
+        if let Some(isolate) = self.home_in(&mut homes, module, key) {
             return Ok(isolate);
         }
         let is_alone = self.1.loners.contain(module);
-        let isolate = self.start_isolate(is_alone).await?;
+        let isolate = self.start_isolate(key, is_alone).await?;
         match is_alone {
             true => drop(homes.own.insert(module, isolate.clone())),
-            false => homes.shared = Some(isolate.clone()),
+            false => drop(homes.shared.insert(key.clone(), isolate.clone())),
         }
         Ok(isolate)
     }
 
     /// The isolate for new work of a module, if there is one and that is known without waiting.
-    pub(super) fn isolate_now(&self, module: u32) -> Option<Arc<Isolate>> {
-        self.home_in(&mut *self.1.homes.try_lock().ok()?, module)
+    pub(super) fn isolate_now(&self, module: u32, key: &IsolateKey) -> Option<Arc<Isolate>> {
+        self.home_in(&mut *self.1.homes.try_lock().ok()?, module, key)
     }
 
-    fn home_in(&self, homes: &mut Homes, module: u32) -> Option<Arc<Isolate>> {
+    fn home_in(&self, homes: &mut Homes, module: u32, key: &IsolateKey) -> Option<Arc<Isolate>> {
         let takes_work = |isolate: &&Arc<Isolate>| isolate.takes_work();
         if self.1.loners.contain(module) {
             return homes.own.get(&module).filter(takes_work).cloned();
         }
-        let moved = homes.home_of_moved(module);
-        moved.or_else(|| homes.shared.as_ref().filter(takes_work).cloned())
+        let moved = homes.home_of_moved(module, key);
+        moved.or_else(|| homes.shared.get(key).filter(takes_work).cloned())
     }
 
-    async fn start_isolate(&self, is_for_one: bool) -> Result<Arc<Isolate>, LoadFailure> {
+    async fn start_isolate(
+        &self,
+        key: &IsolateKey,
+        is_for_one: bool,
+    ) -> Result<Arc<Isolate>, LoadFailure> {
         let loners = (!is_for_one).then(|| self.1.loners.clone());
-        let isolate = Isolate::start(&self.0.options, self.0.pending.clone(), loners)
+        let isolate = Isolate::start(&self.0.options, key, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
         let mut isolates = self.isolates();
@@ -113,14 +122,18 @@ impl Engine {
         }
         let (engine, busy, module) = (self.clone(), isolate.clone(), module.clone());
         tokio::spawn(async move {
-            if engine.is_independent(module.id).await && engine.move_out(&busy, &module).await {
+            if engine.is_independent(&module).await && engine.move_out(&busy, &module).await {
                 lock(&engine.1.moves.settled).remove(&module.id);
             }
         });
     }
 
-    async fn is_independent(&self, module: u32) -> bool {
-        let known = lock(&self.1.moves.known).clone();
+    /// Modules with other keys never meet it, so they are not looked at.
+    async fn is_independent(&self, module: &Module) -> bool {
+        let mut known = lock(&self.1.moves.known).clone();
+        known.retain(|_, (_, key)| *key == module.key);
+        let known = known.into_iter().map(|(id, (url, _))| (id, url)).collect();
+        let module = module.id;
         let kinship = self.1.moves.kinship.clone();
         let asked =
             tokio::task::spawn_blocking(move || lock(&kinship).is_independent(module, &known));
@@ -153,17 +166,16 @@ impl Engine {
         let mut homes = self.1.homes.lock().await;
         homes.more.retain(|isolate| isolate.takes_work());
         // Modules that have not moved live in the shared one, or will again.
-        let idle = homes
-            .more
-            .iter()
-            .find(|isolate| isolate.is_idle() && !Arc::ptr_eq(isolate, busy));
+        let idle = homes.more.iter().find(|isolate| {
+            isolate.key() == busy.key() && isolate.is_idle() && !Arc::ptr_eq(isolate, busy)
+        });
         if let Some(idle) = idle {
             return Some(idle.clone());
         }
         if homes.more.len() + 1 >= self.0.options.isolates as usize {
             return None;
         }
-        let isolate = self.start_isolate(false).await.ok()?;
+        let isolate = self.start_isolate(busy.key(), false).await.ok()?;
         homes.more.push(isolate.clone());
         Some(isolate)
     }

@@ -16,7 +16,7 @@ use super::drawing::Brush;
 use super::pending::PendingActions;
 use super::requests::{Caller, Doom, Purpose, Requests, Slot, Withdrawn};
 use super::witness::Notes;
-use super::{EngineOptions, Programs, thread, undertaker};
+use super::{EngineOptions, IsolateKey, Programs, thread, undertaker};
 
 /// One isolate as the rest of the engine sees it.
 pub(super) struct Isolate {
@@ -46,6 +46,8 @@ pub(super) struct Shared {
     /// The modules that must be alone; `None` if this isolate belongs to one of them.
     loners: Option<Arc<Loners>>,
     programs: Arc<dyn Programs>,
+    /// The key of the modules that live here.
+    pub(super) key: IsolateKey,
     /// What loads asked of the world, by the number of the request, until somebody takes it.
     witnessed: Mutex<HashMap<u32, Notes>>,
     life: OnceLock<Life>,
@@ -316,6 +318,7 @@ impl Isolate {
     /// Starts a thread with an isolate and waits until it is ready.
     pub(super) async fn start(
         options: &EngineOptions,
+        key: &IsolateKey,
         pending: Arc<PendingActions>,
         loners: Option<Arc<Loners>>,
     ) -> Result<Arc<Isolate>, String> {
@@ -333,6 +336,7 @@ impl Isolate {
             leaves_memory: AtomicBool::new(false),
             loners,
             programs: options.programs.clone(),
+            key: key.clone(),
             witnessed: Mutex::default(),
             life: OnceLock::new(),
             gone: watch::Sender::new(false),
@@ -356,6 +360,11 @@ impl Isolate {
         self.shared.doomed.get().is_none()
             && !self.shared.retired.load(Ordering::Acquire)
             && !self.asks.is_closed()
+    }
+
+    /// The key of the modules that live here.
+    pub(super) fn key(&self) -> &IsolateKey {
+        &self.shared.key
     }
 
     /// Why it takes no more work.

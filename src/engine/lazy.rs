@@ -16,13 +16,14 @@ use super::isolate::Isolate;
 use super::module::{MOST_ISOLATES, NO_ISOLATE};
 use super::told::{self, Told};
 use super::witness::Notes;
-use super::{Ended, Engine, LoadFailure, Module, lock};
+use super::{Ended, Engine, IsolateKey, LoadFailure, Module, lock};
 
 /// A module that wants to hear of session events. Not a handle: those keep the engine alive.
 #[derive(Clone)]
 pub(super) struct Listener {
     pub(super) id: u32,
     pub(super) url: Url,
+    pub(super) key: IsolateKey,
     pub(super) life: Arc<ModuleLife>,
 }
 
@@ -64,8 +65,9 @@ impl Engine {
     pub(super) async fn load_url(
         &self,
         url: Url,
+        key: IsolateKey,
     ) -> (Result<(Module, String), LoadFailure>, Option<Notes>) {
-        let module = self.module(url);
+        let module = self.module(url, key);
         for _ in 0..MOST_ISOLATES {
             let isolate = match module.place().await {
                 Ok(isolate) => isolate,
@@ -84,20 +86,21 @@ impl Engine {
     }
 
     /// A module of which is known what it says; it is not loaded yet.
-    pub(super) fn remembered(&self, url: Url, described: &str) -> Module {
-        let module = self.module(url);
+    pub(super) fn remembered(&self, url: Url, key: IsolateKey, described: &str) -> Module {
+        let module = self.module(url, key);
         self.announce(&module, described);
         module
     }
 
-    fn module(&self, url: Url) -> Module {
+    fn module(&self, url: Url, key: IsolateKey) -> Module {
         let id = self.0.next_module.fetch_add(1, Ordering::Relaxed);
         // Whoever may move has to know with whom it shares files.
-        self.1.moves.know(id, &url);
+        self.1.moves.know(id, &url, &key);
         Module {
             engine: self.clone(),
             id,
             url,
+            key,
             life: Arc::default(),
         }
     }
@@ -111,6 +114,7 @@ impl Engine {
             lock(&self.1.listeners).push(Listener {
                 id: module.id,
                 url: module.url.clone(),
+                key: module.key.clone(),
                 life: module.life.clone(),
             });
         }

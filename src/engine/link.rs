@@ -12,16 +12,18 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use super::asking::Asking;
 use super::extension::{
-    self, AskFuture, ExecFuture, IsolateHost, ReplyKind, ShowFuture, TouchFuture,
+    self, AskFuture, ExecFuture, IsolateHost, Refusal, ReplyKind, ShowFuture, TouchFuture,
 };
 use super::isolate::{Answer, Shared};
 use super::loader::Required;
 use super::schema_check::SchemaChecker;
 use super::showing::Showing;
 use super::users::Users;
+use super::verify::{CodeFrom, Verifier};
 use super::{EngineOptions, Programs, ToolLog, drawing, witness};
 use crate::tool::{CurrentSession, LogLevel, LogLine, Played, Progress, Reach, SessionView, Tape};
 
@@ -41,6 +43,7 @@ pub(super) struct Link {
     required: OnceCell<Required>,
     most_bytes_of_a_file: u64,
     programs: Arc<dyn Programs>,
+    verifier: Option<Arc<Verifier>>,
     tape: Option<Arc<dyn Tape>>,
     log: Arc<dyn ToolLog>,
 }
@@ -49,6 +52,7 @@ impl Link {
     pub(super) fn new(shared: Arc<Shared>, options: &EngineOptions) -> Self {
         let users = Users::new(shared.clone(), options.default_user.clone());
         Link {
+            verifier: options.verifier_of(shared.key.domain).cloned(),
             session: options.session.clone(),
             session_read: RefCell::default(),
             asking: Asking::new(users.clone()),
@@ -91,6 +95,11 @@ impl Link {
         self.shared.requests.answer(id, answer);
     }
 
+    /// What checks the code that the isolate runs; `None`: it is the user's own.
+    pub(super) fn verifier(&self) -> Option<&Verifier> {
+        self.verifier.as_deref()
+    }
+
     /// Stops the programs that still run.
     pub(super) fn stop_programs(&self) {
         for (_, running) in self.execs.borrow_mut().drain() {
@@ -108,6 +117,29 @@ impl IsolateHost for Link {
     fn is_es_module(&self, path: &str) -> bool {
         let required = self.required.get();
         required.is_some_and(|required| required.is_es_module(Path::new(path)))
+    }
+
+    fn is_verified(&self) -> bool {
+        self.verifier.is_some()
+    }
+
+    fn check_required(&self, code: &str) -> Result<(), Refusal> {
+        self.verifier().map_or(Ok(()), |verifier| verifier.check_required(code))
+    }
+
+    fn check_text(&self) -> Result<(), Refusal> {
+        self.verifier().map_or(Ok(()), |verifier| verifier.check_text(CodeFrom::Text))
+    }
+
+    fn check_native(&self, path: &str) -> Result<(), Refusal> {
+        self.verifier().map_or(Ok(()), |verifier| verifier.check_file(Path::new(path)))
+    }
+
+    fn check_wasm(&self, bytes: &[u8], url: &str) -> Result<(), Refusal> {
+        let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+        let path = path.map(|path| std::fs::canonicalize(&path).unwrap_or(path));
+        self.verifier()
+            .map_or(Ok(()), |verifier| verifier.check_wasm(bytes, path.as_deref()))
     }
 
     fn noticed_symbol(&self) {

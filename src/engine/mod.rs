@@ -11,6 +11,7 @@ mod bytecode;
 mod cache;
 mod call;
 mod compiled;
+mod domain;
 mod drawing;
 mod expressions;
 mod extension;
@@ -43,16 +44,22 @@ mod thread;
 mod told;
 mod undertaker;
 mod users;
+mod verify;
 mod version;
 mod witness;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use url::Url;
 
+use crate::tool::{TrustDomain, VerifiedFiles};
+
 use cache::Cache;
 pub use call::Ended;
+pub use domain::IsolateKey;
 pub use drawing::Drawn;
 pub use expressions::{ExpressionError, Expressions};
 use generation::{Generation, Generations};
@@ -70,6 +77,8 @@ use requests::Doom;
 pub use round::{Round, Wanted};
 pub(crate) use screen::ScreenView;
 pub use session::new_session_id;
+pub(crate) use verify::TEXT_IS_NOT_TRUSTED;
+pub use verify::Verifier;
 pub use version::version;
 
 /// Runs the modules of tools. Cheap to clone; starts nothing before the first module. What is loaded
@@ -114,12 +123,26 @@ impl Engine {
     /// When no isolate can be had.
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
-        self.load_url(url).await.0
+        let key = self.isolate_key(TrustDomain::User);
+        self.load_url(url, key).await.0
     }
 
     /// Evaluates small expressions, in an isolate that no module shares.
     pub fn expressions(&self) -> &Expressions {
         &self.0.expressions
+    }
+
+    /// What the project's modules may load from now on.
+    pub fn trust(&self, files: Arc<VerifiedFiles>) {
+        if let Some(verifier) = &self.0.options.verifier {
+            verifier.trust(files);
+        }
+    }
+
+    /// The files that the project's modules loaded although they are not trusted yet.
+    pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
+        let verifier = self.0.options.verifier.as_ref();
+        verifier.map(|verifier| verifier.learned()).unwrap_or_default()
     }
 
     /// Whether tools may leave actions pending.

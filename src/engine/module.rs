@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::Engine;
+use super::{Engine, IsolateKey};
 use super::isolate::{Answer, Ask, Isolate, Lost};
 use super::lazy::ModuleLife;
 use super::witness::Notes;
@@ -18,6 +18,7 @@ pub struct Module {
     pub(super) engine: Engine,
     pub(super) id: u32,
     pub(super) url: Url,
+    pub(super) key: IsolateKey,
     pub(super) life: Arc<ModuleLife>,
 }
 
@@ -74,7 +75,7 @@ impl Module {
         };
         match home {
             Some(home) => Ok(home),
-            None => self.engine.isolate_for(self.id).await,
+            None => self.engine.isolate_for(self.id, &self.key).await,
         }
     }
 
@@ -82,7 +83,7 @@ impl Module {
     pub(super) fn place_now(&self) -> Option<Arc<Isolate>> {
         match self.url.as_str() == RESOLVER {
             true => self.engine.0.pending.newest_home(),
-            false => self.engine.isolate_now(self.id),
+            false => self.engine.isolate_now(self.id, &self.key),
         }
     }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::{CurrentSession, DefaultUser, LogLevel, Tape};
+use super::verify::Verifier;
+use crate::tool::{CurrentSession, DefaultUser, LogLevel, Tape, TrustDomain};
 
 /// What an engine needs to know and have.
 #[derive(Clone)]
@@ -26,7 +27,7 @@ pub struct EngineOptions {
     /// How long importing a module and running its factory may take.
     pub load_timeout: Duration,
     /// What Web and Node APIs may touch.
-    pub access: Access,
+    pub access: Arc<Access>,
     /// Starts and stops programs.
     pub programs: Arc<dyn Programs>,
     /// Takes what tools say.
@@ -43,11 +44,19 @@ pub struct EngineOptions {
     pub session: Arc<CurrentSession>,
     /// `ctx.autoApprove` outside of calls: they run without a question.
     pub auto_approve: bool,
+    /// What checks the files of the project's modules; `None`: they are loaded as they are.
+    pub verifier: Option<Arc<Verifier>>,
     /// The folder for what can be made again; `None`: remember nothing.
     pub cache: Option<PathBuf>,
 }
 
 impl EngineOptions {
+    /// What checks the files of modules of `domain`; `None`: they are loaded as they are.
+    pub(super) fn verifier_of(&self, domain: TrustDomain) -> Option<&Arc<Verifier>> {
+        let verifier = self.verifier.as_ref();
+        verifier.filter(|_| domain == TrustDomain::Project)
+    }
+
     /// As much as all buffers of an isolate may hold.
     pub(super) fn most_bytes_of_a_file(&self) -> u64 {
         u64::from(self.heap_mb) << 20
@@ -56,7 +65,7 @@ impl EngineOptions {
 
 /// What Web and Node APIs may touch, by kind: `None` nothing, an empty list everything, else what
 /// is listed in Deno's notation (paths, hosts, names).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the kinds are Deno's own words")]
 pub struct Access {
     pub env: Option<Vec<String>>,

@@ -3,6 +3,7 @@
 //! The modules that must be loaded are loaded one after another, because what one does to the globals
 //! the next one sees. Beside that, on another thread, they are compiled and their graphs are found.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::compiled::Compiled;
 use super::graph::{Graph, Grapher, Lesson, on_deep_stack};
 use super::loader::Ahead;
 use super::witness::Notes;
-use super::{Engine, LoadFailure, Module};
+use super::{Engine, IsolateKey, LoadFailure, Module};
 
 /// How long is waited for graphs after the last module was loaded: nobody needs them to go on.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,6 +27,8 @@ pub struct Wanted<'a> {
     pub path: &'a Path,
     /// What comes behind `?`.
     pub query: Option<&'a str>,
+    /// Where it runs.
+    pub key: IsolateKey,
 }
 
 /// A module, and what it says about itself.
@@ -45,13 +48,14 @@ pub struct Round {
     places: Vec<Place>,
     next: usize,
     graphs: Option<oneshot::Receiver<(Ahead, Vec<Graph>)>>,
-    /// A module left something behind that those after it can see: what they say then, they say
-    /// in its company only.
-    has_traces: bool,
+    /// The isolates in which a module left something behind that those after it can see. Their
+    /// descriptions hold only beside that module.
+    traces: HashSet<IsolateKey>,
 }
 
 struct Place {
     url: Option<Url>,
+    key: IsolateKey,
     path: PathBuf,
     known: Option<String>,
     fresh: Option<(String, Notes)>,
@@ -62,6 +66,7 @@ impl Engine {
     pub async fn round(&self, wanted: &[Wanted<'_>]) -> Round {
         let place = |wanted: &Wanted<'_>| Place {
             url: url_of(wanted),
+            key: wanted.key.clone(),
             path: wanted.path.to_owned(),
             known: None,
             fresh: None,
@@ -72,7 +77,7 @@ impl Engine {
             places: wanted.iter().map(place).collect(),
             next: 0,
             graphs: None,
-            has_traces: false,
+            traces: HashSet::new(),
         };
         if let Some(cache) = round.cache.clone() {
             let url = |place: &Place| place.url.as_ref().map(Url::to_string).unwrap_or_default();
@@ -91,11 +96,18 @@ impl Round {
     /// Has everything that can be done without an isolate done beside it, in the order of need.
     fn work_ahead(&mut self) {
         let unknown = self.places.iter().filter(|place| place.known.is_none());
-        let paths: Vec<_> = unknown.map(|place| place.path.clone()).collect();
-        if paths.is_empty() {
+        let options = &self.engine.0.options;
+        let announced: Vec<_> = unknown
+            .map(|place| {
+                let verifier = options.verifier_of(place.key.domain).cloned();
+                (place.path.clone(), verifier)
+            })
+            .collect();
+        if announced.is_empty() {
             return;
         }
-        let ahead = Ahead::announce(paths.clone());
+        let paths: Vec<_> = announced.iter().map(|(path, _)| path.clone()).collect();
+        let ahead = Ahead::announce(announced);
         let lesson = self.cache.is_some().then(Lesson::begin);
         let (done, graphs) = oneshot::channel();
         // Not one of the runtime's threads: those are waited for when the program ends.
@@ -128,19 +140,22 @@ impl Round {
             let text = format!("'{}' is not an absolute path", place.path.display());
             return Err(LoadFailure::Engine(text));
         };
-        if !self.has_traces
+        let key = place.key.clone();
+        let had_traces = self.traces.contains(&key);
+        if !had_traces
             && let Some(text) = place.known.clone()
         {
-            let module = self.engine.remembered(url, &text);
+            let module = self.engine.remembered(url, key, &text);
             return Ok(Described {
                 module,
                 text,
                 is_remembered: true,
             });
         }
-        let (loaded, notes) = self.engine.load_url(url).await;
-        let had_traces = self.has_traces;
-        self.has_traces |= notes.as_ref().is_none_or(|notes| notes.leaves_traces);
+        let (loaded, notes) = self.engine.load_url(url, key.clone()).await;
+        if notes.as_ref().is_none_or(|notes| notes.leaves_traces) {
+            self.traces.insert(key);
+        }
         let (module, text) = loaded?;
         if let Some(notes) = notes
             && !had_traces

@@ -59,12 +59,13 @@ impl Engine {
     /// Loads the modules that want to hear of session events.
     async fn wake_listeners(&self) {
         let listeners = lock(&self.1.listeners).clone();
-        for Listener { id, url, life } in listeners {
+        for Listener { id, url, key, life } in listeners {
             let engine = self.clone();
             let module = Module {
                 engine,
                 id,
                 url,
+                key,
                 life,
             };
             // One that cannot be loaded hears nothing; its calls say why.

@@ -87,7 +87,7 @@ fn live(
         let Booted {
             mut worker,
             functions,
-        } = match boot(options, link.clone(), &alarm) {
+        } = match boot(options, &shared.key, link.clone(), &alarm) {
             Ok(booted) => booted,
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -212,6 +212,18 @@ impl Life<'_> {
         }
     }
 
+    /// Lets `eval` and the like work, if the project's modules may make code of text by now.
+    fn allow_text(&mut self) {
+        let Some(verifier) = self.link.verifier() else {
+            return;
+        };
+        let is_allowed = verifier.allows_text();
+        let runtime = &mut self.worker.js_runtime;
+        let context = runtime.main_context();
+        deno_core::scope!(scope, runtime);
+        v8::Local::new(scope, context).set_allow_generation_from_strings(is_allowed);
+    }
+
     fn take(&mut self, message: Message) {
         match message {
             Message::Ping(sender) => {
@@ -230,6 +242,7 @@ impl Life<'_> {
         match ask {
             Ask::Load { id, module, url } => {
                 self.link.loading(*id);
+                self.allow_text();
                 let function = functions.load.clone();
                 self.call(
                     &function,

@@ -118,6 +118,7 @@ pub(super) fn leaves_traces(what: &str) {
 
 /// What is noted of a file that is imported.
 pub(super) struct Read {
+    hash: blake3::Hash,
     digest: String,
     is_timely: bool,
 }
@@ -126,13 +127,20 @@ impl Read {
     /// Of a file with these bytes.
     pub(super) fn of(bytes: &[u8]) -> Read {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let hash = blake3::hash(bytes);
         Read {
-            digest: blake3::hash(bytes).to_hex().to_string(),
+            hash,
+            digest: hash.to_hex().to_string(),
             is_timely: TIMELY.iter().any(|word| text.contains(word)),
         }
     }
 
     /// The hash of its bytes.
+    pub(super) fn hash(&self) -> &blake3::Hash {
+        &self.hash
+    }
+
+    /// The same as text.
     pub(super) fn digest(&self) -> &str {
         &self.digest
     }
@@ -140,7 +148,9 @@ impl Read {
 
 /// A file was read because something imports it.
 pub(super) fn imported(path: &Path, read: Read) {
-    let Read { digest, is_timely } = read;
+    let Read {
+        digest, is_timely, ..
+    } = read;
     WITNESS.with_borrow_mut(|witness| {
         witness.read.insert(path.to_owned(), digest.clone());
         if is_timely {

@@ -11,10 +11,10 @@ use crate::discover::Candidate;
 use crate::engine::graph::{Checker, Graph, Grapher};
 use crate::engine::{Engine, Module};
 use crate::family::Loaded;
-use crate::tool::{Family, Problem, Severity};
+use crate::tool::{Family, Problem, Severity, TrustDomain};
 
-/// What a module is known by.
-pub(super) type Key = (PathBuf, Option<String>);
+/// Identifies a module. A file of two trust domains is two modules.
+pub(super) type Key = (PathBuf, Option<String>, TrustDomain);
 
 /// The files of one family, or of two that look at each other; the flag tells that they were loaded
 /// by name.
@@ -68,7 +68,11 @@ const LAG: Duration = Duration::from_millis(10);
 const LAST_GOOD: &str = "its last good version stays in use until it can be loaded";
 
 pub(super) fn key_of(candidate: &Candidate) -> Key {
-    (candidate.resolved.clone(), candidate.query.clone())
+    (
+        candidate.resolved.clone(),
+        candidate.query.clone(),
+        candidate.trust_domain(),
+    )
 }
 
 /// The group of what is no module.

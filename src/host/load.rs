@@ -53,6 +53,7 @@ impl Host {
             Looked::nothing(scan, before)
         });
         let base = self.base();
+        base.trust(looked.judged.verified.clone());
         let engine = match looked.plan.place {
             Place::Beside => base.clone(),
             Place::Apart | Place::Anew => base.new_generation(),

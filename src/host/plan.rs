@@ -142,11 +142,13 @@ impl Survey {
     /// Whoever shares a file with what is loaded again would see another instance of it.
     fn load_kin(&mut self, known: &Known, grapher: &Grapher) {
         loop {
-            let is_kin = |kin: &Kin| {
-                let mut loads = self.loads.values().flat_map(|load| &load.kin);
+            // Each trust domain has its own instance of a file.
+            let is_kin = |(_, _, domain): &Key, kin: &Kin| {
+                let loads = self.loads.iter().filter(|(key, _)| key.2 == *domain);
+                let mut loads = loads.flat_map(|(_, load)| &load.kin);
                 loads.any(|loaded| loaded.is_kin_of(kin))
             };
-            let kin = self.kept.iter().filter(|(_, kin)| is_kin(kin));
+            let kin = self.kept.iter().filter(|(key, kin)| is_kin(key, kin));
             let kin: Vec<Key> = kin.map(|(key, _)| key.clone()).collect();
             if kin.is_empty() {
                 return;

@@ -3,17 +3,19 @@
 //! Two rounds of looking are compared by file and content, never by time. The project may be
 //! reached through a link; its own files are named by its real path.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::discover::Decisions;
+use crate::discover::{Candidate, Decisions};
 use crate::engine::graph::Graph;
+use crate::tool::{Family, VerifiedEntry, VerifiedFiles};
 
-/// Grants of another version are as good as none.
-pub(super) const VERSION: u32 = 1;
+/// Grants of another version count as none. Version 1 held neither families nor providers nor rights.
+pub(super) const VERSION: u32 = 2;
 
 /// What the user trusts of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,14 +31,39 @@ pub(crate) struct Grant {
     /// What each settings file decides about plugins, features and providers, as a hash.
     #[serde(default)]
     pub(super) settings: BTreeMap<String, String>,
-    /// Each tool's file with all files in its module graph.
-    pub(super) tools: BTreeMap<String, BTreeSet<String>>,
-    /// The hash of each of these files.
+    /// What was trusted of each tool, by its file.
+    pub(super) tools: BTreeMap<String, TrustedTool>,
+    /// The hash of each of their files.
     pub(super) files: BTreeMap<String, String>,
+    /// Files that modules were seen to import while they ran, with their hashes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) learned: Files,
     /// If all of this still holds nothing has to be parsed to know that nothing changed.
-    // Grants of before this name have other facts, which are not read.
-    #[serde(default, rename = "moduleFacts")]
+    #[serde(default)]
     pub(super) facts: Option<Graph>,
+}
+
+/// What was trusted of one tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct TrustedTool {
+    /// What kind of tool it is. A program that was trusted is no module.
+    pub(super) family: Family,
+    /// The id of the provider that found it.
+    pub(super) provider: String,
+    /// All files in its module graph; of what is no module, the file itself.
+    pub(super) files: BTreeSet<String>,
+    #[serde(default)]
+    pub(super) rights: Rights,
+}
+
+/// What was trusted with a tool besides its files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Rights {
+    /// It may make code of text, as `eval` does.
+    pub(super) code_from_text: bool,
+    /// It may make WebAssembly of bytes that are no trusted file.
+    pub(super) code_from_bytes: bool,
 }
 
 /// The files of one tool with their hashes.
@@ -78,14 +105,62 @@ impl Grant {
         self.config.as_deref() == Some(digest(text).as_str())
     }
 
-    /// The files that were trusted for the tool in `entry`; `None`: there was no such tool.
-    pub(super) fn files_of(&self, entry: &str) -> Option<Files> {
-        let names = self.tools.get(entry)?;
+    /// The files that were trusted for the tool in `entry`, if it was trusted as what it is now.
+    pub(super) fn files_of(&self, entry: &str, candidate: &Candidate) -> Option<Files> {
+        let tool = self.tools.get(entry)?;
+        let source = &candidate.source;
+        let is_same = tool.family == source.family && tool.provider == source.provider;
+        is_same.then(|| self.with_hashes(tool))
+    }
+
+    /// The files that were trusted for the test in `entry`.
+    pub(super) fn files_of_test(&self, entry: &str) -> Option<Files> {
+        Some(self.with_hashes(self.tools.get(entry)?))
+    }
+
+    fn with_hashes(&self, tool: &TrustedTool) -> Files {
         let with_hash = |name: &String| {
             let hash = self.files.get(name).cloned().unwrap_or_default();
             (name.clone(), hash)
         };
-        Some(names.iter().map(with_hash).collect())
+        tool.files.iter().map(with_hash).collect()
+    }
+
+    /// The bytes that may run, for those who run them.
+    pub(super) fn verified(&self, names: &Names<'_>) -> Arc<VerifiedFiles> {
+        let digest = |name: &String| blake3::Hash::from_hex(self.files.get(name)?).ok();
+        let mut verified = VerifiedFiles {
+            project: names.project.clone(),
+            alias: (!names.is_direct()).then(|| names.cwd.to_owned()),
+            ..VerifiedFiles::default()
+        };
+        for (entry, tool) in &self.tools {
+            if let Some(digest) = digest(entry) {
+                let entry = path_of(entry);
+                let family = tool.family;
+                let provider = tool.provider.clone();
+                let tool = VerifiedEntry {
+                    family,
+                    provider,
+                    digest,
+                };
+                verified.entries.insert(entry, tool);
+            }
+            if tool.family == Family::Js {
+                let files = tool.files.iter();
+                let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
+                verified.modules.extend(files);
+                verified.code_from_text |= tool.rights.code_from_text;
+                verified.code_from_bytes |= tool.rights.code_from_bytes;
+            }
+        }
+        let learned = self.learned.iter().filter_map(|(name, hash)| {
+            let hash = blake3::Hash::from_hex(hash).ok()?;
+            Some((path_of(name), hash))
+        });
+        let learned: HashMap<_, _> = learned.collect();
+        verified.modules.extend(learned);
+        Arc::new(verified)
     }
 }
 
@@ -180,4 +255,11 @@ pub(super) fn text_of(path: &Path) -> String {
             format!("\0{url}")
         }
     }
+}
+
+/// The path that has this text.
+pub(super) fn path_of(text: &str) -> PathBuf {
+    let url = text.strip_prefix('\0').and_then(|url| Url::parse(url).ok());
+    let path = url.and_then(|url| url.to_file_path().ok());
+    path.unwrap_or_else(|| PathBuf::from(text))
 }

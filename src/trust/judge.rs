@@ -1,11 +1,13 @@
 //! Which of the tools that a project brings may run now.
 
+use std::sync::Arc;
+
 use super::grant::{self, Change, Grant, How, Names};
 use super::{HINT, Store};
 use crate::config::{Config, FileUse, PROJECT_FILE};
 use crate::discover::{self, Candidate, Decisions, Scan};
 use crate::engine::graph::{Checker, Grapher};
-use crate::tool::Problem;
+use crate::tool::{Problem, VerifiedFiles};
 
 /// Why a tool may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(crate) struct Judged {
     pub(crate) trusted: Vec<Candidate>,
     pub(crate) doubted: Vec<(Candidate, Doubt)>,
     pub(crate) problems: Vec<Problem>,
+    /// What modules of the project may load.
+    pub(crate) verified: Arc<VerifiedFiles>,
 }
 
 /// Looks for tools and judges them. The project's settings decide about tools of the user only if they
@@ -98,16 +102,26 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
             .problems
             .push(ignored_config(config, grant.is_some()));
     }
+    let verified = grant.as_ref().map(|grant| grant.verified(&names));
+    judged.verified = verified.clone().unwrap_or_default();
     let court = Court {
+        verified,
         config_change: config_change(config, grant.as_ref()),
         is_untouched: is_untouched(grant.as_ref(), &names),
         names,
         grant,
         grapher: Grapher::default(),
     };
-    for candidate in candidates {
-        match asks(&candidate).then(|| court.doubt(&candidate)).flatten() {
-            None => judged.trusted.push(candidate),
+    for mut candidate in candidates {
+        if !asks(&candidate) {
+            judged.trusted.push(candidate);
+            continue;
+        }
+        match court.doubt(&candidate) {
+            None => {
+                candidate.verified.clone_from(&court.verified);
+                judged.trusted.push(candidate);
+            }
             Some(doubt) => judged.doubted.push((candidate, doubt)),
         }
     }
@@ -117,6 +131,8 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
 struct Court<'a> {
     names: Names<'a>,
     grant: Option<Grant>,
+    /// What is enforced of the grant.
+    verified: Option<Arc<VerifiedFiles>>,
     /// No file and no place that decided anything is different.
     is_untouched: bool,
     /// What a tool may do depends on the configuration that was trusted with it.
@@ -130,7 +146,7 @@ impl Court<'_> {
             return Some(Doubt::New);
         };
         let entry = self.names.name(&candidate.resolved);
-        let Some(was) = grant.files_of(&entry) else {
+        let Some(was) = grant.files_of(&entry, candidate) else {
             return Some(Doubt::New);
         };
         if self.is_untouched && self.config_change.is_none() {

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Store;
-use super::grant::{self, Change, Files, Grant, Names, VERSION};
+use super::grant::{self, Change, Files, Grant, Names, Rights, TrustedTool, VERSION};
 use crate::config::{Config, PROJECT_FILE, paths};
 use crate::discover::{self, Candidate};
 use crate::engine::graph::{Graph, Grapher, Kind, Opening};
 use crate::error::Error;
-use crate::tool::Problem;
+use crate::tool::{Family, Problem};
 
 /// What a project brings, looked at without running any of it.
 pub struct Review {
@@ -101,9 +101,15 @@ impl Review {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
-            let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
+            let was = before.as_ref().and_then(|grant| grant.files_of(&entry, &candidate));
             tools.push(reviewed(&names, &candidate, &graph, state(was, &files)));
-            grant.tools.insert(entry, files.keys().cloned().collect());
+            let tool = TrustedTool {
+                family: candidate.source.family,
+                provider: candidate.source.provider.clone(),
+                files: files.keys().cloned().collect(),
+                rights: Rights::default(),
+            };
+            grant.tools.insert(entry, tool);
             grant.files.extend(files);
             graphs.push(graph);
         }
@@ -161,7 +167,7 @@ impl Review {
             let graph = union(test, graphs.collect());
             let files = names.files(&graph);
             let entry = names.name(test);
-            let was = before.as_ref().and_then(|grant| grant.files_of(&entry));
+            let was = before.as_ref().and_then(|grant| grant.files_of_test(&entry));
             let is_granted = was.as_ref().is_some_and(|was| {
                 let mut files = files.iter();
                 files.all(|(file, hash)| was.get(file) == Some(hash))
@@ -176,7 +182,13 @@ impl Review {
                 path: names.place(test),
                 ..reviewed_files(&names, &names.place(test), &graph, state(was, &files))
             });
-            grant.tools.insert(entry, files.keys().cloned().collect());
+            let tool = TrustedTool {
+                family: Family::Js,
+                provider: "test".to_owned(),
+                files: files.keys().cloned().collect(),
+                rights: Rights::default(),
+            };
+            grant.tools.insert(entry, tool);
             grant.files.extend(files);
         }
         Review {
@@ -229,6 +241,7 @@ fn empty(project: &Path) -> Grant {
         settings: BTreeMap::new(),
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
+        learned: Files::new(),
         facts: None,
     }
 }

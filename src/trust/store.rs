@@ -8,6 +8,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 use super::grant::{Grant, VERSION, real, text_of};
 use crate::error::{Error, ErrorKind};
 use crate::private_files::{self, Lasting};
@@ -36,8 +38,10 @@ pub struct Project {
 pub(super) enum StoreError {
     #[error("cannot read it: {0}")]
     Unreadable(String),
-    #[error("it is no trust file of this version of haft")]
+    #[error("it is not a trust file")]
     Broken,
+    #[error("another version of haft made it, which recorded something else")]
+    OtherVersion,
     #[error("it belongs to somebody else")]
     NotOurs,
     #[error("others than you may write to it")]
@@ -87,6 +91,7 @@ impl Store {
         let hint = match error {
             StoreError::InProject => "point XDG_STATE_HOME or HAFT_STATE_DIR somewhere else",
             StoreError::Open => "`chmod -R go-w` it, after a look at what it says",
+            StoreError::OtherVersion => "`haft trust` shows what would run, and asks again",
             _ => "`haft trust` writes it anew; remove it if that fails",
         };
         Problem::warning(format!("the stored trust is not used: {error}"))
@@ -192,11 +197,15 @@ fn read(path: &Path) -> Result<Grant, StoreError> {
     check(&file.metadata().map_err(unreadable)?)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(unreadable)?;
-    let grant: Grant = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
-    match grant.version == VERSION {
-        true => Ok(grant),
-        false => Err(StoreError::Broken),
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
     }
+    let found: Versioned = serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)?;
+    if found.version != VERSION {
+        return Err(StoreError::OtherVersion);
+    }
+    serde_json::from_slice(&bytes).map_err(|_| StoreError::Broken)
 }
 
 fn check(found: &fs::Metadata) -> Result<(), StoreError> {

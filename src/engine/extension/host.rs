@@ -15,6 +15,9 @@ pub type ShowFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 /// What comes next to a component, as JSON text; empty when nothing more comes.
 pub type TouchFuture = Pin<Box<dyn Future<Output = String>>>;
 
+/// Why code must not run.
+pub type Refusal = deno_error::JsErrorBox;
+
 /// One isolate's connection to the rest of haft, kept in its op state.
 pub trait IsolateHost {
     /// True if the file is an ES module by its syntax.
@@ -135,6 +138,21 @@ pub trait IsolateHost {
 
     /// True while a module is imported or its factory runs.
     fn is_loading(&self) -> bool;
+
+    /// True if modules may load only what the user trusted.
+    fn is_verified(&self) -> bool;
+
+    /// Checks the code that `require` compiles.
+    fn check_required(&self, code: &str) -> Result<(), Refusal>;
+
+    /// Checks that text may be run as code.
+    fn check_text(&self) -> Result<(), Refusal>;
+
+    /// Checks the native code at `path`.
+    fn check_native(&self, path: &str) -> Result<(), Refusal>;
+
+    /// Checks bytes that become WebAssembly; `url` is where they were read, or empty.
+    fn check_wasm(&self, bytes: &[u8], url: &str) -> Result<(), Refusal>;
 }
 
 /// What a reply is about. The numbers are those of `ReplyKind` in `00_state.ts`.

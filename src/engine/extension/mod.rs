@@ -21,11 +21,12 @@ mod ops_show;
 mod ops_signal;
 mod ops_tape;
 mod ops_ui;
+mod ops_verify;
 mod ops_witness;
 
 use deno_core::OpDecl;
 
-pub use host::{AskFuture, ExecFuture, IsolateHost, LogLevel, ReplyKind, ShowFuture, TouchFuture};
+pub use host::{AskFuture, ExecFuture, IsolateHost, LogLevel, Refusal, ReplyKind, ShowFuture, TouchFuture};
 pub use ops_children::set_script_runner;
 pub use ops_env::begin_with as begin_with_env;
 pub use ops_read::too_large;
@@ -82,6 +83,11 @@ deno_core::extension!(
         ops_signal::op_haft_deno_kill,
         ops_tape::op_haft_tape_play,
         ops_tape::op_haft_tape_keep,
+        ops_verify::op_haft_is_verified,
+        ops_verify::op_haft_check_required,
+        ops_verify::op_haft_check_text,
+        ops_verify::op_haft_check_native,
+        ops_verify::op_haft_check_wasm,
         ops_witness::op_haft_noticed,
         ops_witness::op_haft_noticed_symbol,
         ops_env::op_haft_set_env,

@@ -12,6 +12,7 @@ use super::source::{self, Prepared};
 use super::{NodeServices, assets, files, room, tsconfig, url_of};
 use crate::engine::compiled::Compiled;
 use crate::engine::graph::is_hostile;
+use crate::engine::verify::{self, Verifier};
 use crate::engine::witness::{self, Read};
 
 /// Files that were announced, by path. They are taken within one round of loading.
@@ -26,18 +27,19 @@ enum State {
 }
 
 /// Files that are compiled ahead; what nobody took is dropped with it.
-pub(in crate::engine) struct Ahead(Vec<PathBuf>);
+pub(in crate::engine) struct Ahead(Vec<(PathBuf, Option<Arc<Verifier>>)>);
 
 impl Ahead {
-    /// Announces files; [`Ahead::compile`] does the work.
-    pub(in crate::engine) fn announce(paths: Vec<PathBuf>) -> Ahead {
+    /// Announces files, each with what checks it; [`Ahead::compile`] does the work.
+    pub(in crate::engine) fn announce(paths: Vec<(PathBuf, Option<Arc<Verifier>>)>) -> Ahead {
         // The loader asks for files by the paths that links lead to.
         let disk = super::Sys::default();
-        let paths = paths.into_iter().map(|path| files::real(&disk, path));
+        let paths = paths.into_iter();
+        let paths = paths.map(|(path, verifier)| (files::real(&disk, path), verifier));
         let paths: Vec<_> = paths.collect();
         let mut announced = announced();
         let states = announced.get_or_insert_default();
-        for path in &paths {
+        for (path, _) in &paths {
             states.insert(path.clone(), State::Wanted);
         }
         Ahead(paths)
@@ -45,14 +47,19 @@ impl Ahead {
 
     /// Compiles what nobody has come for yet. Takes as long as that takes.
     pub(in crate::engine) fn compile(&self, compiled: Option<Arc<Compiled>>) {
-        let node = Rc::new(NodeServices::new(compiled));
-        let tsconfigs = tsconfig::Cache::default();
-        for path in &self.0 {
+        let services = |verifier| {
+            let node = Rc::new(NodeServices::new(compiled.clone(), verifier));
+            (tsconfig::Cache::on(node.sys()), node)
+        };
+        let own = services(None);
+        for (path, verifier) in &self.0 {
             if !is_wanted(path) {
                 continue;
             }
-            // What is wrong with the file is found again, and told, by whoever needs it.
-            if let Some((prepared, read)) = compiled_file(path, &tsconfigs, &node)
+            let verified = verifier.clone().map(|verifier| services(Some(verifier)));
+            let (tsconfigs, node) = verified.as_ref().unwrap_or(&own);
+            // What is wrong with the file is found again, and reported, when the isolate loads it.
+            if let Some((prepared, read)) = compiled_file(path, tsconfigs, node)
                 && let Some(state @ State::Wanted) =
                     announced().get_or_insert_default().get_mut(path)
             {
@@ -66,17 +73,21 @@ impl Drop for Ahead {
     fn drop(&mut self) {
         let mut announced = announced();
         let states = announced.get_or_insert_default();
-        for path in &self.0 {
+        for (path, _) in &self.0 {
             states.remove(path);
         }
     }
 }
 
 /// The file, if it is ready. It will not be compiled for anybody else.
-pub(super) fn take(path: &Path) -> Option<Prepared> {
+pub(super) fn take(path: &Path, verifier: Option<&Verifier>) -> Option<Prepared> {
     let State::Ready(prepared, read) = announced().as_mut()?.remove(path)? else {
         return None;
     };
+    // What it was compiled from is not necessarily what this isolate may load.
+    if verifier.is_some_and(|verifier| verifier.check(path, read.hash()).is_err()) {
+        return None;
+    }
     witness::imported(path, read);
     Some(prepared)
 }
@@ -89,7 +100,7 @@ fn compiled_file(
     if !path.is_file() || assets::is_asset(path) {
         return None;
     }
-    let (text, read) = files::read(path).ok()?;
+    let (text, read) = files::read(path, node.verifier()).ok()?;
     // What takes long is left to the isolate, where it is bounded in time.
     if text.len() > LARGEST || is_hostile(&text) {
         return None;
@@ -98,6 +109,7 @@ fn compiled_file(
     let prepared = room::with_text(path, text, |text| {
         source::prepare_text(path, &url, (text, read.digest()), tsconfigs, node)
     });
+    verify::no_manifest_changed().ok()?;
     Some((prepared.ok()?, read))
 }
 

@@ -8,6 +8,7 @@ use deno_core::url::Url;
 use deno_error::JsErrorBox;
 
 use super::files::read_text;
+use crate::engine::verify::Verifier;
 use crate::tool::place_after;
 
 /// What an import attribute asks for, where V8 does not know it: `with { type: "yaml" }`.
@@ -74,28 +75,41 @@ impl AssetKind {
     }
 
     /// The JavaScript module for the file at `path`, whatever its extension is.
-    pub(super) fn as_module(self, path: &Path) -> Result<String, JsErrorBox> {
+    pub(super) fn as_module(
+        self,
+        path: &Path,
+        verifier: Option<&Verifier>,
+    ) -> Result<String, JsErrorBox> {
         match self {
-            AssetKind::Json => parsed(path, json_with_comments),
-            AssetKind::Yaml => parsed(path, yaml),
-            AssetKind::Toml => parsed(path, toml),
-            AssetKind::File => Ok(default_export(&path.to_string_lossy().into())),
+            AssetKind::Json => parsed(path, verifier, json_with_comments),
+            AssetKind::Yaml => parsed(path, verifier, yaml),
+            AssetKind::Toml => parsed(path, verifier, toml),
+            AssetKind::File => {
+                // The tool opens it by itself, but what it stands for is a part of the module.
+                if let Some(verifier) = verifier {
+                    verifier.check_file(path)?;
+                }
+                Ok(default_export(&path.to_string_lossy().into()))
+            }
         }
     }
 }
 
 /// The JavaScript module for an asset; nothing if `path` names code.
-pub(super) fn as_module(path: &Path) -> Option<Result<String, JsErrorBox>> {
+pub(super) fn as_module(
+    path: &Path,
+    verifier: Option<&Verifier>,
+) -> Option<Result<String, JsErrorBox>> {
     let extension = path.extension()?.to_str()?;
     let module = match extension {
         code if CODE.contains(&code) => return None,
-        "json" | "jsonc" | "json5" => parsed(path, json_with_comments),
-        "yaml" | "yml" => parsed(path, yaml),
-        "toml" => parsed(path, toml),
+        "json" | "jsonc" | "json5" => parsed(path, verifier, json_with_comments),
+        "yaml" | "yml" => parsed(path, verifier, yaml),
+        "toml" => parsed(path, verifier, toml),
         "txt" | "md" | "html" | "css" | "sql" | "graphql" | "csv" | "xml" | "svg" => {
-            read_text(path).map(|text| default_export(&Value::String(text)))
+            read_text(path, verifier).map(|text| default_export(&Value::String(text)))
         }
-        _ => AssetKind::File.as_module(path),
+        _ => AssetKind::File.as_module(path, verifier),
     };
     Some(module)
 }
@@ -117,8 +131,12 @@ struct Wrong {
     place: Option<(usize, usize)>,
 }
 
-fn parsed(path: &Path, parse: Parse) -> Result<String, JsErrorBox> {
-    let text = read_text(path)?;
+fn parsed(
+    path: &Path,
+    verifier: Option<&Verifier>,
+    parse: Parse,
+) -> Result<String, JsErrorBox> {
+    let text = read_text(path, verifier)?;
     let value = parse(&text).map_err(|wrong| syntax_error(path, &wrong))?;
     let mut module = default_export(&value);
     if let Value::Object(members) = &value {

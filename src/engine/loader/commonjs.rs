@@ -19,6 +19,7 @@ use super::kept::Kept;
 use super::node::NodeServices;
 use super::room::with_room;
 use crate::engine::compiled::Kind;
+use crate::engine::verify::Verifier;
 
 /// The ES module that stands for the CommonJS file at `url`, whose JavaScript is `code`.
 pub(super) async fn module_facade(
@@ -32,7 +33,7 @@ pub(super) async fn module_facade(
         node.resolver.clone(),
         node.folders.clone(),
         node.manifests.clone(),
-        super::Sys::default(),
+        node.sys(),
     );
     let translator = NodeCodeTranslator::<_, _, DenoIsBuiltInNodeModuleChecker, _, _>::new(
         deno_runtime::deno_fs::sync::new_rc(analyzer),
@@ -73,7 +74,7 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
     ) -> Result<CjsAnalysis<'a>, JsErrorBox> {
         let source = match maybe_source {
             Some(source) => source,
-            None => Cow::Owned(read(specifier)?),
+            None => Cow::Owned(read(specifier, self.node.verifier())?),
         };
         let place = || [blake3::hash(source.as_bytes()).as_bytes().to_vec()];
         let place = self.node.place(Kind::Names, source.len(), place);
@@ -114,11 +115,11 @@ fn names(specifier: &Url, source: &str) -> Names {
     Some((found.exports, found.reexports))
 }
 
-fn read(specifier: &Url) -> Result<String, JsErrorBox> {
+fn read(specifier: &Url, verifier: Option<&Verifier>) -> Result<String, JsErrorBox> {
     let path = specifier
         .to_file_path()
         .map_err(|()| JsErrorBox::generic(format!("'{specifier}' is not a file")))?;
-    files::read_text(&path)
+    files::read_text(&path, verifier)
 }
 
 fn parse(specifier: &Url, source: &str) -> Option<deno_ast::ParsedSource> {

@@ -6,6 +6,7 @@ use deno_core::serde_json::{self, Value};
 use deno_error::JsErrorBox;
 use sys_traits::{FsCanonicalize, FsMetadata, FsRead};
 
+use crate::engine::verify::Verifier;
 use crate::engine::witness::{self, Read};
 
 /// Tried behind a path without an extension, and behind `index` in a directory.
@@ -95,18 +96,25 @@ fn main_of(disk: &impl Disk, directory: &Path) -> Option<PathBuf> {
 }
 
 /// The text of a file that is imported; a byte order mark is dropped, invalid UTF-8 is replaced.
-pub(super) fn read_text(path: &Path) -> Result<String, JsErrorBox> {
-    let (text, read) = read(path)?;
+pub(super) fn read_text(path: &Path, verifier: Option<&Verifier>) -> Result<String, JsErrorBox> {
+    let (text, read) = read(path, verifier)?;
     witness::imported(path, read);
     Ok(text)
 }
 
-/// The same, and what a witness wants to know about it.
-pub(super) fn read(path: &Path) -> Result<(String, Read), JsErrorBox> {
+/// The same, and what a witness wants to know about it. The bytes that are returned are the bytes that
+/// were verified.
+pub(super) fn read(
+    path: &Path,
+    verifier: Option<&Verifier>,
+) -> Result<(String, Read), JsErrorBox> {
     let bytes = std::fs::read(path).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
     })?;
     let read = Read::of(&bytes);
+    if let Some(verifier) = verifier {
+        verifier.check(path, read.hash())?;
+    }
     Ok((text_of(bytes), read))
 }
 

@@ -19,6 +19,7 @@ mod required;
 mod rewrite;
 mod room;
 mod source;
+mod sys;
 mod tsconfig;
 
 use std::borrow::Cow;
@@ -41,11 +42,13 @@ use futures::FutureExt;
 pub(super) use ahead::Ahead;
 pub(super) use files::{probe, real, text_of};
 pub(super) use find::{BunOnly, Finder, Packages};
-pub(super) use node::{NodeServices, NpmChecker, NpmFolders, Sys, resolve as resolve_in_node};
+pub(super) use node::{NodeServices, NpmChecker, NpmFolders, resolve as resolve_in_node};
 pub(crate) use packages::is_provided;
+pub(super) use sys::Sys;
 pub(super) use tsconfig::Cache as TsConfigs;
 
 use super::compiled::{Key, Kind, LEAST};
+use super::verify::{self, CodeFrom};
 use super::witness;
 use assets::AssetKind;
 pub(super) use assets::is_asset;
@@ -68,8 +71,8 @@ pub(super) struct Loader {
 impl Loader {
     pub(super) fn new(node: Rc<NodeServices>) -> Self {
         Loader {
+            tsconfigs: tsconfig::Cache::on(node.sys()),
             node,
-            tsconfigs: tsconfig::Cache::default(),
             bun_only: BunOnly::default(),
             source_maps: RefCell::default(),
             awaited: RefCell::default(),
@@ -97,11 +100,11 @@ impl Loader {
             Err(()) => return ModuleLoadResponse::Sync(Err(unsupported_scheme(url))),
         };
         match &options.requested_module_type {
-            RequestedModuleType::Json => raw(&path, url, ModuleType::Json),
-            RequestedModuleType::Text => raw(&path, url, ModuleType::Text),
+            RequestedModuleType::Json => self.raw(&path, url, ModuleType::Json),
+            RequestedModuleType::Text => self.raw(&path, url, ModuleType::Text),
             _ => match AssetKind::of_url(url) {
                 Some(kind) => {
-                    let code = kind.as_module(&path);
+                    let code = kind.as_module(&path, self.node.verifier());
                     ModuleLoadResponse::Sync(code.map(|code| javascript(code, url)))
                 }
                 None => self.read_code(&path, url),
@@ -115,6 +118,9 @@ impl Loader {
         url: &Url,
         wanted: &RequestedModuleType,
     ) -> Result<ModuleSource, JsErrorBox> {
+        if let Some(verifier) = self.node.verifier() {
+            verifier.check_text(CodeFrom::DataUrl)?;
+        }
         let DataUrl { media, text } = DataUrl::parse(url)?;
         let kind = match (wanted, media) {
             (RequestedModuleType::Text, _) => ModuleType::Text,
@@ -138,13 +144,18 @@ impl Loader {
     }
 
     fn read_code(&self, path: &Path, url: &Url) -> ModuleLoadResponse {
-        if let Some(code) = assets::as_module(path) {
+        let verifier = self.node.verifier();
+        if let Some(code) = assets::as_module(path, verifier) {
             return ModuleLoadResponse::Sync(code.map(|code| javascript(code, url)));
         }
-        let prepared = match ahead::take(path) {
+        let prepared = match ahead::take(path, verifier) {
             Some(prepared) => Ok(prepared),
             None => source::prepare(path, url, &self.tsconfigs, &self.node),
         };
+        let prepared = prepared.and_then(|prepared| {
+            verify::no_manifest_changed()?;
+            Ok(prepared)
+        });
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return ModuleLoadResponse::Sync(Err(error)),
@@ -177,6 +188,13 @@ impl Loader {
         }
     }
 
+    /// A file as its text.
+    fn raw(&self, path: &Path, url: &Url, kind: ModuleType) -> ModuleLoadResponse {
+        let read = files::read_text(path, self.node.verifier())
+            .map(|text| ModuleSource::new(kind, ModuleSourceCode::String(text.into()), url, None));
+        ModuleLoadResponse::Sync(read)
+    }
+
     /// V8's bytecode of a large module, or the wish to have it when it is made.
     fn bytecode(&self, code: &str, url: &Url) -> Option<SourceCodeCacheInfo> {
         let store = self.node.compiled.as_ref()?;
@@ -198,6 +216,7 @@ impl ModuleLoader for Loader {
         kind: ResolutionKind,
     ) -> Result<ModuleSpecifier, JsErrorBox> {
         let found = self.finder().find(specifier, referrer);
+        verify::no_manifest_changed()?;
         if kind == ResolutionKind::DynamicImport {
             match found.as_ref().map(Url::to_file_path) {
                 Ok(Ok(path)) => witness::imported_again(&path),
@@ -270,7 +289,7 @@ impl ModuleLoader for Loader {
 /// Returns the JavaScript that runs for the file at `path`, without imports that only types need;
 /// `None` if it cannot be compiled.
 pub(super) fn compiled(path: &Path) -> Option<String> {
-    let node = NodeServices::new(None);
+    let node = NodeServices::new(None, None);
     let url = url_of(path).ok()?;
     let prepared = source::prepare(path, &url, &tsconfig::Cache::default(), &node);
     prepared.ok().map(|prepared| prepared.code)
@@ -283,12 +302,6 @@ fn javascript(code: String, url: &Url) -> ModuleSource {
         url,
         None,
     )
-}
-
-fn raw(path: &Path, url: &Url, kind: ModuleType) -> ModuleLoadResponse {
-    let read = files::read_text(path)
-        .map(|text| ModuleSource::new(kind, ModuleSourceCode::String(text.into()), url, None));
-    ModuleLoadResponse::Sync(read)
 }
 
 fn unsupported_scheme(url: &Url) -> JsErrorBox {

@@ -14,8 +14,8 @@ use deno_core::FastString;
 use deno_core::url::Url;
 use deno_error::JsErrorBox;
 use deno_resolver::npm::{
-    ByonmNpmResolverCreateOptions, CreateInNpmPkgCheckerOptions, DenoInNpmPackageChecker,
-    NpmResolver, NpmResolverCreateOptions,
+    ByonmNpmResolver, ByonmNpmResolverCreateOptions, CreateInNpmPkgCheckerOptions,
+    DenoInNpmPackageChecker,
 };
 use deno_runtime::deno_node::{NodeExtInitServices, NodeRequireLoader};
 use deno_runtime::deno_permissions::{OpenAccessKind, PermissionsContainer};
@@ -30,12 +30,13 @@ use node_resolver::{
 use super::find::Packages;
 use super::kept::Kept;
 use super::source::{Form, form_of_file, prepare_required};
+use super::sys::Sys;
 use super::tsconfig;
 use crate::engine::compiled::{Compiled, Kind};
+use crate::engine::verify::{self, Verifier};
 
-pub(in crate::engine) type Sys = sys_traits::impls::RealSys;
 pub(in crate::engine) type NpmChecker = DenoInNpmPackageChecker;
-pub(in crate::engine) type NpmFolders = NpmResolver<Sys>;
+pub(in crate::engine) type NpmFolders = ByonmNpmResolver<Sys>;
 pub(super) type Resolver =
     NodeResolver<NpmChecker, DenoIsBuiltInNodeModuleChecker, NpmFolders, Sys>;
 
@@ -47,25 +48,28 @@ pub(in crate::engine) struct NodeServices {
     pub(super) manifests: PackageJsonResolverRc<Sys>,
     /// What was compiled in earlier processes.
     pub(super) compiled: Option<Arc<Compiled>>,
+    sys: Sys,
     required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
 }
 
 impl NodeServices {
-    /// `compiled`: where large files are looked up before they are compiled.
-    pub(in crate::engine) fn new(compiled: Option<Arc<Compiled>>) -> Self {
-        let sys = Sys::default();
+    /// `compiled`: where large files are looked up before they are compiled; `verifier`: what checks
+    /// the files of a project.
+    pub(in crate::engine) fn new(
+        compiled: Option<Arc<Compiled>>,
+        verifier: Option<Arc<Verifier>>,
+    ) -> Self {
+        let sys = Sys::new(verifier);
         let cached_sys = NodeResolutionSys::new(sys.clone(), None);
         let manifests =
             deno_runtime::deno_fs::sync::new_rc(PackageJsonResolver::new(sys.clone(), None));
         let checker = NpmChecker::new(CreateInNpmPkgCheckerOptions::Byonm);
-        let folders = NpmFolders::new(NpmResolverCreateOptions::Byonm(
-            ByonmNpmResolverCreateOptions {
-                root_node_modules_dir: None,
-                search_stop_dir: None,
-                sys: cached_sys.clone(),
-                pkg_json_resolver: manifests.clone(),
-            },
-        ));
+        let folders = NpmFolders::new(ByonmNpmResolverCreateOptions {
+            root_node_modules_dir: None,
+            search_stop_dir: None,
+            sys: cached_sys.clone(),
+            pkg_json_resolver: manifests.clone(),
+        });
         let resolver = deno_runtime::deno_fs::sync::new_rc(NodeResolver::new(
             checker.clone(),
             DenoIsBuiltInNodeModuleChecker,
@@ -80,6 +84,7 @@ impl NodeServices {
             resolver,
             manifests,
             compiled,
+            sys,
             required_source_maps: Rc::default(),
         }
     }
@@ -91,12 +96,26 @@ impl NodeServices {
         NodeExtInitServices {
             node_require_loader: Rc::new(RequireLoader {
                 services: self.clone(),
-                tsconfigs: tsconfig::Cache::default(),
+                tsconfigs: tsconfig::Cache::on(self.sys()),
             }),
             node_resolver: self.resolver.clone(),
             pkg_json_resolver: self.manifests.clone(),
-            sys: Sys::default(),
+            sys: self.sys(),
         }
+    }
+
+    /// The disk as modules of the isolate see it.
+    pub(super) fn sys(&self) -> Sys {
+        self.sys.clone()
+    }
+
+    pub(in crate::engine) fn shared_verifier(&self) -> Option<Arc<Verifier>> {
+        self.sys.verifier.clone()
+    }
+
+    /// What checks the files that are loaded; `None`: the modules are the user's own.
+    pub(super) fn verifier(&self) -> Option<&Verifier> {
+        self.sys.verifier.as_deref()
     }
 
     /// True if the nearest `package.json` says, or by its silence means, CommonJS. A package in
@@ -184,6 +203,8 @@ impl NodeRequireLoader for RequireLoader {
 
     fn load_text_file_lossy(&self, path: &Path) -> Result<FastString, JsErrorBox> {
         let prepared = prepare_required(path, &self.tsconfigs, &self.services)?;
+        verify::no_manifest_changed()?;
+        verify::may_compile(&prepared.code, self.services.verifier());
         if let (Some(map), Ok(url)) = (prepared.source_map, super::url_of(path)) {
             let mut maps = self.services.required_source_maps.borrow_mut();
             maps.insert(url.to_string(), map.clone());

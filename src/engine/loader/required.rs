@@ -24,8 +24,8 @@ pub(in crate::engine) struct Required {
 impl Required {
     pub(in crate::engine) fn new(node: Rc<NodeServices>) -> Required {
         Required {
+            tsconfigs: tsconfig::Cache::on(node.sys()),
             node,
-            tsconfigs: tsconfig::Cache::default(),
             bun_only: BunOnly::default(),
         }
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 use deno_error::JsErrorBox;
 
 use super::files;
+use crate::engine::verify::Verifier;
 
 /// What a level of nesting can cost, generously; a level takes a byte of source at least.
 const STACK_PER_BYTE: usize = if cfg!(debug_assertions) {
@@ -27,9 +28,10 @@ const MOST_LEVELS: usize = 50_000;
 /// Reads the file and hands its text to `work`, with room for what that does with it.
 pub(super) fn with_source<T>(
     path: &Path,
+    verifier: Option<&Verifier>,
     work: impl FnOnce(String) -> Result<T, JsErrorBox>,
 ) -> Result<T, JsErrorBox> {
-    with_text(path, files::read_text(path)?, work)
+    with_text(path, files::read_text(path, verifier)?, work)
 }
 
 /// Hands the text of the file to `work`, with room for what that does with it.

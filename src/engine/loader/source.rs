@@ -20,6 +20,7 @@ use super::tsconfig::{self, TsConfig};
 use super::{files, globals, rewrite, room};
 use crate::engine::compiled::Kind;
 use crate::engine::graph::{Imports, Lesson};
+use crate::engine::verify::Verifier;
 use crate::engine::witness;
 
 /// A file ready for V8.
@@ -43,7 +44,7 @@ pub(super) fn prepare(
     tsconfigs: &tsconfig::Cache,
     node: &NodeServices,
 ) -> Result<Prepared, JsErrorBox> {
-    let (text, read) = files::read(path)?;
+    let (text, read) = files::read(path, node.verifier())?;
     let digest = read.digest().to_owned();
     witness::imported(path, read);
     room::with_text(path, text, |text| {
@@ -127,12 +128,12 @@ pub(super) fn prepare_required(
     let url = super::url_of(path)?;
     if !needs_transform(MediaType::from_path(path)) {
         return Ok(Prepared {
-            code: required_text(&url, path)?,
+            code: required_text(&url, path, node.verifier())?,
             source_map: None,
             form: Form::CommonJs,
         });
     }
-    room::with_source(path, |text| {
+    room::with_source(path, node.verifier(), |text| {
         let config = tsconfigs.of(path);
         let config = config.as_deref();
         let place = || [hash(&text), kept::circumstances(path, config, true)];
@@ -155,8 +156,12 @@ pub(super) fn prepare_required(
 }
 
 /// JavaScript as it is; only what names `Deno` is parsed.
-fn required_text(url: &Url, path: &Path) -> Result<String, JsErrorBox> {
-    let mut code = files::read_text(path)?;
+fn required_text(
+    url: &Url,
+    path: &Path,
+    verifier: Option<&Verifier>,
+) -> Result<String, JsErrorBox> {
+    let mut code = files::read_text(path, verifier)?;
     let is_script = MediaType::from_path(path) != MediaType::Json;
     if is_script && globals::uses_deno(&code) {
         // What does not parse is reported by V8.
@@ -176,7 +181,7 @@ pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
         MediaType::Mjs | MediaType::Mts => Form::Module,
         MediaType::Json => Form::CommonJs,
         _ => {
-            let found = room::with_source(path, |text| {
+            let found = room::with_source(path, node.verifier(), |text| {
                 if !may_be_es_module(&text) {
                     return Ok(Form::CommonJs);
                 }

@@ -246,6 +246,7 @@ impl CustomTool {
             source: self.tool.source.clone(),
             query: None,
             named_by_project: false,
+            verified: None,
         };
         let loaded = Loaded {
             tools: vec![(Arc::new(self.tool), Arc::new(runner))],

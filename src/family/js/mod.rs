@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
-use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Wanted};
+use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Verifier, Wanted};
 use crate::tool::json;
 use crate::tool::{
     ArgumentOrder, CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool,
@@ -46,6 +46,8 @@ pub(crate) struct World {
     pub(crate) default_user: Arc<DefaultUser>,
     /// The conversation that calls belong to.
     pub(crate) session: Arc<CurrentSession>,
+    /// Files of the project that are not trusted yet are loaded and taken note of.
+    pub(crate) is_learning: bool,
 }
 
 /// The engine for the modules of one host.
@@ -57,7 +59,7 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         session_id: engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
-        access: access(&config.permissions),
+        access: Arc::new(access(&config.permissions)),
         programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later: world.has_later,
@@ -66,6 +68,10 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         default_user: world.default_user,
         session: world.session,
         auto_approve: config.approval.auto_approves(),
+        verifier: (!config.trust_project).then(|| match world.is_learning {
+            true => Arc::new(Verifier::learning()),
+            false => Arc::default(),
+        }),
         cache: (config.use_cache && can_be_made(config)).then(|| config.cache_dir.clone()),
     })
 }
@@ -84,6 +90,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
         .map(|(candidate, _)| Wanted {
             path: &candidate.resolved,
             query: candidate.query.as_deref(),
+            key: means.engine.isolate_key(candidate.trust_domain()),
         })
         .collect();
     let mut round = means.engine.round(&wanted).await;
