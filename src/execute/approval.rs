@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use serde_json::value::RawValue;
 
 use super::ask_user::Judges;
 use crate::error::{Error, ErrorKind};
@@ -80,7 +81,10 @@ impl Gatekeeper {
             tier: stance.tier,
             reason: stance.reason,
             details: stance.details,
-            arguments: self.call.arguments.clone(),
+            arguments: stance
+                .arguments
+                .and_then(|text| RawValue::from_string(text).ok())
+                .unwrap_or_else(|| self.call.arguments.clone()),
         };
         let asked = Instant::now();
         self.updates.send(Progress::Asking);
@@ -125,9 +129,9 @@ impl fmt::Debug for Gatekeeper {
     }
 }
 
-/// The order is the original's: the refusals, then in yolo mode whoever has a rule, else the tool's
-/// wish to be asked about, its own rule, the user's rule, the mode. What the user approves by
-/// pattern comes before that wish, and after every rule that somebody wants to be asked.
+/// Decides by the table in docs/approval.md. The stricter word counts: a tool may have a call refused
+/// or asked about, and never lifts a question that the user's rules, patterns or mode ask for.
+/// Where the user said nothing the order is the original's.
 fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
     let name = &tool.name;
     let stance = &Stance {
@@ -153,26 +157,27 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
              To allow: remove \"tools.approval.{key}: deny\" from config."
         ));
     }
-    let inside = policy.asks_inside(tool).then_some(Rule::Prompt);
-    let rule = stance.policy.or(user.map(|(_, rule)| rule)).or(inside);
-    if rule != Some(Rule::Prompt)
-        && let Some(tier) = policy.approves(tool, stance)
-    {
+    let user = user.map(|(_, rule)| rule);
+    let wants_question = [user, stance.policy].contains(&Some(Rule::Prompt));
+    if wants_question || policy.asks_inside(tool) {
+        return Verdict::Ask;
+    }
+    if let Some(tier) = policy.approves(tool, stance) {
         return Verdict::Allow(tier);
     }
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
+    // Its own `allow` takes back its own wish, and nothing else.
     if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
         return Verdict::Ask;
     }
-    match rule {
-        Some(Rule::Prompt) => Verdict::Ask,
-        Some(_) => Verdict::Allow(Tier::Exec),
+    if user == Some(Rule::Allow) {
+        return Verdict::Allow(Tier::Exec);
+    }
+    match (policy.lets_pass(&believed(policy, tool, stance)), policy.mode) {
         // What runs because of its tier has the rights of that tier; in yolo mode the tier is no reason.
-        None if policy.lets_pass(&believed(policy, tool, stance)) => match policy.mode {
-            ApprovalMode::Yolo => Verdict::Allow(Tier::Exec),
-            ApprovalMode::AlwaysAsk | ApprovalMode::Write => Verdict::Allow(stance.tier),
-        },
-        None => Verdict::Ask,
+        (true, ApprovalMode::Yolo) => Verdict::Allow(Tier::Exec),
+        (true, ApprovalMode::AlwaysAsk | ApprovalMode::Write) => Verdict::Allow(stance.tier),
+        (false, _) => Verdict::Ask,
     }
 }
 
@@ -191,8 +196,9 @@ fn believed(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Stance {
     }
 }
 
-/// The user's rule and the key it stands under. A tool chooses its policy key itself, so the key
-/// never outweighs a refusal of the tool's name.
+/// The user's rule and the key it stands under: the stricter one of those for the tool's name and for
+/// its policy key. A tool chooses that key itself, so a rule that allows counts under it only where
+/// the key is about this tool.
 fn user_rule<'a>(
     policy: &ApprovalPolicy,
     tool: &'a str,
@@ -203,10 +209,23 @@ fn user_rule<'a>(
     }
     let rule = |key: &'a str| policy.tools.get(key).map(|rule| (key, *rule));
     let by_name = rule(tool);
-    match by_name {
-        Some((_, Rule::Deny)) => by_name,
-        _ => stance.policy_key.as_deref().and_then(rule).or(by_name),
+    let by_key = stance.policy_key.as_deref().and_then(rule);
+    let by_key = by_key.filter(|(key, rule)| *rule != Rule::Allow || is_about(key, tool));
+    match (by_name, by_key) {
+        (Some((_, Rule::Deny)), _) => by_name,
+        (_, Some((_, Rule::Deny))) => by_key,
+        (Some((_, Rule::Prompt)), Some((_, Rule::Allow))) => by_name,
+        _ => by_key.or(by_name),
     }
+}
+
+/// Whether a policy key is the tool's name, or begins with it as a whole word: `deploy.staging`,
+/// `deploy:staging`.
+fn is_about(key: &str, tool: &str) -> bool {
+    let rest = key.strip_prefix(tool);
+    rest.is_some_and(|rest| {
+        !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+    })
 }
 
 /// The words are the original's, but for the place of the setting: there is no `/settings` here. Where tools have tags, the user approves by them (spec cycod 121).

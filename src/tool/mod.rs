@@ -7,6 +7,7 @@ mod approval;
 mod call;
 mod change;
 pub(crate) mod clock;
+pub(crate) mod consent;
 mod domain;
 mod drawing;
 mod ending;
@@ -31,6 +32,7 @@ mod tape;
 mod ui;
 mod user;
 mod verified;
+pub(crate) mod visible;
 mod widget;
 
 pub use approval::{

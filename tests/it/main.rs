@@ -35,6 +35,8 @@ mod owners;
 mod engine;
 // Modules over several isolates.
 mod isolates;
+// A project that nobody trusts, and every command.
+mod untrusted;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.

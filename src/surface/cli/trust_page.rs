@@ -5,9 +5,11 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::render::ink::Ink;
 use crate::render::{text, units};
-use crate::trust::{Change, ConfigKey, How, Review, Reviewed, State};
+use crate::trust::{Change, ConfigKey, How, Review, Reviewed, ReviewedSettings, State};
 
 /// The page, every line ended.
 pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
@@ -19,6 +21,9 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
     let mut lines = format!("{}\n", ink.bold(page.path(&review.project, home)));
     for tool in &review.tools {
         lines.push_str(&page.tool(tool));
+    }
+    for settings in &review.settings {
+        lines.push_str(&page.settings(settings));
     }
     if let Some((path, state)) = &review.config_file {
         let path = page.file(path);
@@ -127,6 +132,29 @@ impl Page<'_> {
         format!("  {name}: {}{change}\n", one_line(value))
     }
 
+    /// Each decision on a line of its own.
+    fn settings(&self, settings: &ReviewedSettings) -> String {
+        let state = self.state(&settings.state);
+        let path = self.file(&settings.path);
+        let mut lines = format!("\nsettings  {state}\n  {path}\n");
+        for (key, value) in &settings.says {
+            let entries: Vec<String> = match value {
+                Value::Object(map) => map
+                    .iter()
+                    .map(|(name, value)| format!("{}: {value}", one_line(name)))
+                    .collect(),
+                Value::Array(list) if list.is_empty() => vec!["none".to_owned()],
+                Value::Array(list) => list.iter().map(Value::to_string).collect(),
+                other => vec![other.to_string()],
+            };
+            for entry in entries {
+                let line = format!("    {}: {}\n", one_line(key), one_line(&entry));
+                lines.push_str(&line);
+            }
+        }
+        lines
+    }
+
     fn state(&self, state: &State) -> String {
         match state {
             State::New => self.ink.warning("new").to_string(),
@@ -161,5 +189,5 @@ fn package_changes(package: &str, changes: &[Change]) -> String {
 }
 
 fn one_line(stranger: &str) -> String {
-    text::clean(stranger).replace(['\n', '\t'], "\u{fffd}")
+    text::name(stranger)
 }
