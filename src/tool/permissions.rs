@@ -57,6 +57,8 @@ pub enum PermissionSource {
     Program,
     /// The tier of the tool.
     Tier(Tier),
+    /// A test is replayed, so that nothing goes beside its tape.
+    Replay,
 }
 
 /// How much of one kind of access is granted.
@@ -184,6 +186,19 @@ impl PermissionProfile {
             && !self.env.denied().iter().any(matches)
     }
 
+    /// The same, as what the program that embeds haft decided.
+    #[must_use]
+    pub(crate) fn by_program(mut self) -> PermissionProfile {
+        let default = PermissionProfile::default();
+        for kind in PermissionKind::ALL {
+            if self.of(kind) != default.of(kind) {
+                let sources = self.sources.entry(kind);
+                sources.or_insert_with(|| vec![PermissionSource::Program]);
+            }
+        }
+        self
+    }
+
     /// Sets one kind, and notes what decided it.
     pub(crate) fn set(&mut self, kind: PermissionKind, granted: Permission, by: PermissionSource) {
         *self.of_mut(kind) = granted;
@@ -245,6 +260,10 @@ impl PermissionProfile {
                 return "a tool that does this is of the tier `exec`: its author declares \
                         `approval: \"exec\"`, or you set `approval.tiers` in \
                         ~/.config/haft/config.yaml"
+                    .to_owned();
+            }
+            Some(PermissionSource::Replay) => {
+                return "what goes through `pi.exec` and `fetch` can be recorded: `haft test --record`"
                     .to_owned();
             }
             Some(PermissionSource::File(file)) => file,
@@ -343,6 +362,7 @@ impl fmt::Display for PermissionSource {
         match self {
             PermissionSource::File(path) => f.write_str(path),
             PermissionSource::Program => f.write_str("the program that embeds haft"),
+            PermissionSource::Replay => f.write_str("a test that is replayed"),
             PermissionSource::Tier(tier) => write!(f, "the tier `{}`", tier.as_str()),
         }
     }
