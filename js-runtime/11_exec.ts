@@ -3,6 +3,7 @@
 // Checking and defaults are here; starting and stopping is Rust's. A pre-aborted signal starts
 // nothing, and a timeout or an abort gives `killed: true` with a code that is not zero.
 
+import { core } from "ext:core/mod.js";
 import { op_haft_env_changes, op_haft_exec, op_haft_exec_abort } from "ext:core/ops";
 import { captured, settings } from "ext:haft/00_state.ts";
 
@@ -88,6 +89,7 @@ function stringEnvironment(env: Record<string, unknown>): Record<string, string 
 }
 
 function execError(error: { code: string; message: string; type?: boolean }): Error {
+  if (error.code === "NotCapable") return new core.NotCapable(error.message);
   const made = error.type ? new TypeError(error.message) : new Error(error.message);
   return Object.assign(made, { code: error.code });
 }

@@ -16,14 +16,19 @@ export interface Stance {
   policyKey?: string;
   /** Lines. */
   details?: string;
+  /** The JSON text of the arguments as `execute` gets them. */
+  arguments?: string;
 }
 
-/** The stance of `tool` on a call with these arguments, and its own words about it. */
-export function stanceOn(tool: Record<string, any>, args: unknown): Stance {
+/**
+ * The stance of `tool` on a call, and its own words about it. `args` gives a copy of the arguments to
+ * each function that asks for them.
+ */
+export function stanceOn(tool: Record<string, any>, args: () => unknown): Stance {
   let stance: Stance;
   try {
     const said = tool.approval;
-    stance = stanceFrom(typeof said === "function" ? said.call(tool, args) : said);
+    stance = stanceFrom(typeof said === "function" ? said.call(tool, args()) : said);
   } catch {
     stance = stanceFrom(undefined);
   }
@@ -47,10 +52,10 @@ export function stanceFrom(said: any): Stance {
 }
 
 // Lines for whoever is asked; a formatter that fails says nothing.
-function detailsOf(tool: Record<string, any>, args: unknown): string | undefined {
+function detailsOf(tool: Record<string, any>, args: () => unknown): string | undefined {
   try {
     if (typeof tool.formatApprovalDetails !== "function") return undefined;
-    const said = tool.formatApprovalDetails(args);
+    const said = tool.formatApprovalDetails(args());
     if (typeof said === "string") return sanitiseText(said);
     if (!Array.isArray(said)) return undefined;
     let lines = "";

@@ -1,8 +1,9 @@
 // A call that may need approval: everything up to the start, then a pause, then the start.
 //
 // Rust calls `prepareCall`, decides with the stance that it is answered, and calls `startCall` or
-// `forgetCall`. The arguments are checked once, and nothing of the tool but its own `approval` and
-// `formatApprovalDetails` has run when the user is asked.
+// `forgetCall`. The arguments are checked once and frozen (`33_frozen.ts`): what the user is shown is what
+// `execute` gets. Nothing of the tool but its own `approval` and `formatApprovalDetails` has run when
+// the user is asked.
 
 import {
   captured,
@@ -15,9 +16,19 @@ import {
 import { stanceOn } from "ext:haft/17_approval.ts";
 import { type LoadedTool, messageOf } from "ext:haft/30_load.ts";
 import { execute, findTool, LOST, type Prepared, running, whenPrepared } from "ext:haft/31_call.ts";
+import { frozenCopy, frozenText } from "ext:haft/33_frozen.ts";
+
+interface Waiting {
+  tool: LoadedTool;
+  moduleId: number;
+  /** A copy that nothing else knows. */
+  frozen: unknown;
+  /** What the user is shown of it. */
+  text: string;
+}
 
 /** The calls that wait, by the number of the request that prepared them. */
-const waiting = new SafeMap<number, { tool: LoadedTool; moduleId: number; prepared: Prepared }>();
+const waiting = new SafeMap<number, Waiting>();
 
 /** The requests whose arguments are being checked. */
 const preparing = new SafeMap<number, true>();
@@ -36,10 +47,20 @@ export function prepareCall(
     // It was forgotten meanwhile.
     if (!preparing.delete(id)) return;
     if (!prepared.ok) return reply(id, ReplyKind.Refused, prepared.text);
+    let frozen: unknown;
+    let text: string;
+    try {
+      frozen = frozenCopy(prepared.args);
+      text = frozenText(frozen);
+    } catch (error) {
+      // A getter or a proxy of the tool's own schema.
+      return reply(id, ReplyKind.Refused, messageOf(error));
+    }
     const stance = onBehalfOf(deliberation(id, tool, moduleId), () =>
-      stanceOn(tool.authored, prepared.args),
+      stanceOn(tool.authored, () => frozenCopy(frozen)),
     );
-    waiting.set(id, { tool, moduleId, prepared });
+    stance.arguments = text;
+    waiting.set(id, { tool, moduleId, frozen, text });
     reply(id, ReplyKind.Done, captured.jsonStringify(stance));
   };
   const broken = (error: unknown) => {
@@ -54,7 +75,19 @@ export function startPrepared(id: number, preparedId: number, toolCallId: string
   const call = waiting.get(preparedId);
   if (call === undefined) return reply(id, ReplyKind.Failed, LOST);
   waiting.delete(preparedId);
-  execute(running(id, call.tool.name, call.moduleId), call.tool, toolCallId, call.prepared);
+  execute(running(id, call.tool.name, call.moduleId), call.tool, toolCallId, unchanged(call));
+}
+
+// An instance of a tool's own class is shared, so it may be another than the user was shown.
+function unchanged({ tool, frozen, text }: Waiting): Prepared {
+  let now: string;
+  try {
+    now = frozenText(frozen);
+  } catch (error) {
+    now = messageOf(error);
+  }
+  if (now === text) return { ok: true, args: frozen };
+  return { ok: false, text: `Tool "${tool.name}" changed its arguments after they were shown.` };
 }
 
 /** Drops a call that may not start. */

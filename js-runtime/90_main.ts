@@ -2,6 +2,7 @@
 //
 // `globalThis.__haft` exists only until Rust has taken the functions, before any tool runs.
 
+import "ext:haft/03_permissions.ts";
 import { type Settings, settings } from "ext:haft/00_state.ts";
 import { hideNodeBootstrap } from "ext:haft/06_loader.ts";
 import { verifyCode } from "ext:haft/07_verify.ts";

@@ -101,7 +101,9 @@ pub use tool_registry::{
 };
 
 /// Trusting the projects that tools come from.
-pub use trust::{Change, How, PackageUse, Project, Review, Reviewed, State, Store};
+pub use trust::{
+    Change, ConfigKey, How, PackageUse, Project, Review, Reviewed, ReviewedSettings, State, Store,
+};
 
 /// The formats that people write tools in, as editors and the documentation need them.
 #[doc(hidden)]

@@ -20,10 +20,11 @@ use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
 use super::sessions::WrittenSessions;
 use super::{
-    ListenAddress, McpFlags, Permission, ServeFlags, Token, parse_duration, paths, serve, yaml,
+    ListenAddress, McpFlags, Permission, PermissionKind, PermissionSource, ServeFlags, Token,
+    parse_duration, paths, serve, yaml,
 };
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Rule, ToolPattern, nearest};
+use crate::tool::{ApprovalMode, Rule, Tier, ToolPattern, nearest};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -92,6 +93,7 @@ struct FileApproval {
     #[serde(deserialize_with = "approval_mode")]
     mode: Option<ApprovalMode>,
     tools: BTreeMap<String, FileRule>,
+    tiers: BTreeMap<String, Tier>,
     approve: Vec<FilePattern>,
     deny: Vec<FilePattern>,
 }
@@ -128,6 +130,29 @@ struct FilePermissions {
     sys: Option<Permission>,
     ffi: Option<Permission>,
     import: Option<Permission>,
+}
+
+impl FilePermissions {
+    fn written_in(self, file: &Path, home: &Path) -> WrittenPermissions {
+        let source = match file.strip_prefix(home) {
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => file.display().to_string(),
+        };
+        let kinds = [
+            (PermissionKind::Read, self.read),
+            (PermissionKind::Write, self.write),
+            (PermissionKind::Net, self.net),
+            (PermissionKind::Env, self.env),
+            (PermissionKind::Run, self.run),
+            (PermissionKind::Sys, self.sys),
+            (PermissionKind::Ffi, self.ffi),
+            (PermissionKind::Import, self.import),
+        ];
+        let written = kinds.into_iter().filter_map(|(kind, granted)| {
+            Some((kind, (granted?, PermissionSource::File(source.clone()))))
+        });
+        WrittenPermissions(written.collect())
+    }
 }
 
 /// The file that `--config` names: it must exist.
@@ -266,6 +291,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             .into_iter()
             .map(|(tool, FileRule(rule))| (tool, rule))
             .collect(),
+        approval_tiers: approval.tiers,
         auto_approve: approval.approve.into_iter().map(|own| own.0).collect(),
         auto_deny: approval.deny.into_iter().map(|own| own.0).collect(),
         limits: WrittenLimits {
@@ -277,16 +303,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             spill_kb: limits.spill_kb,
             keep_detached: limits.keep_detached,
         },
-        permissions: WrittenPermissions {
-            read: permissions.read,
-            write: permissions.write,
-            net: permissions.net,
-            env: permissions.env,
-            run: permissions.run,
-            sys: permissions.sys,
-            ffi: permissions.ffi,
-            import: permissions.import,
-        },
+        permissions: permissions.written_in(at.file, home),
         custom_tools,
         ikigai: ikigai.anchored(base, home),
         serve: ServeFlags {

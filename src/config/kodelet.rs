@@ -59,6 +59,33 @@ pub(super) struct WrittenCustomTools {
     env_whitelist: Option<Vec<String>>,
 }
 
+/// What a project's block takes away from the project's executables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bounds {
+    timeout: Option<Duration>,
+    max_output_size: Option<usize>,
+    max_memory_size: Option<u64>,
+    env_whitelist: Option<Vec<String>>,
+}
+
+impl CustomTools {
+    /// The smaller of both, one by one.
+    #[must_use]
+    pub(super) fn narrowed(&self, by: &Bounds) -> CustomTools {
+        let memory = [self.max_memory_size, by.max_memory_size];
+        let is_seen =
+            |name: &&String| (by.env_whitelist.as_ref()).is_none_or(|list| list.contains(name));
+        CustomTools {
+            timeout: by.timeout.map_or(self.timeout, |own| own.min(self.timeout)),
+            max_output_size: (by.max_output_size)
+                .map_or(self.max_output_size, |own| own.min(self.max_output_size)),
+            max_memory_size: memory.into_iter().flatten().min(),
+            env_whitelist: self.env_whitelist.iter().filter(is_seen).cloned().collect(),
+            ..self.clone()
+        }
+    }
+}
+
 /// Whose file a block stands in: relative paths and trust depend on it.
 #[derive(Clone, Copy)]
 pub(super) struct Standpoint<'a> {
@@ -102,6 +129,17 @@ impl WrittenCustomTools {
                 .take(block, "max_memory_size", size)
                 .map(|n| n as u64),
             env_whitelist: reader.take(block, "env_whitelist", names),
+        }
+    }
+
+    /// Takes out what bounds tools. A project's block can bound only its own, and switch nothing on.
+    pub(super) fn take_bounds(&mut self) -> Bounds {
+        self.enabled = self.enabled.filter(|enabled| !enabled);
+        Bounds {
+            timeout: self.timeout.take(),
+            max_output_size: self.max_output_size.take(),
+            max_memory_size: self.max_memory_size.take(),
+            env_whitelist: self.env_whitelist.take(),
         }
     }
 

@@ -12,12 +12,12 @@ use super::ikigai::WrittenIkigai;
 use super::kodelet::WrittenCustomTools;
 use super::sessions::WrittenSessions;
 use super::{
-    Env, Flags, GRACE, HEAP_MB, LEAST_HEAP_MB, LOAD_TIMEOUT, Limits, McpFlags, Permission,
-    PermissionProfile, SPILL_KB, ServeFlags,
+    Env, Flags, HEAP_MB, LEAST_HEAP_MB, Limits, McpFlags, Permission, PermissionKind,
+    PermissionProfile, PermissionSource, ServeFlags,
 };
 use super::{parse_duration, paths};
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, Problem, Rule, ToolPattern};
+use crate::tool::{ApprovalMode, Problem, Rule, Tier, ToolPattern};
 
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -37,6 +37,7 @@ pub(super) struct Written {
     pub container_image: Option<String>,
     pub approval_mode: Option<ApprovalMode>,
     pub approval_rules: BTreeMap<String, Rule>,
+    pub approval_tiers: BTreeMap<String, Tier>,
     pub auto_approve: Vec<ToolPattern>,
     pub auto_deny: Vec<ToolPattern>,
     pub limits: WrittenLimits,
@@ -63,17 +64,9 @@ pub(super) struct WrittenLimits {
     pub keep_detached: Option<bool>,
 }
 
+/// What the layers say of each kind of access, and which of them said it.
 #[derive(Debug, Default)]
-pub(super) struct WrittenPermissions {
-    pub read: Option<Permission>,
-    pub write: Option<Permission>,
-    pub net: Option<Permission>,
-    pub env: Option<Permission>,
-    pub run: Option<Permission>,
-    pub sys: Option<Permission>,
-    pub ffi: Option<Permission>,
-    pub import: Option<Permission>,
-}
+pub(super) struct WrittenPermissions(pub BTreeMap<PermissionKind, (Permission, PermissionSource)>);
 
 impl Written {
     /// Relative paths start at `base`.
@@ -191,6 +184,9 @@ impl Written {
         for (tool, rule) in lower.approval_rules {
             self.approval_rules.entry(tool).or_insert(rule);
         }
+        for (tool, tier) in lower.approval_tiers {
+            self.approval_tiers.entry(tool).or_insert(tier);
+        }
         self.auto_approve.extend(lower.auto_approve);
         self.auto_deny.extend(lower.auto_deny);
 
@@ -210,21 +206,20 @@ impl Written {
         limits.spill_kb = limits.spill_kb.or(low.spill_kb);
         limits.keep_detached = limits.keep_detached.or(low.keep_detached);
 
-        let (own, low) = (&mut self.permissions, lower.permissions);
-        own.read = own.read.take().or(low.read);
-        own.write = own.write.take().or(low.write);
-        own.net = own.net.take().or(low.net);
-        own.env = own.env.take().or(low.env);
-        own.run = own.run.take().or(low.run);
-        own.sys = own.sys.take().or(low.sys);
-        own.ffi = own.ffi.take().or(low.ffi);
-        own.import = own.import.take().or(low.import);
+        for (kind, granted) in lower.permissions.0 {
+            self.permissions.0.entry(kind).or_insert(granted);
+        }
     }
 }
 
 impl WrittenLimits {
     pub(super) fn resolve(self) -> Result<Limits, Error> {
-        let heap_mb = self.heap_mb.unwrap_or(HEAP_MB);
+        self.resolve_within(Limits::default())
+    }
+
+    /// `otherwise` holds for what is not written.
+    pub(super) fn resolve_within(self, otherwise: Limits) -> Result<Limits, Error> {
+        let heap_mb = self.heap_mb.unwrap_or(otherwise.heap_mb);
         if heap_mb < LEAST_HEAP_MB {
             let text =
                 format!("heap_mb {heap_mb}: the runtime does not boot with so little memory");
@@ -238,29 +233,34 @@ impl WrittenLimits {
             );
         }
         Ok(Limits {
-            call_timeout: self.call_timeout.unwrap_or(Limits::default().call_timeout),
-            load_timeout: self.load_timeout.unwrap_or(LOAD_TIMEOUT),
-            grace: self.grace.unwrap_or(GRACE),
+            call_timeout: self.call_timeout.unwrap_or(otherwise.call_timeout),
+            load_timeout: self.load_timeout.unwrap_or(otherwise.load_timeout),
+            grace: self.grace.unwrap_or(otherwise.grace),
             heap_mb,
-            isolates: self.isolates.unwrap_or(Limits::default().isolates),
-            spill_kb: self.spill_kb.unwrap_or(SPILL_KB),
-            keep_detached: self.keep_detached.unwrap_or(true),
+            isolates: self.isolates.unwrap_or(otherwise.isolates),
+            spill_kb: self.spill_kb.unwrap_or(otherwise.spill_kb),
+            keep_detached: self.keep_detached.unwrap_or(otherwise.keep_detached),
         })
     }
 }
 
 impl WrittenPermissions {
-    pub(super) fn resolve(self) -> PermissionProfile {
-        PermissionProfile {
-            read: self.read.unwrap_or_default(),
-            write: self.write.unwrap_or_default(),
-            net: self.net.unwrap_or_default(),
-            env: self.env.unwrap_or_default(),
-            run: self.run.unwrap_or_default(),
-            sys: self.sys.unwrap_or_default(),
-            ffi: self.ffi.unwrap_or_default(),
-            import: self.import.unwrap_or_default(),
+    /// `otherwise` holds for what no layer mentions. Relative paths start at `base`.
+    pub(super) fn resolve(
+        self,
+        otherwise: PermissionProfile,
+        base: &Path,
+        home: &Path,
+    ) -> PermissionProfile {
+        let mut profile = otherwise;
+        for (kind, (granted, source)) in self.0 {
+            profile.set(kind, granted, source);
         }
+        profile.anchor(|entry| match paths::expand(entry, home) {
+            Ok(path) => paths::resolve(base, &path).display().to_string(),
+            Err(_) => entry.to_owned(),
+        });
+        profile
     }
 }
 

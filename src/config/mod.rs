@@ -15,11 +15,11 @@ mod layers;
 mod mcp;
 mod omp;
 pub(crate) mod paths;
-mod permissions;
 mod roots;
 mod screen;
 mod serve;
 mod sessions;
+mod settings;
 pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
@@ -35,13 +35,14 @@ pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
 pub(crate) use mcp::parse_task_mode;
 pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
-pub use permissions::{Permission, PermissionProfile};
+pub use crate::tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 pub use sessions::Sessions;
+pub(crate) use settings::settings;
 
 use crate::error::{Error, ErrorKind};
-use crate::tool::{ApprovalMode, ApprovalPolicy, Problem, Screen, ToolPattern};
+use crate::tool::{ApprovalMode, ApprovalPolicy, Level, Problem, Screen, ToolPattern};
 use layers::Written;
 
 /// How long a tool file may take to load. A cold import of a big npm tree needs seconds;
@@ -183,8 +184,10 @@ pub struct Config {
     pub approval: ApprovalPolicy,
     /// Bounds in time and memory.
     pub limits: Limits,
-    /// What tools may touch.
+    /// What tools may touch. Those of the project may touch less: see [`Config::permissions_of`].
     pub permissions: PermissionProfile,
+    /// By how much the project's configuration narrows that, and other bounds, for its own tools.
+    pub narrowing: Narrowing,
     /// The image for tools that want to run in a container.
     pub container_image: String,
     /// Kodelet's tools.
@@ -209,6 +212,28 @@ pub struct Config {
     pub agents: Agents,
     /// Sessions of an agent.
     pub sessions: Sessions,
+}
+
+/// What a project's configuration takes away from its own tools. It can give them nothing.
+#[derive(Clone, Debug)]
+pub struct Narrowing {
+    /// Nothing beyond this may be touched.
+    pub permissions: PermissionProfile,
+    /// Nothing beyond this may be used; what the project does not mention is as large as can be.
+    pub limits: Limits,
+    /// How its executables are run.
+    pub(crate) custom_tools: kodelet::Bounds,
+}
+
+impl Default for Narrowing {
+    /// Takes nothing away.
+    fn default() -> Self {
+        Narrowing {
+            permissions: PermissionProfile::everything(),
+            limits: Limits::largest(),
+            custom_tools: kodelet::Bounds::default(),
+        }
+    }
 }
 
 /// What became of a configuration file.
@@ -241,6 +266,50 @@ pub struct Limits {
     pub keep_detached: bool,
 }
 
+impl Limits {
+    /// No limit is larger.
+    fn largest() -> Limits {
+        Limits {
+            call_timeout: None,
+            load_timeout: Duration::MAX,
+            grace: Duration::MAX,
+            heap_mb: u32::MAX,
+            isolates: u32::MAX,
+            spill_kb: 0,
+            keep_detached: true,
+        }
+    }
+
+    /// With the project's limits where there is one for all tools of a host.
+    #[must_use]
+    fn shared_with(self, project: &Limits) -> Limits {
+        let narrowed = self.narrowed(project);
+        Limits {
+            isolates: narrowed.isolates,
+            spill_kb: narrowed.spill_kb,
+            keep_detached: narrowed.keep_detached,
+            ..self
+        }
+    }
+
+    /// The smaller of both, one by one.
+    #[must_use]
+    fn narrowed(&self, other: &Limits) -> Limits {
+        let timeouts = [self.call_timeout, other.call_timeout];
+        let spills = [self.spill_kb, other.spill_kb];
+        Limits {
+            call_timeout: timeouts.into_iter().flatten().min(),
+            load_timeout: self.load_timeout.min(other.load_timeout),
+            grace: self.grace.min(other.grace),
+            heap_mb: self.heap_mb.min(other.heap_mb),
+            isolates: self.isolates.min(other.isolates),
+            // 0 is no limit.
+            spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
+            keep_detached: self.keep_detached && other.keep_detached,
+        }
+    }
+}
+
 /// As many as can compute at once.
 fn one_for_each_core() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -263,6 +332,30 @@ impl Default for Limits {
 }
 
 impl Config {
+    /// What tools of that level may touch.
+    pub fn permissions_of(&self, level: Level) -> PermissionProfile {
+        match level {
+            Level::User | Level::Host => self.permissions.clone(),
+            Level::Project => self.permissions.narrowed(&self.narrowing.permissions),
+        }
+    }
+
+    /// The bounds of tools of that level.
+    pub fn limits_of(&self, level: Level) -> Limits {
+        match level {
+            Level::User | Level::Host => self.limits.clone(),
+            Level::Project => self.limits.narrowed(&self.narrowing.limits),
+        }
+    }
+
+    /// How executables of that level are run.
+    pub(crate) fn custom_tools_of(&self, level: Level) -> CustomTools {
+        match level {
+            Level::User | Level::Host => self.custom_tools.clone(),
+            Level::Project => self.custom_tools.narrowed(&self.narrowing.custom_tools),
+        }
+    }
+
     /// Decides. The project's own file counts if the user said so, or if `trusts` says so of
     /// exactly its bytes; whoever may ask the store of grants has [`Config::resolve_with`].
     pub(crate) fn decide(
@@ -306,7 +399,7 @@ impl Config {
                         text,
                     })
         };
-        let (from_project, project_file) = match project_text {
+        let (mut from_project, project_file) = match project_text {
             None => (Written::default(), FileUse::Absent),
             Some(Some(text)) if is_used(&text) => {
                 let written = file::project(&project_path, &text, &home)?;
@@ -315,6 +408,16 @@ impl Config {
             Some(_) => (Written::default(), FileUse::Ignored),
         };
         let project_paths = from_project.tools.clone();
+        // What it says of rights and limits never widens what the user's own tools, or its own, have.
+        let narrowing = Narrowing {
+            permissions: std::mem::take(&mut from_project.permissions).resolve(
+                PermissionProfile::everything(),
+                &cwd,
+                &home,
+            ),
+            limits: std::mem::take(&mut from_project.limits).resolve_within(Limits::largest())?,
+            custom_tools: from_project.custom_tools.take_bounds(),
+        };
 
         let cycod_global = from_env
             .cycod_global_dir
@@ -354,9 +457,13 @@ impl Config {
                 tools: written.approval_rules,
                 approve: written.auto_approve,
                 deny: written.auto_deny,
+                tiers: written.approval_tiers,
             },
-            limits: written.limits.resolve()?,
-            permissions: written.permissions.resolve(),
+            limits: written.limits.resolve()?.shared_with(&narrowing.limits),
+            permissions: written
+                .permissions
+                .resolve(PermissionProfile::default(), &cwd, &home),
+            narrowing,
             container_image: written
                 .container_image
                 .unwrap_or_else(|| CONTAINER_IMAGE.to_owned()),

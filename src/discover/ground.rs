@@ -19,14 +19,18 @@ pub(super) struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    pub(super) fn survey(config: &'a Config, sweep: &mut Sweep<'_>) -> Ground<'a> {
+    pub(super) fn survey(
+        config: &'a Config,
+        project_decides: bool,
+        sweep: &mut Sweep<'_>,
+    ) -> Ground<'a> {
         if let Some(profile) = &config.roots.refused_profile {
             let message = format!("`{profile}` is not a profile name; the default profile is used");
             let hint =
                 "set OMP_PROFILE to lower-case letters, digits, dots, dashes and underscores";
             sweep.problem(Problem::warning(message).hint(hint));
         }
-        let settings = OmpSettings::read(config, sweep);
+        let settings = OmpSettings::read(config, project_decides, sweep);
         check_switches(config, sweep);
         for id in &config.disabled_extensions {
             sweep.switch_off(
@@ -55,11 +59,12 @@ impl<'a> Ground<'a> {
         );
         if roots {
             sweep.turn_to(&claude_plugins::PROVIDER);
-            ground.marketplace = marketplace::roots(config, anchor.as_deref(), sweep);
+            ground.marketplace =
+                marketplace::roots(config, anchor.as_deref(), project_decides, sweep);
         }
         if plugins {
             sweep.turn_to(&manifests::PROVIDER);
-            ground.plugins = plugins::enabled(config, anchor.as_deref(), sweep);
+            ground.plugins = plugins::enabled(config, anchor.as_deref(), project_decides, sweep);
         }
         ground
     }

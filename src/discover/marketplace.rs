@@ -2,7 +2,8 @@
 //!
 //! Later registries replace earlier ones plugin by plugin. Claude's own on/off switches
 //! (`enabledPlugins`) and the project that an installation is bound to count for Claude's
-//! registry only.
+//! registry only. A project that is not trusted switches nothing, and its plugins stand behind the
+//! user's.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,16 +23,17 @@ pub(super) struct MarketplaceRoot {
     pub level: Level,
 }
 
-/// The folders of all marketplace plugins that are switched on, the project's first.
+/// The folders of all marketplace plugins that are switched on, the project's first if it is trusted.
 pub(super) fn roots(
     config: &Config,
     anchor: Option<&Path>,
+    project_decides: bool,
     sweep: &mut Sweep<'_>,
 ) -> Vec<MarketplaceRoot> {
     let claude = config.roots.claude.join("plugins/installed_plugins.json");
     let mut roots = Vec::new();
     if let Some(plugins) = registry(&claude, sweep) {
-        let switches = Switches::read(config, anchor, sweep);
+        let switches = Switches::read(config, anchor, project_decides, sweep);
         for (id, entry, path) in installations(plugins, &claude, config, sweep) {
             if switches.allow(&id, &entry, &path, sweep) {
                 roots.push(MarketplaceRoot {
@@ -73,9 +75,17 @@ pub(super) fn roots(
                 level: Level::Project,
             })
             .collect();
-        roots.retain(|root| !brought.iter().any(|project| project.id == root.id));
-        brought.append(&mut roots);
-        roots = brought;
+        if project_decides {
+            let before = roots.len();
+            roots.retain(|root| !brought.iter().any(|project| project.id == root.id));
+            if roots.len() < before {
+                sweep.replaces();
+            }
+            brought.append(&mut roots);
+            roots = brought;
+        } else {
+            roots.append(&mut brought);
+        }
     }
     roots
 }
@@ -155,6 +165,21 @@ fn scope(entry: &Value) -> Level {
     }
 }
 
+/// The files in which a project switches Claude's plugins on and off.
+pub(super) fn claude_settings(config: &Config, anchor: Option<&Path>) -> Vec<PathBuf> {
+    let project = std::fs::canonicalize(anchor.unwrap_or(&config.cwd)).ok();
+    let here = std::fs::canonicalize(&config.cwd).ok();
+    let further = here.filter(|here| Some(here) != project.as_ref());
+    let folders = project.iter().chain(&further);
+    let folders = folders.map(|directory| directory.join(".claude"));
+    let files = folders
+        .flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
+    // In the home directory one of them is the user's own.
+    let own = std::fs::canonicalize(&config.roots.claude).ok();
+    let own = own.map(|own| own.join("settings.json"));
+    files.filter(|file| Some(file) != own.as_ref()).collect()
+}
+
 /// Claude's switches, and the project that bound installations must belong to.
 struct Switches {
     enabled: HashMap<String, (bool, PathBuf)>,
@@ -162,14 +187,19 @@ struct Switches {
 }
 
 impl Switches {
-    fn read(config: &Config, anchor: Option<&Path>, sweep: &mut Sweep<'_>) -> Switches {
+    fn read(
+        config: &Config,
+        anchor: Option<&Path>,
+        project_decides: bool,
+        sweep: &mut Sweep<'_>,
+    ) -> Switches {
         let project = std::fs::canonicalize(anchor.unwrap_or(&config.cwd)).ok();
-        let here = std::fs::canonicalize(&config.cwd).ok();
         let mut files = vec![config.roots.claude.join("settings.json")];
-        let further = here.filter(|here| Some(here) != project.as_ref());
-        for directory in project.iter().chain(&further) {
-            files.push(directory.join(".claude/settings.json"));
-            files.push(directory.join(".claude/settings.local.json"));
+        let of_project = claude_settings(config, anchor);
+        match project_decides {
+            true => files.extend(of_project),
+            // They decide once the user trusts them: then is the time to look again.
+            false => of_project.into_iter().for_each(|file| sweep.reads(file)),
         }
         let mut enabled = HashMap::new();
         for file in files {

@@ -12,6 +12,7 @@ mod folder;
 mod gitignore;
 mod names;
 
+mod decisions;
 mod ground;
 mod marketplace;
 mod package;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::tool::{Family, Level, Problem, Source, TrustDomain, VerifiedFiles};
+pub(crate) use decisions::{Decisions, decisions};
 use ground::Ground;
 use spare::Spare;
 use sweep::Sweep;
@@ -55,6 +57,8 @@ pub struct Scan {
     pub places: Places,
     /// Files whose keys were taken.
     spares: Vec<Spare>,
+    /// A plugin of the project stands in the place of one of the user's.
+    pub(crate) has_replaced: bool,
 }
 
 /// What decides what there is: who watches these places knows when to look again. Many of them are
@@ -92,6 +96,14 @@ impl Candidate {
     pub fn needs_trust(&self) -> bool {
         self.named_by_project
             || (self.source.level == Level::Project && self.source.provider != configured::ID)
+    }
+
+    /// The level whose permissions and limits hold for the tool.
+    pub fn bounds_level(&self) -> Level {
+        match self.needs_trust() {
+            true => Level::Project,
+            false => Level::User,
+        }
     }
 
     /// The party that the tool's code belongs to. Trusting a project does not make its code the
@@ -215,10 +227,18 @@ const PLUGIN_PROVIDERS: [&str; 3] = [
     manifests::PROVIDER.id,
 ];
 
-/// Looks in every place where tools may be. Runs nothing and imports nothing.
+/// Looks in every place where tools may be, as for a project that the user trusts. Runs nothing and
+/// imports nothing.
 pub fn scan(config: &Config) -> Scan {
+    scan_as(config, true)
+}
+
+/// Looks in every place where tools may be. Runs nothing and imports nothing. `project_decides`: the
+/// user trusts the project's settings. Otherwise these only add tools of the project to the list, and
+/// change nothing about the tools, plugins and features of the user.
+pub(crate) fn scan_as(config: &Config, project_decides: bool) -> Scan {
     let mut sweep = Sweep::new(config);
-    let ground = Ground::survey(config, &mut sweep);
+    let ground = Ground::survey(config, project_decides, &mut sweep);
     for provider in PROVIDERS {
         sweep.turn_to(provider);
         match ground.switched_off(provider.id) {

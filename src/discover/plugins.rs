@@ -40,10 +40,12 @@ pub(super) fn project_anchor(config: &Config) -> Option<PathBuf> {
     anchor.map(Path::to_owned)
 }
 
-/// All plugins that are switched on. A project's plugin takes the place of the user's.
+/// All plugins that are switched on. A project's plugin takes the place of the user's, once the project
+/// is trusted; until then its overrides count for its own plugins only.
 pub(super) fn enabled(
     config: &Config,
     anchor: Option<&Path>,
+    project_decides: bool,
     sweep: &mut Sweep<'_>,
 ) -> Vec<Plugin> {
     let user_root = &config.roots.omp_plugins;
@@ -61,17 +63,19 @@ pub(super) fn enabled(
             continue;
         }
         let overrides = overrides.get_or_insert_with(|| Overrides::read(config, sweep));
+        let counts = project_decides || level == Level::Project;
+        let nothing = Overrides::nothing();
+        let overrides = if counts { &*overrides } else { &nothing };
         for plugin in at_root(&root, level, overrides, sweep) {
-            match plugins
-                .iter_mut()
-                .find(|earlier| earlier.name == plugin.name)
-            {
-                Some(earlier) => {
+            let same_name = |earlier: &&mut Plugin| earlier.name == plugin.name;
+            match plugins.iter_mut().find(same_name) {
+                Some(earlier) if project_decides => {
                     let by = plugin.root.clone();
                     let user = std::mem::replace(earlier, plugin);
                     sweep.note(user.root, Verdict::Shadowed { by });
+                    sweep.replaces();
                 }
-                None => plugins.push(plugin),
+                Some(_) | None => plugins.push(plugin),
             }
         }
     }
@@ -86,6 +90,14 @@ struct Overrides {
 }
 
 impl Overrides {
+    fn nothing() -> Overrides {
+        Overrides {
+            path: PathBuf::new(),
+            disabled: Vec::new(),
+            features: Map::new(),
+        }
+    }
+
     fn read(config: &Config, sweep: &mut Sweep<'_>) -> Overrides {
         let path = config.cwd.join(".omp/plugin-overrides.json");
         let value = text::json(&path, sweep).value().unwrap_or_default();

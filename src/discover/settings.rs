@@ -2,7 +2,8 @@
 //! `disabledProviders`.
 //!
 //! A list is never merged: the first file that has the key as a list wins, the project's
-//! before the user's. Everything else in these files is none of our business.
+//! before the user's. A project that is not trusted switches nothing off, and what it names as
+//! `extensions` is listed behind the user's. Everything else in these files is none of our business.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,11 @@ struct SettingsFile {
 }
 
 impl OmpSettings {
-    pub(super) fn read(config: &Config, sweep: &mut Sweep<'_>) -> OmpSettings {
+    pub(super) fn read(
+        config: &Config,
+        project_decides: bool,
+        sweep: &mut Sweep<'_>,
+    ) -> OmpSettings {
         let project = config.cwd.join(".omp");
         let user = &config.roots.omp_agent;
         let mut files = Vec::new();
@@ -58,10 +63,21 @@ impl OmpSettings {
         }
         add(user.join("settings.json"), Level::User);
 
+        let split = files.iter().take_while(|file| file.level == Level::Project);
+        let (of_project, of_user) = files.split_at(split.count());
+        if project_decides {
+            return OmpSettings {
+                extensions: extensions(&files, config, sweep),
+                disabled_extensions: named(&files, "disabledExtensions", sweep),
+                disabled_providers: named(&files, "disabledProviders", sweep),
+            };
+        }
+        let mut all_extensions = extensions(of_user, config, sweep);
+        all_extensions.extend(extensions(of_project, config, sweep));
         OmpSettings {
-            extensions: extensions(&files, config, sweep),
-            disabled_extensions: named(&files, "disabledExtensions", sweep),
-            disabled_providers: named(&files, "disabledProviders", sweep),
+            extensions: all_extensions,
+            disabled_extensions: named(of_user, "disabledExtensions", sweep),
+            disabled_providers: named(of_user, "disabledProviders", sweep),
         }
     }
 }

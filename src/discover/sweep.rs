@@ -137,6 +137,24 @@ impl<'a> Sweep<'a> {
         );
     }
 
+    /// A plugin of the project took the place of one of the user's.
+    pub(super) fn replaces(&mut self) {
+        self.scan.has_replaced = true;
+    }
+
+    /// What was found first is found at `level` once more. What the user brings as well is the
+    /// user's: a project cannot take a file away from its user by naming it first.
+    fn found_again(&mut self, first: usize, level: Level) {
+        let (id, name) = (self.provider.id, self.provider.name);
+        let candidate = &mut self.scan.candidates[first];
+        if candidate.needs_trust() && level != Level::Project {
+            candidate.source.level = level;
+            candidate.source.provider = id.to_owned();
+            candidate.source.provider_name = name.to_owned();
+            candidate.named_by_project = false;
+        }
+    }
+
     /// A file found in a folder: it competes by its key.
     pub(super) fn found(&mut self, path: PathBuf, key: &str, level: Level) {
         let resolved = paths::resolve(&self.config.cwd, &path);
@@ -146,8 +164,9 @@ impl<'a> Sweep<'a> {
             return self.note(path, Verdict::Disabled { by });
         }
         let seen = (resolved, None);
-        if let Some(first) = self.seen.get(&seen) {
-            let of = self.scan.candidates[*first].path.clone();
+        if let Some(&first) = self.seen.get(&seen) {
+            self.found_again(first, level);
+            let of = self.scan.candidates[first].path.clone();
             return self.note(path, Verdict::Duplicate { of });
         }
         if let Some(first) = self.keys.get(key) {
@@ -202,8 +221,9 @@ impl<'a> Sweep<'a> {
         level: Level,
     ) {
         match self.seen.get(&seen) {
-            Some(first) => {
-                let of = self.scan.candidates[*first].path.clone();
+            Some(&first) => {
+                self.found_again(first, level);
+                let of = self.scan.candidates[first].path.clone();
                 self.note(path, Verdict::Duplicate { of });
             }
             None => self.accept(path, seen, key, level),

@@ -18,9 +18,10 @@ use super::compiled::Compiled;
 use super::extension::{self, IsolateHost};
 use super::files::BoundedFiles;
 use super::link::Link;
-use super::loader::{Loader, NodeServices, NpmFolders, Required, Sys};
+use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, IsolateKey, bytecode, eval_guard, platform, snapshot, witness};
+use super::{EngineOptions, IsolateKey, bytecode, eval_guard, platform, snapshot, witness};
+use crate::tool::{Permission, PermissionProfile};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -69,9 +70,10 @@ pub(super) fn boot(
     let main = main_url(options)?;
     let compiled = Compiled::open(options);
     let verifier = options.verifier_of(key.domain).cloned();
-    let node = Rc::new(NodeServices::new(compiled.clone(), verifier.clone()));
+    let guard = ReadGuard::new(key.permissions.clone());
+    let node = Rc::new(NodeServices::guarded(compiled.clone(), verifier.clone(), guard));
     link.finds_required(Required::new(node.clone()));
-    let mut worker = make_worker(options, &key.access, &main, alarm, (compiled, node))?;
+    let mut worker = make_worker(options, &key.permissions, &main, alarm, (compiled, node))?;
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -118,13 +120,13 @@ fn main_url(options: &EngineOptions) -> Result<Url, String> {
 
 fn make_worker(
     options: &EngineOptions,
-    access: &Access,
+    profile: &PermissionProfile,
     main: &Url,
     alarm: &Alarm,
     (compiled, node): (Option<Arc<Compiled>>, Rc<NodeServices>),
 ) -> Result<MainWorker, String> {
     let parser = Arc::new(RuntimePermissionDescriptorParser::new(RealSys));
-    let permissions = Permissions::from_options(&*parser, &deno_permissions(access))
+    let permissions = Permissions::from_options(&*parser, &deno_permissions(profile))
         .map_err(|error| format!("the configured permissions cannot be used: {error}"))?;
     let heap = (options.heap_mb as usize) << 20;
     let worker = MainWorker::bootstrap_from_options(
@@ -174,26 +176,28 @@ fn make_worker(
     Ok(worker)
 }
 
-fn deno_permissions(access: &Access) -> PermissionsOptions {
-    let Access {
-        env,
-        ffi,
-        import,
-        net,
-        read,
-        run,
-        sys,
-        write,
-    } = access.clone();
+fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
+    let denied = |permission: &Permission| {
+        let list = permission.denied();
+        (!list.is_empty()).then(|| list.to_vec())
+    };
     PermissionsOptions {
-        allow_env: env,
-        allow_ffi: ffi,
-        allow_import: import,
-        allow_net: net,
-        allow_read: read,
-        allow_run: run,
-        allow_sys: sys,
-        allow_write: write,
+        allow_env: profile.env.granted(),
+        deny_env: denied(&profile.env),
+        allow_ffi: profile.ffi.granted(),
+        deny_ffi: denied(&profile.ffi),
+        allow_import: profile.import.granted(),
+        deny_import: denied(&profile.import),
+        allow_net: profile.net.granted(),
+        deny_net: denied(&profile.net),
+        allow_read: profile.read.granted(),
+        deny_read: denied(&profile.read),
+        allow_run: profile.run.granted(),
+        deny_run: denied(&profile.run),
+        allow_sys: profile.sys.granted(),
+        deny_sys: denied(&profile.sys),
+        allow_write: profile.write.granted(),
+        deny_write: denied(&profile.write),
         // Nobody sits at the terminal of an isolate.
         prompt: false,
         ..Default::default()

@@ -12,7 +12,7 @@ use super::isolate::{Answer, Ask, Asked, Isolate, Lost};
 use super::module::{MOST_ISOLATES, NO_ISOLATE};
 use super::requests::Withdrawn;
 use crate::error::Error;
-use crate::tool::{CallCtx, Stopped};
+use crate::tool::{CallCtx, Stopped, Tier};
 
 /// How a call ended, before anyone reads its result.
 #[derive(Debug)]
@@ -36,24 +36,29 @@ pub enum Ended {
 }
 
 impl Module {
-    /// Calls the tool at `index` of the module. Ends soon after `ctx.cancel()` fires, whatever the
+    /// Calls the tool at `index` of the module: in the instance that `with_rights` gives for the tier whose
+    /// rights the call has. Ends soon after `ctx.cancel()` fires, whatever the
     /// tool does: the AbortSignal, then the grace period, then the isolate goes.
     pub async fn invoke(
-        &self,
         index: u32,
         call_id: &str,
         arguments: &RawValue,
         ctx: &CallCtx,
+        with_rights: &(dyn Fn(Tier) -> Module + Sync),
     ) -> Ended {
         if ctx.is_cancelled() {
             return Ended::NotStarted(ctx.stop_reason());
         }
         match &ctx.gate {
             Some(gate) => {
-                self.invoke_behind(&**gate, index, call_id, arguments, ctx)
+                with_rights(gate.unasked())
+                    .invoke_behind(&**gate, index, call_id, arguments, ctx, with_rights)
                     .await
             }
-            None => self.invoke_now(index, call_id, arguments, ctx).await,
+            None => {
+                let module = with_rights(Tier::Exec);
+                module.invoke_now(index, call_id, arguments, ctx).await
+            }
         }
     }
 
@@ -138,7 +143,7 @@ impl Module {
     /// module may move, and what keeps the isolate busy may be nobody's.
     pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
         let asked_at = Instant::now();
-        let grace = self.engine.0.options.grace;
+        let grace = self.engine.0.options.grace(self.key.domain);
         tokio::select! {
             biased;
             answer = &mut asked.answer => return answer,
@@ -183,7 +188,7 @@ impl Module {
             },
             None,
         );
-        match tokio::time::timeout(self.engine.0.options.load_timeout, asked.answer).await {
+        match tokio::time::timeout(self.engine.0.options.load_timeout(self.key.domain), asked.answer).await {
             Ok(answer) => ended(answer, None).unwrap_or_else(not_started),
             Err(_) => {
                 isolate.terminate("a schema did not end checking its arguments");
@@ -227,7 +232,7 @@ impl Module {
                 isolate.forget(&asked);
                 return Ended::NotStarted(why);
             }
-            () = ctx.patience(self.engine.0.options.grace) => {}
+            () = ctx.patience(self.engine.0.options.grace(self.key.domain)) => {}
         }
         // Where the grace was cut short it may not have come to that yet.
         let glance = match ctx.hurry().is_cancelled() {

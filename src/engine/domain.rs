@@ -2,24 +2,51 @@
 
 use std::sync::Arc;
 
-use super::{Access, Engine};
-use crate::tool::TrustDomain;
+use url::Url;
+
+use super::Engine;
+use crate::tool::{PermissionProfile, Tier, TrustDomain};
 
 /// Modules share an isolate only if their keys are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IsolateKey {
     /// The party that the code belongs to.
     pub domain: TrustDomain,
-    /// What Web and Node APIs may touch there.
-    pub access: Arc<Access>,
+    /// What the code may touch there.
+    pub permissions: Arc<PermissionProfile>,
+}
+
+impl IsolateKey {
+    /// The name of the module at `url` among what is remembered: a file of two domains is two modules,
+    /// which may say different things.
+    pub(super) fn name_of(&self, url: &Url) -> String {
+        match self.domain.label() {
+            Some(domain) => format!("{domain} {url}"),
+            None => url.to_string(),
+        }
+    }
 }
 
 impl Engine {
-    /// The key of modules of `domain` with the host's permissions.
+    /// The key of modules of `domain` for what runs before anybody was asked.
     pub fn isolate_key(&self, domain: TrustDomain) -> IsolateKey {
+        self.isolate_key_of_tier(domain, self.0.options.unasked)
+    }
+
+    /// The key of modules of `domain` for calls with the rights of `tier`.
+    pub(super) fn isolate_key_of_tier(&self, domain: TrustDomain, tier: Tier) -> IsolateKey {
+        let options = &self.0.options;
+        let permissions = match domain {
+            TrustDomain::Project => &options.project.permissions,
+            TrustDomain::User | TrustDomain::Plugins => &options.permissions,
+        };
+        let permissions = match tier {
+            Tier::Exec => permissions.clone(),
+            narrower => Arc::new(permissions.of_tier(narrower)),
+        };
         IsolateKey {
             domain,
-            access: self.0.options.access.clone(),
+            permissions,
         }
     }
 }

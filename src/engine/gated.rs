@@ -21,22 +21,46 @@ impl Module {
         call_id: &str,
         arguments: &RawValue,
         ctx: &CallCtx,
+        with_rights: &(dyn Fn(Tier) -> Module + Sync),
     ) -> Ended {
-        let (isolate, prepared, stance) = match self.prepare(index, arguments, ctx).await {
-            Ok(ready) => ready,
-            Err(ended) => return ended,
-        };
-        let refused = tokio::select! {
-            biased;
-            passed = gate.pass(stance) => passed.err().map(Ended::Denied),
-            () = ctx.cancelled() => Some(Ended::NotStarted(ctx.stop_reason())),
-        };
-        if let Some(refused) = refused {
-            isolate.send(Ask::Forget { prepared });
-            return refused;
-        }
-        if isolate.takes_work() {
-            if let Err(ended) = self.begin_session_unless_stopped(&isolate, ctx).await {
+        let mut module = self.clone();
+        let mut approved: Option<(Stance, Tier)> = None;
+        // Once more than elsewhere: the call may move to an isolate with other rights.
+        for _ in 0..=MOST_ISOLATES {
+            let (isolate, prepared, stance) = match module.prepare(index, arguments, ctx).await {
+                Ok(ready) => ready,
+                Err(ended) => return ended,
+            };
+            // Where the isolate ended while the user thought, their answer holds for the same call.
+            let known = approved.as_ref().filter(|(known, _)| *known == stance);
+            let tier = match known {
+                Some((_, tier)) => *tier,
+                None => {
+                    let passed = tokio::select! {
+                        biased;
+                        passed = gate.pass(stance.clone()) => passed.map_err(Ended::Denied),
+                        () = ctx.cancelled() => Err(Ended::NotStarted(ctx.stop_reason())),
+                    };
+                    match passed {
+                        Ok(tier) => tier,
+                        Err(refused) => {
+                            isolate.send(Ask::Forget { prepared });
+                            return refused;
+                        }
+                    }
+                }
+            };
+            approved = Some((stance, tier));
+            let place = with_rights(tier);
+            if place.key != module.key {
+                isolate.send(Ask::Forget { prepared });
+                module = place;
+                continue;
+            }
+            if !isolate.takes_work() {
+                continue;
+            }
+            if let Err(ended) = module.begin_session_unless_stopped(&isolate, ctx).await {
                 isolate.send(Ask::Forget { prepared });
                 return ended;
             }
@@ -48,7 +72,7 @@ impl Module {
                 },
                 Some(ctx.into()),
             );
-            let ended = self.follow(&isolate, asked, ctx).await;
+            let ended = module.follow(&isolate, asked, ctx).await;
             if matches!(ended, Some(Ended::NotStarted(_))) {
                 isolate.send(Ask::Forget { prepared });
             }
@@ -56,8 +80,7 @@ impl Module {
                 return ended;
             }
         }
-        // The isolate ended while the user thought: the decision holds in the next one too.
-        self.invoke_now(index, call_id, arguments, ctx).await
+        Ended::Lost(Lost(NO_ISOLATE.into()))
     }
 
     /// Nothing of the tool but its own word on approval has run before.

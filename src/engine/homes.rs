@@ -103,7 +103,7 @@ impl Engine {
         is_for_one: bool,
     ) -> Result<Arc<Isolate>, LoadFailure> {
         let loners = (!is_for_one).then(|| self.1.loners.clone());
-        let isolate = Isolate::start(&self.0.options, key, self.0.pending.clone(), loners)
+        let isolate = Isolate::start(&self.0.options.for_domain(key.domain), key, self.0.pending.clone(), loners)
             .await
             .map_err(LoadFailure::Engine)?;
         let mut isolates = self.isolates();

@@ -17,6 +17,7 @@ use super::module::{MOST_ISOLATES, NO_ISOLATE};
 use super::told::{self, Told};
 use super::witness::Notes;
 use super::{Ended, Engine, IsolateKey, LoadFailure, Module, lock};
+use crate::tool::Tier;
 
 /// A module that wants to hear of session events. Not a handle: those keep the engine alive.
 #[derive(Clone)]
@@ -122,6 +123,28 @@ impl Engine {
 }
 
 impl Module {
+    /// The module for calls with the rights of `tier`: itself, or an instance of its own in another
+    /// isolate, which is loaded when it is first called. `described` is what the module says of itself.
+    #[must_use]
+    pub fn of_tier(&self, tier: Tier, described: &str) -> Module {
+        let key = self.engine.isolate_key_of_tier(self.key.domain, tier);
+        match key == self.key {
+            true => self.clone(),
+            false => self.engine.remembered(self.url.clone(), key, described),
+        }
+    }
+
+    /// Whether [`Self::of_tier`] gives the module itself.
+    pub fn is_of_tier(&self, tier: Tier) -> bool {
+        self.engine.isolate_key_of_tier(self.key.domain, tier) == self.key
+    }
+
+    /// No tool is called in this instance, so that it need not hear of session events.
+    pub fn is_never_called(&self) {
+        self.life.listens.store(false, Ordering::Release);
+        lock(&self.engine.1.listeners).retain(|listener| listener.id != self.id);
+    }
+
     /// Whether callers were told of what `graph` says that lies on the disk; `None` if the module was
     /// not imported yet, so that nobody knows.
     pub fn is_of(&self, graph: &Graph) -> Option<bool> {
@@ -179,8 +202,8 @@ impl Module {
     /// What was remembered of the module is not true any more.
     pub(super) fn forget(&self) {
         if let Some(cache) = self.engine.0.cache.clone() {
-            let url = self.url.to_string();
-            tokio::task::spawn_blocking(move || cache.forget(&url));
+            let name = self.key.name_of(&self.url);
+            tokio::task::spawn_blocking(move || cache.forget(&name));
         }
     }
 }

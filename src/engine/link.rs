@@ -24,7 +24,7 @@ use super::schema_check::SchemaChecker;
 use super::showing::Showing;
 use super::users::Users;
 use super::verify::{CodeFrom, Verifier};
-use super::{EngineOptions, Programs, ToolLog, drawing, witness};
+use super::{EngineOptions, Programs, ToolLog, drawing, refusal, witness};
 use crate::tool::{CurrentSession, LogLevel, LogLine, Played, Progress, Reach, SessionView, Tape};
 
 /// The [`IsolateHost`] of one isolate.
@@ -76,8 +76,12 @@ impl Link {
         let _ = self.required.set(required);
     }
 
-    /// Marks that the request `id` loads a module; see [`IsolateHost::is_loading`].
-    pub(super) fn loading(&self, id: u32) {
+    /// Marks that the request `id` loads the module at `url`; see [`IsolateHost::is_loading`].
+    pub(super) fn loading(&self, id: u32, url: &str) {
+        let entry = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+        if let (Some(entry), Some(required)) = (entry, self.required.get()) {
+            required.admit(&entry);
+        }
         self.loading.borrow_mut().insert(id);
         witness::load_begins();
     }
@@ -210,13 +214,26 @@ impl IsolateHost for Link {
         witness::fickle("it starts programs");
         let cancel = CancellationToken::new();
         self.execs.borrow_mut().insert(id, cancel.clone());
-        let running = self.programs.exec(request, cancel);
+        let permissions = &self.shared.key.permissions;
+        let running = self.programs.exec(request, permissions, cancel);
         let execs = self.execs.clone();
         Box::pin(async move {
             let answer = running.await;
             execs.borrow_mut().remove(&id);
             answer
         })
+    }
+
+    fn explain_refusal(&self, text: &str) -> Option<String> {
+        refusal::explain(&self.shared.key.permissions, text)
+    }
+
+    fn shows_variables(&self) -> bool {
+        !self.shared.key.permissions.env.is_bounded()
+    }
+
+    fn shows_variable(&self, name: &str) -> bool {
+        self.shared.key.permissions.shows_variable(name)
     }
 
     fn abort_exec(&self, id: u32) {

@@ -34,6 +34,7 @@ mod options;
 mod patience;
 mod pending;
 mod platform;
+mod refusal;
 mod requests;
 mod round;
 mod schema_check;
@@ -56,7 +57,7 @@ use std::sync::atomic::AtomicU32;
 
 use url::Url;
 
-use crate::tool::{TrustDomain, VerifiedFiles};
+use crate::tool::{Tier, TrustDomain, VerifiedFiles};
 
 use cache::Cache;
 pub use call::Ended;
@@ -71,11 +72,11 @@ pub(crate) use loader::is_provided;
 use lookout::Lookout;
 use module::RESOLVER;
 pub use module::{LoadFailure, Module};
-pub use options::{Access, EngineOptions, Programs, ToolLog};
+pub use options::{EngineOptions, Programs, ProjectOptions, ToolLog};
 pub(crate) use patience::has_several_cores;
 use pending::PendingActions;
 use requests::Doom;
-pub use round::{Round, Wanted};
+pub use round::{Described, Round, Wanted};
 pub(crate) use screen::ScreenView;
 pub use session::new_session_id;
 pub use verify::Verifier;
@@ -123,7 +124,7 @@ impl Engine {
     /// When no isolate can be had.
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
-        let key = self.isolate_key(TrustDomain::User);
+        let key = self.isolate_key_of_tier(TrustDomain::User, Tier::Exec);
         self.load_url(url, key).await.0
     }
 

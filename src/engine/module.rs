@@ -56,7 +56,7 @@ impl Module {
             },
             None,
         );
-        let limit = self.engine.0.options.load_timeout;
+        let limit = self.engine.0.options.load_timeout(self.key.domain);
         match tokio::time::timeout(limit, asked.answer).await {
             Ok(Ok(Answer::Done(text))) => Some(text),
             Ok(_) => None,
@@ -133,7 +133,7 @@ impl Module {
             },
             None,
         );
-        let limit = self.engine.0.options.load_timeout;
+        let limit = self.engine.0.options.load_timeout(self.key.domain);
         let answered = tokio::time::timeout(limit, self.answer(isolate, &mut asked)).await;
         let Ok(answer) = answered else {
             return Some((Err(self.load_timed_out(isolate).await), None));
@@ -166,7 +166,7 @@ impl Module {
         }
         LoadFailure::Engine(format!(
             "timed out after {} s while it was imported or its factory ran",
-            self.engine.0.options.load_timeout.as_secs_f64()
+            self.engine.0.options.load_timeout(self.key.domain).as_secs_f64()
         ))
     }
 }

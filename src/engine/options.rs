@@ -9,7 +9,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::verify::Verifier;
-use crate::tool::{CurrentSession, DefaultUser, LogLevel, Tape, TrustDomain};
+use crate::tool::{
+    CurrentSession, DefaultUser, LogLevel, PermissionProfile, Tape, Tier, TrustDomain,
+};
 
 /// What an engine needs to know and have.
 #[derive(Clone)]
@@ -26,8 +28,13 @@ pub struct EngineOptions {
     pub grace: Duration,
     /// How long importing a module and running its factory may take.
     pub load_timeout: Duration,
-    /// What Web and Node APIs may touch.
-    pub access: Arc<Access>,
+    /// What modules may touch.
+    pub permissions: Arc<PermissionProfile>,
+    /// What holds for the modules of the project instead.
+    pub project: ProjectOptions,
+    /// The tier of calls that nobody is asked about. What runs before anybody was asked (the top
+    /// level of modules, their factories, `approval`) has the rights of that tier.
+    pub unasked: Tier,
     /// Starts and stops programs.
     pub programs: Arc<dyn Programs>,
     /// Takes what tools say.
@@ -51,6 +58,34 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
+    /// The options of isolates for that domain.
+    pub(super) fn for_domain(&self, domain: TrustDomain) -> EngineOptions {
+        let mut options = self.clone();
+        if domain == TrustDomain::Project {
+            options.permissions = self.project.permissions.clone();
+            options.heap_mb = self.project.heap_mb;
+            options.grace = self.project.grace;
+            options.load_timeout = self.project.load_timeout;
+        }
+        options
+    }
+
+    /// How long importing a module of that domain may take.
+    pub(super) fn load_timeout(&self, domain: TrustDomain) -> Duration {
+        match domain {
+            TrustDomain::Project => self.project.load_timeout,
+            TrustDomain::User | TrustDomain::Plugins => self.load_timeout,
+        }
+    }
+
+    /// How long a call of that domain may go on after its AbortSignal fired.
+    pub(super) fn grace(&self, domain: TrustDomain) -> Duration {
+        match domain {
+            TrustDomain::Project => self.project.grace,
+            TrustDomain::User | TrustDomain::Plugins => self.grace,
+        }
+    }
+
     /// What checks the files of modules of `domain`; `None`: they are loaded as they are.
     pub(super) fn verifier_of(&self, domain: TrustDomain) -> Option<&Arc<Verifier>> {
         let verifier = self.verifier.as_ref();
@@ -63,28 +98,27 @@ impl EngineOptions {
     }
 }
 
-/// What Web and Node APIs may touch, by kind: `None` nothing, an empty list everything, else what
-/// is listed in Deno's notation (paths, hosts, names).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the kinds are Deno's own words")]
-pub struct Access {
-    pub env: Option<Vec<String>>,
-    pub ffi: Option<Vec<String>>,
-    pub import: Option<Vec<String>>,
-    pub net: Option<Vec<String>>,
-    pub read: Option<Vec<String>>,
-    pub run: Option<Vec<String>>,
-    pub sys: Option<Vec<String>>,
-    pub write: Option<Vec<String>>,
+/// What is different for the modules of the project: its configuration narrows its own rights.
+#[derive(Clone, Debug)]
+pub struct ProjectOptions {
+    /// What they may touch.
+    pub permissions: Arc<PermissionProfile>,
+    /// Like [`EngineOptions::heap_mb`].
+    pub heap_mb: u32,
+    /// Like [`EngineOptions::grace`].
+    pub grace: Duration,
+    /// Like [`EngineOptions::load_timeout`].
+    pub load_timeout: Duration,
 }
 
 /// Starts programs for tools. Implemented by whoever may use `process`.
 pub trait Programs: Send + Sync {
     /// Runs what `request` (the JSON of `js-runtime/11_exec.ts`) says until it ends or `cancel`
-    /// fires, and answers with the JSON of an `ExecAnswer`.
+    /// fires, and answers with the JSON of an `ExecAnswer`. `permissions` are those of the caller.
     fn exec(
         &self,
         request: String,
+        permissions: &PermissionProfile,
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>>;
 

@@ -80,8 +80,11 @@ impl Engine {
             traces: HashSet::new(),
         };
         if let Some(cache) = round.cache.clone() {
-            let url = |place: &Place| place.url.as_ref().map(Url::to_string).unwrap_or_default();
-            let urls: Vec<_> = round.places.iter().map(url).collect();
+            let name = |place: &Place| {
+                let url = place.url.as_ref();
+                url.map(|url| place.key.name_of(url)).unwrap_or_default()
+            };
+            let urls: Vec<_> = round.places.iter().map(name).collect();
             let found = tokio::task::spawn_blocking(move || cache.find(&urls)).await;
             for (place, known) in round.places.iter_mut().zip(found.unwrap_or_default()) {
                 place.known = known;
@@ -182,7 +185,7 @@ impl Round {
         let fresh = unknown.zip(graphs).filter_map(|(place, graph)| {
             let (described, notes) = place.fresh?;
             Some(Fresh {
-                url: place.url?.to_string(),
+                url: place.key.name_of(place.url.as_ref()?),
                 described,
                 graph,
                 notes,

@@ -77,7 +77,8 @@ impl Engine {
         let event = event.to_owned();
         let asked = isolate.ask(|id| Ask::Session { id, event, modules }, None);
         // An isolate that is lost meanwhile has no listeners left to wait for.
-        let _ = tokio::time::timeout(self.0.options.load_timeout, asked.answer).await;
+        let limit = self.0.options.load_timeout(isolate.key().domain);
+        let _ = tokio::time::timeout(limit, asked.answer).await;
     }
 }
 

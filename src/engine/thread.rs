@@ -229,7 +229,7 @@ impl Life<'_> {
         let functions = &self.functions;
         match ask {
             Ask::Load { id, module, url } => {
-                self.link.loading(*id);
+                self.link.loading(*id, url);
                 let function = functions.load.clone();
                 self.call(
                     &function,

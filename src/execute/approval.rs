@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use serde_json::value::RawValue;
 
 use super::ask_user::Judges;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Gate,
-    Progress, Rule, Runner, Stance, Tool, Updates,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Family, Gate,
+    Level,
+    Progress, Rule, Runner, Stance, Tier, Tool, Updates,
 };
 
 /// Decides for one call.
@@ -27,8 +29,10 @@ pub(super) struct Gatekeeper {
 }
 
 /// What the policy says.
+#[derive(PartialEq, Eq)]
 enum Verdict {
-    Allow,
+    /// It may run, with the rights of that tier.
+    Allow(Tier),
     Deny(String),
     Ask,
 }
@@ -43,12 +47,18 @@ impl Gatekeeper {
         call: &Call,
         updates: &Updates,
     ) -> Option<Arc<Self>> {
-        let verdict = match runner.approval() {
-            Approval::ByTier => judge(policy, tool, &Stance::of_tier(tool.approval)),
-            Approval::Fixed(stance) => judge(policy, tool, stance),
-            Approval::PerCall => Verdict::Ask,
+        let (verdict, tier) = match runner.approval() {
+            Approval::ByTier => {
+                let stance = Stance::of_tier(tool.approval);
+                (judge(policy, tool, &stance), stance.tier)
+            }
+            Approval::Fixed(stance) => (judge(policy, tool, stance), policy.tier(tool, stance)),
+            Approval::PerCall => (Verdict::Ask, Tier::Exec),
         };
-        if matches!(verdict, Verdict::Allow) {
+        // The runner binds a tool that is always of the tier `read` by itself.
+        if verdict == Verdict::Allow(Tier::Exec)
+            || tier == Tier::Read && matches!(verdict, Verdict::Allow(_))
+        {
             return None;
         }
         Some(Arc::new(Gatekeeper {
@@ -71,7 +81,10 @@ impl Gatekeeper {
             tier: stance.tier,
             reason: stance.reason,
             details: stance.details,
-            arguments: self.call.arguments.clone(),
+            arguments: stance
+                .arguments
+                .and_then(|text| RawValue::from_string(text).ok())
+                .unwrap_or_else(|| self.call.arguments.clone()),
         };
         let asked = Instant::now();
         self.updates.send(Progress::Asking);
@@ -84,18 +97,23 @@ impl Gatekeeper {
 
 #[async_trait]
 impl Gate for Gatekeeper {
-    async fn pass(&self, stance: Stance) -> Result<(), Error> {
+    async fn pass(&self, mut stance: Stance) -> Result<Tier, Error> {
         let tool = &*self.tool;
+        stance.tier = self.policy.tier(tool, &stance);
         let refusal = match judge(&self.policy, tool, &stance) {
-            Verdict::Allow => return Ok(()),
+            Verdict::Allow(tier) => return Ok(tier),
             Verdict::Deny(text) => text,
             Verdict::Ask => match self.ask(stance.clone()).await {
-                Decision::Approved => return Ok(()),
+                Decision::Approved => return Ok(Tier::Exec),
                 Decision::Denied => format!("Tool call denied by user: {}", tool.name),
                 Decision::NobodyToAsk => nobody_to_ask(tool, &stance),
             },
         };
         Err(Error::new(ErrorKind::Denied, refusal))
+    }
+
+    fn unasked(&self) -> Tier {
+        self.policy.unasked_tier()
     }
 
     fn waited(&self) -> Duration {
@@ -111,11 +129,15 @@ impl fmt::Debug for Gatekeeper {
     }
 }
 
-/// The order is the original's: the refusals, then in yolo mode whoever has a rule, else the tool's
-/// wish to be asked about, its own rule, the user's rule, the mode. What the user approves by
-/// pattern comes before that wish, and after every rule that somebody wants to be asked.
+/// Decides by the table in docs/approval.md. The stricter word counts: a tool may have a call refused
+/// or asked about, and never lifts a question that the user's rules, patterns or mode ask for.
+/// Where the user said nothing the order is the original's.
 fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
     let name = &tool.name;
+    let stance = &Stance {
+        tier: policy.tier(tool, stance),
+        ..stance.clone()
+    };
     if stance.policy == Some(Rule::Deny) {
         let reason = match &stance.reason {
             Some(reason) => format!("\nReason: {reason}"),
@@ -135,25 +157,48 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
              To allow: remove \"tools.approval.{key}: deny\" from config."
         ));
     }
-    let inside = policy.asks_inside(tool).then_some(Rule::Prompt);
-    let rule = stance.policy.or(user.map(|(_, rule)| rule)).or(inside);
-    if rule != Some(Rule::Prompt) && policy.approves(tool, stance) {
-        return Verdict::Allow;
+    let user = user.map(|(_, rule)| rule);
+    let wants_question = [user, stance.policy].contains(&Some(Rule::Prompt));
+    if wants_question || policy.asks_inside(tool) {
+        return Verdict::Ask;
+    }
+    if let Some(tier) = policy.approves(tool, stance) {
+        return Verdict::Allow(tier);
     }
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
+    // Its own `allow` takes back its own wish, and nothing else.
     if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
         return Verdict::Ask;
     }
-    match rule {
-        Some(Rule::Prompt) => Verdict::Ask,
-        Some(_) => Verdict::Allow,
-        None if policy.lets_pass(stance) => Verdict::Allow,
-        None => Verdict::Ask,
+    if user == Some(Rule::Allow) {
+        return Verdict::Allow(Tier::Exec);
+    }
+    match (policy.lets_pass(&believed(policy, tool, stance)), policy.mode) {
+        // What runs because of its tier has the rights of that tier; in yolo mode the tier is no reason.
+        (true, ApprovalMode::Yolo) => Verdict::Allow(Tier::Exec),
+        (true, ApprovalMode::AlwaysAsk | ApprovalMode::Write) => Verdict::Allow(stance.tier),
+        (false, _) => Verdict::Ask,
     }
 }
 
-/// The user's rule and the key it stands under. A tool chooses its policy key itself, so the key
-/// never outweighs a refusal of the tool's name.
+/// The stance as the mode takes it. Nothing holds a program to its tier, so a project's word for the tier
+/// of its shell tools is no reason to run them.
+fn believed(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Stance {
+    let source = &tool.source;
+    let is_claim = source.family == Family::Shell && source.level == Level::Project;
+    let is_users = policy.tiers.contains_key(&tool.name);
+    Stance {
+        tier: match is_claim && !is_users {
+            true => Tier::Exec,
+            false => stance.tier,
+        },
+        ..stance.clone()
+    }
+}
+
+/// The user's rule and the key it stands under: the stricter one of those for the tool's name and for
+/// its policy key. A tool chooses that key itself, so a rule that allows counts under it only where
+/// the key is about this tool.
 fn user_rule<'a>(
     policy: &ApprovalPolicy,
     tool: &'a str,
@@ -164,10 +209,23 @@ fn user_rule<'a>(
     }
     let rule = |key: &'a str| policy.tools.get(key).map(|rule| (key, *rule));
     let by_name = rule(tool);
-    match by_name {
-        Some((_, Rule::Deny)) => by_name,
-        _ => stance.policy_key.as_deref().and_then(rule).or(by_name),
+    let by_key = stance.policy_key.as_deref().and_then(rule);
+    let by_key = by_key.filter(|(key, rule)| *rule != Rule::Allow || is_about(key, tool));
+    match (by_name, by_key) {
+        (Some((_, Rule::Deny)), _) => by_name,
+        (_, Some((_, Rule::Deny))) => by_key,
+        (Some((_, Rule::Prompt)), Some((_, Rule::Allow))) => by_name,
+        _ => by_key.or(by_name),
     }
+}
+
+/// Whether a policy key is the tool's name, or begins with it as a whole word: `deploy.staging`,
+/// `deploy:staging`.
+fn is_about(key: &str, tool: &str) -> bool {
+    let rest = key.strip_prefix(tool);
+    rest.is_some_and(|rest| {
+        !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+    })
 }
 
 /// The words are the original's, but for the place of the setting: there is no `/settings` here. Where tools have tags, the user approves by them (spec cycod 121).

@@ -38,7 +38,7 @@ impl Approver for AskUser {
         let _withdraw = withdrawn.clone().drop_guard();
         let question = Question {
             what: Asked::Select {
-                title: title(&request),
+                title: request.to_text(),
                 options: vec![APPROVE.to_owned(), DENY.to_owned()],
             },
             from: Speaker {
@@ -54,15 +54,4 @@ impl Approver for AskUser {
             _ => Decision::Denied,
         }
     }
-}
-
-fn title(request: &ApprovalRequest) -> String {
-    let mut title = format!("Allow tool: {}", request.tool);
-    if let Some(reason) = &request.reason {
-        title.push_str(&format!("\nReason: {reason}"));
-    }
-    if let Some(details) = &request.details {
-        title.push_str(&format!("\n{details}"));
-    }
-    title
 }

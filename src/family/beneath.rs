@@ -16,6 +16,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
 use crate::config::paths;
+use crate::tool::{PermissionKind, PermissionProfile};
 
 /// Why a file cannot be had.
 pub(crate) enum Refused {
@@ -58,6 +59,15 @@ impl Refused {
             Refused::System(error) => format!("Cannot read {asked}: {}", paths::plain(error)),
         }
     }
+}
+
+/// Why `asked` may not be read under these permissions, if it may not.
+pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile) -> Option<String> {
+    let named = paths::resolve(base, Path::new(asked));
+    let real = named.canonicalize().unwrap_or(named);
+    let is_granted = permissions.read.allows_path(&real);
+    (!is_granted)
+        .then(|| permissions.refusal(PermissionKind::Read, &real.display().to_string()))
 }
 
 /// The bytes of `asked`, which may be relative to `base` or absolute; at most `max`. Blocks.

@@ -246,7 +246,7 @@ impl HostBuilder {
             config.limits = limits;
         }
         if let Some(permissions) = self.permissions {
-            config.permissions = permissions;
+            config.permissions = permissions.by_program();
         }
         if self.only_providers.is_some() {
             config.only_providers = self.only_providers;

@@ -16,7 +16,7 @@ use crate::execute::{Terms, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, Event, Outcome, Stopped, Test, queue};
+use crate::tool::{Call, Event, Level, Outcome, Stopped, Test, queue};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.
@@ -32,7 +32,7 @@ impl Host {
         entry: Option<Arc<Entry>>,
         stopper: Stopper,
     ) -> OutcomeOnly {
-        let timeout = self.0.config.limits.call_timeout;
+        let timeout = self.usual_timeout(entry.as_deref());
         let running = self.begin(call, timeout, entry, &stopper, queue::unheard());
         OutcomeOnly::new(running, stopper, self.0.pace.clone())
     }
@@ -61,12 +61,21 @@ impl Host {
     ) -> RunningCall {
         let (events, heard) = queue::channel();
         let entry = entry.or_else(|| self.known_entry(&call.tool));
-        let timeout = timeout.or(self.0.config.limits.call_timeout);
+        let timeout = timeout.or_else(|| self.usual_timeout(entry.as_deref()));
         // A deadline must hold even if nobody looks, and looking for tools takes its time.
         let wants_task = timeout.is_some() || entry.is_none();
         let stopper = Stopper::new();
         let running = self.begin(call, timeout, entry, &stopper, events);
         RunningCall::start(running, heard, stopper, self.0.pace.clone(), wants_task)
+    }
+
+    /// The configured timeout of calls of that tool.
+    fn usual_timeout(&self, entry: Option<&Entry>) -> Option<Duration> {
+        let config = &self.0.config;
+        match entry.map(|entry| entry.tool.source.level) {
+            Some(Level::Project) => config.limits_of(Level::Project).call_timeout,
+            Some(Level::User | Level::Host) | None => config.limits.call_timeout,
+        }
     }
 
     /// A call before anybody drives it.

@@ -9,7 +9,7 @@ use super::Host;
 use super::known::{Group, Known, KnownFiles, KnownModule, Stamp, group_of, key_of, stamps};
 use super::plan::{Place, Plan, Why, plan};
 use super::search::Found;
-use crate::discover::{self, Candidate, Scan};
+use crate::discover::{Candidate, Scan};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::family::{self, Loaded};
@@ -40,8 +40,7 @@ impl Host {
         let (config, base) = (self.0.config.clone(), self.base());
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
-            let mut scan = discover::scan(&config);
-            let judged = trust::judge(&config, &mut scan);
+            let (scan, judged) = trust::look(&config);
             look(scan, judged, known, &by_name, &base, why)
         })
         .await;
@@ -78,8 +77,7 @@ impl Host {
     pub(crate) async fn files_to_load(&self) -> Result<Vec<(PathBuf, Source)>, Error> {
         let config = self.0.config.clone();
         let looked = tokio::task::spawn_blocking(move || {
-            let mut scan = discover::scan(&config);
-            trust::judge(&config, &mut scan);
+            let (scan, _) = trust::look(&config);
             scan.candidates
         });
         let candidates = looked.await.map_err(|error| {

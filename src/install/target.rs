@@ -27,7 +27,7 @@ pub(super) struct Target {
 
 /// Returns the tools that `words` mean; without words every module tool that is found.
 pub(super) fn find(config: &Config, words: &[String]) -> Result<Vec<Target>, Error> {
-    let mut known = discover::scan(config).candidates;
+    let mut known = discover::scan_as(config, config.trust_project).candidates;
     let others: Vec<String> = known
         .iter()
         .filter(|one| one.source.family != Family::Js)

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use crate::process::rights::Rights;
+
 /// The environment of a child. The changes are applied after the base, so they work on all three.
 #[derive(Debug, Clone)]
 pub struct Environment {
@@ -67,7 +69,7 @@ impl Environment {
         clippy::disallowed_methods,
         reason = "what a child inherits is read when it starts, and nowhere else"
     )]
-    pub(super) fn resolve(&self) -> Resolved {
+    pub(super) fn resolve(&self, rights: &Rights) -> Resolved {
         let mut variables: BTreeMap<OsString, OsString> = match &self.base {
             Base::Inherited => std::env::vars_os().collect(),
             Base::Only(names) => names
@@ -76,6 +78,7 @@ impl Environment {
                 .collect(),
             Base::Empty => BTreeMap::new(),
         };
+        variables.retain(|name, _| rights.shows(name));
         for (name, value) in &self.changes {
             match value {
                 Some(value) => variables.insert(name.clone(), value.clone()),
@@ -105,6 +108,19 @@ pub(super) struct Resolved(BTreeMap<OsString, OsString>);
 impl Resolved {
     pub(super) fn path(&self) -> Option<&OsStr> {
         self.0.get(OsStr::new("PATH")).map(OsString::as_os_str)
+    }
+
+    /// The names, and whether each has the value that it has with us.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what a child inherits is read when it starts, and nowhere else"
+    )]
+    pub(super) fn names(&self) -> impl Iterator<Item = (&OsStr, bool)> {
+        let pairs = self.0.iter();
+        pairs.map(|(name, value)| {
+            let is_ours = std::env::var_os(name).as_ref() == Some(value);
+            (name.as_os_str(), is_ours)
+        })
     }
 
     pub(super) fn into_pairs(self) -> impl Iterator<Item = (OsString, OsString)> {

@@ -34,6 +34,14 @@ pub enum SpawnError {
         /// The program as it was asked for.
         program: String,
     },
+    /// The permissions of the tool do not allow it.
+    #[error("{text}")]
+    NotPermitted {
+        /// The program as it was asked for.
+        program: String,
+        /// What was refused, by which rule, and how to allow it.
+        text: String,
+    },
     /// The program is not the one that the user trusted, or cannot be verified.
     #[error("{}: {source}", .program.display())]
     NotVerified {
@@ -99,6 +107,7 @@ impl SpawnError {
             Self::PermissionDenied { .. } | Self::NotVerified { .. } | Self::Exposed { .. } => {
                 "EACCES".to_owned()
             }
+            Self::NotPermitted { .. } => "NotCapable".to_owned(),
             Self::Nul { .. } => "ERR_INVALID_ARG_VALUE".to_owned(),
             Self::Cwd { source, .. } | Self::System { source, .. } => code(source),
         }

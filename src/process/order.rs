@@ -3,14 +3,14 @@
 //! It starts nothing. All that can be refused without the system is refused here, so that a call
 //! with bad data never creates a process.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
-use crate::process::environment::Resolved;
+use crate::process::environment::{Resolved, inherited};
 use crate::process::error::{NulPlace, SpawnError};
 use crate::process::lookup::{self, Miss};
 use crate::process::memory::Cell;
@@ -76,11 +76,28 @@ impl Order {
                 .flatten()
                 .min();
         }
-        let variables = spawn.env.resolve();
+        let variables = spawn.env.resolve(&spawn.rights);
+        let folder = cwd.as_deref().unwrap_or(&ours);
+        let refused = |text| SpawnError::NotPermitted {
+            program: program.clone(),
+            text,
+        };
+        let rights = &spawn.rights;
+        let is_verified = verified.is_some();
         let file = match verified {
             Some(file) => file,
-            None => find(&program, spawn, &variables, cwd.as_deref().unwrap_or(&ours))?,
+            None => find(&program, spawn, &variables, folder)?,
         };
+        // A verified program runs from its descriptor; the path that it was opened by is its name.
+        let named = match is_verified {
+            true => folder.join(&spawn.program),
+            false => folder.join(&file),
+        };
+        rights.check_program(&program, &named).map_err(refused)?;
+        for (name, is_ours) in variables.names() {
+            let checked = rights.check_variable(&program, name, is_ours);
+            checked.map_err(refused)?;
+        }
         Ok(Self {
             program,
             file: c_string(file.into_os_string(), || NulPlace::Program)?,
@@ -117,9 +134,15 @@ fn find(
     variables: &Resolved,
     cwd: &Path,
 ) -> Result<PathBuf, SpawnError> {
+    // What the child does not see of ours still says where its program is.
+    let hidden = match variables.path() {
+        None if !spawn.rights.shows(OsStr::new("PATH")) => inherited("PATH").map(OsString::from),
+        _ => None,
+    };
+    let path = variables.path().or(hidden.as_deref());
     let found = match spawn.chosen_by_haft {
-        true => lookup::safe(&spawn.program, variables.path()),
-        false => lookup::find(&spawn.program, variables.path(), cwd),
+        true => lookup::safe(&spawn.program, path),
+        false => lookup::find(&spawn.program, path, cwd),
     };
     found.map_err(|miss| {
         let program = program.to_owned();

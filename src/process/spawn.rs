@@ -17,6 +17,8 @@ use crate::process::child::Child;
 use crate::process::environment::Environment;
 use crate::process::error::SpawnError;
 use crate::process::finished::Finished;
+use crate::process::order::Order;
+use crate::process::rights::Rights;
 use crate::process::running::Running;
 use crate::process::starved::Starvation;
 use crate::process::verified::Verified;
@@ -39,6 +41,8 @@ pub struct Spawn {
     pub cwd: Option<PathBuf>,
     /// What the child sees of the environment.
     pub env: Environment,
+    /// Whether it may be started at all, and what it sees of what we have.
+    pub rights: Rights,
     /// What the child reads.
     pub stdin: Stdin,
     /// How much of its standard output is kept. All of it is read.
@@ -121,6 +125,7 @@ impl Spawn {
             args: args.into_iter().map(Into::into).collect(),
             cwd: None,
             env: Environment::inherit(),
+            rights: Rights::default(),
             stdin: Stdin::Empty,
             stdout: Keep::default(),
             stderr: Keep::default(),
@@ -135,6 +140,14 @@ impl Spawn {
             late_output: Duration::ZERO,
             limits: Limits::default(),
         }
+    }
+
+    /// Refuses a program that may not be started, before anything is put in front of it.
+    ///
+    /// # Errors
+    /// If it may not be started, or is not there.
+    pub fn check_rights(&self) -> Result<(), SpawnError> {
+        Order::new(self, None, None).map(drop)
     }
 
     /// Starts the program and waits for its end. A token that is cancelled already starts nothing.

@@ -59,7 +59,7 @@ fn of_call(tool: &Tool, arguments: &RawValue, look: &Look) -> Vec<String> {
     }
     let pairs: Vec<_> = arguments
         .iter()
-        .map(|(name, value)| format!("{}: {}", text::first_line(name), short(value)))
+        .map(|(name, value)| format!("{}: {}", text::name(name), short(value)))
         .collect();
     let pairs = pairs.join(", ");
     if pairs.is_empty() || room < 4 {
@@ -92,7 +92,7 @@ fn argument(name: &str, value: &Value, look: &Look) -> Vec<String> {
     };
     let value = text::clean(&value).replace('\t', TAB);
     let room = look.width.saturating_sub(2).max(1);
-    let text = format!("{}: {value}", text::first_line(name));
+    let text = format!("{}: {value}", text::name(name));
     let mut wrapped = text.lines().flat_map(|line| wrapped(line, room));
     let mut lines: Vec<String> = wrapped.by_ref().take(ARGUMENT_LINES).collect();
     if wrapped.next().is_some() {

@@ -60,7 +60,7 @@ fn placeholder(data: &str, mime_type: &str, dimensions: Option<(u32, u32)>) -> S
     let size = units::bytes(units::base64_len(data));
     let pixels =
         dimensions.map_or_else(String::new, |(width, height)| format!(" {width}x{height},"));
-    format!("[image {},{pixels} {size}]", text::first_line(mime_type))
+    format!("[image {},{pixels} {size}]", text::name(mime_type))
 }
 
 /// The columns and rows of a picture: its own size, or as large as fits.

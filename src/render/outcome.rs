@@ -25,19 +25,19 @@ pub(crate) fn write_content(out: &mut impl Write, content: &[Block]) -> io::Resu
             }
             Block::Image { data, mime_type } => {
                 let size = units::bytes(units::base64_len(data));
-                writeln!(out, "[image {}, {size}]", text::clean(mime_type))?;
+                writeln!(out, "[image {}, {size}]", text::name(mime_type))?;
             }
             Block::Audio { data, mime_type } => {
                 let size = units::bytes(units::base64_len(data));
-                writeln!(out, "[audio {}, {size}]", text::clean(mime_type))?;
+                writeln!(out, "[audio {}, {size}]", text::name(mime_type))?;
             }
             Block::Resource { resource } => {
-                writeln!(out, "[{}]", text::clean(&resource.uri))?;
+                writeln!(out, "[{}]", text::name(&resource.uri))?;
                 if let Some(text) = &resource.text {
                     writeln!(out, "{text}")?;
                 }
             }
-            Block::ResourceLink(link) => writeln!(out, "[{}]", text::clean(&link.uri))?,
+            Block::ResourceLink(link) => writeln!(out, "[{}]", text::name(&link.uri))?,
         }
     }
     Ok(())

@@ -5,7 +5,11 @@ use std::path::Path;
 use super::ink::Ink;
 use super::text;
 use crate::error::Error;
+use crate::tool::consent::FRAME;
 use crate::tool::{Problem, Severity};
+
+/// What a line of haft's own begins with.
+const LABELS: [&str; 4] = ["error:", "warning:", "info:", "hint:"];
 
 /// A problem with its place, the author's lines and the hint, every line ended.
 pub(crate) fn problem(problem: &Problem, home: &Path, ink: Ink) -> String {
@@ -20,7 +24,7 @@ pub(crate) fn problem(problem: &Problem, home: &Path, ink: Ink) -> String {
         lines.push_str(&format!("  {} {place}\n", ink.dim("at")));
     }
     if let Some(frame) = &problem.frame {
-        lines.push_str(&text::indent(&text::clean(frame), "  "));
+        lines.push_str(&text::indent(&text::message(frame), "  "));
     }
     if let (Some(_), Some(path)) = (&problem.file, &problem.path) {
         let user = text::path(path, home);
@@ -34,7 +38,7 @@ pub(crate) fn problem(problem: &Problem, home: &Path, ink: Ink) -> String {
 
 /// A failure of haft itself with its hint, every line ended.
 pub(crate) fn error(error: &Error, ink: Ink) -> String {
-    let message = text::clean(error.message());
+    let message = behind(&text::message(error.message()));
     let mut lines = format!("{}: {}\n", ink.error("error"), message.trim_end());
     if let Some(hint) = error.hint() {
         lines.push_str(&hint_line(hint, ink));
@@ -44,19 +48,35 @@ pub(crate) fn error(error: &Error, ink: Ink) -> String {
 
 /// One line of advice, ended.
 pub(crate) fn hint_line(hint: &str, ink: Ink) -> String {
-    format!("{}: {}\n", ink.hint("hint"), text::clean(hint).trim_end())
+    format!("{}: {}\n", ink.hint("hint"), text::message(hint).trim_end())
 }
 
 fn message(problem: &Problem) -> String {
-    let message = text::clean(&problem.message);
+    let message = behind(&text::message(&problem.message));
     let message = without_place(message.trim_end(), problem);
     match &problem.tool_name {
         // Most messages name the tool themselves.
         Some(name) if !message.contains(name.as_str()) => {
-            format!("`{}`: {message}", text::clean(name))
+            format!("`{}`: {message}", text::name(name))
         }
         _ => message.to_owned(),
     }
+}
+
+/// The message with every further line framed that begins with a word of ours: names may hold line feeds.
+fn behind(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len());
+    for (index, line) in message.split('\n').enumerate() {
+        let forged = |word: &&str| line.trim_start().starts_with(*word);
+        if index > 0 {
+            shown.push('\n');
+            if LABELS.iter().any(|word| forged(&word)) {
+                shown.push_str(FRAME);
+            }
+        }
+        shown.push_str(line);
+    }
+    shown
 }
 
 /// Texts about syntax end with `(file:line:column)`, for hosts that get nothing else. Here the

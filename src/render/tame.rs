@@ -7,6 +7,7 @@
 
 use super::cells::{self, TAB};
 use super::image;
+use crate::tool::visible::{self, is_harmful};
 use crate::tool::{Colors, Look, Screen};
 
 /// Begins the mark of a picture, which `image.ts` writes and `ESC \` ends.
@@ -123,9 +124,10 @@ impl Tamed {
         if is_plain(text) || !text.contains(is_harmful) {
             return self.put(text);
         }
-        let mut clean = text.replace('\t', TAB);
-        clean.retain(|c| !is_harmful(c));
-        self.put(&clean);
+        let mut plain = text.replace('\t', TAB);
+        // A painter's line has no use for these; what is left of them is the rest of a sequence.
+        plain.retain(|c| !c.is_control());
+        self.put(&visible::prose(&plain));
     }
 
     fn put(&mut self, text: &str) {
@@ -171,7 +173,7 @@ impl Tamed {
             .split_once(';')
             .map(|(_, address)| address);
         let Some(address) = address else { return };
-        if address.chars().any(char::is_control) {
+        if address.contains(is_harmful) {
             return;
         }
         if address.is_empty() {
@@ -197,13 +199,6 @@ impl Tamed {
         }
         self.line
     }
-}
-
-/// Control characters, and those that make text read in another order than it is written in.
-fn is_harmful(c: char) -> bool {
-    // Most are not, and that is soon seen.
-    !matches!(c, ' '..='~')
-        && matches!(c, '\0'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Which styles are on, as far as it takes to turn them off.

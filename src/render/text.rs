@@ -5,16 +5,27 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::tool::visible;
+
 const CUT: &str = "…";
 
-/// `text` without escape sequences and control characters; newlines and tabs stay.
+/// Prose of a tool: without escape sequences, and with every other character that cannot be seen as an
+/// escape. Newlines and tabs stay.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
-    if !text.contains(harmful) {
-        return Cow::Borrowed(text);
+    match text.contains(visible::is_harmful) {
+        false => Cow::Borrowed(text),
+        true => Cow::Owned(visible::prose(&console::strip_ansi_codes(text)).into_owned()),
     }
-    let plain = console::strip_ansi_codes(text);
-    Cow::Owned(plain.chars().filter(|&c| !harmful(c)).collect())
+}
+
+/// A message that may quote names: nothing of them vanishes, an escape sequence neither.
+pub(crate) fn message(text: &str) -> Cow<'_, str> {
+    visible::prose(text)
+}
+
+/// A name on one line, every character to be seen.
+pub(crate) fn name(name: &str) -> String {
+    visible::name(name).into_owned()
 }
 
 /// The first line with something on it, cleaned; empty if there is none.
@@ -61,7 +72,7 @@ pub(crate) fn keep_end(text: &str, room: usize) -> String {
     format!("{CUT}{}", &text[from..])
 }
 
-/// A path for people: `~` for their home, control characters gone.
+/// A path for people: `~` for their home, and every character to be seen.
 pub(crate) fn path(path: &Path, home: &Path) -> String {
     let short = match path.strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".into(),
@@ -69,7 +80,7 @@ pub(crate) fn path(path: &Path, home: &Path) -> String {
         Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
         _ => path.display().to_string(),
     };
-    clean(&short).into_owned()
+    name(&short)
 }
 
 /// Every line of `text` behind `margin`.

@@ -12,11 +12,15 @@ use console::Term;
 use serde::Serialize;
 
 use crate::render::ink::Ink;
+use crate::tool::visible;
 
-/// Where data goes: the real standard output.
+/// Where data goes: the real standard output. What goes to a terminal has no character in it that hides
+/// or reorders text; those in JSON become its own escapes.
 pub(crate) struct Out {
     file: BufWriter<File>,
     terminal: bool,
+    /// The start of a character whose rest has not been written yet; for a terminal only.
+    partial: Vec<u8>,
     width: Option<usize>,
     ink: Ink,
 }
@@ -67,6 +71,7 @@ impl Out {
         Ok(Out {
             file: BufWriter::with_capacity(1 << 16, File::from(private)),
             terminal,
+            partial: Vec::new(),
             width,
             ink,
         })
@@ -96,7 +101,8 @@ impl Out {
     /// One JSON value: on one line for programs, indented for a person at a terminal.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         if self.terminal {
-            serde_json::to_writer_pretty(&mut self.file, value)?;
+            let text = serde_json::to_string_pretty(value)?;
+            self.file.write_all(visible::json(&text).as_bytes())?;
         } else {
             serde_json::to_writer(&mut self.file, value)?;
         }
@@ -105,7 +111,12 @@ impl Out {
 
     /// One JSON value on one line, out at once.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.file, value)?;
+        if self.terminal {
+            let text = serde_json::to_string(value)?;
+            self.file.write_all(visible::json(&text).as_bytes())?;
+        } else {
+            serde_json::to_writer(&mut self.file, value)?;
+        }
         self.file.write_all(b"\n")?;
         self.file.flush()
     }
@@ -116,9 +127,35 @@ impl Out {
     }
 }
 
+/// Where the text ends that is complete: before the first bytes of a character at its end.
+fn end_of_text(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Ok(_) | Err(_) => {
+            // Behind what is no text at all a character may begin, too.
+            let start = bytes.len() - bytes.len().min(3);
+            let begins = |at: &usize| {
+                let rest = std::str::from_utf8(&bytes[*at..]);
+                bytes[*at] >= 0xc2
+                    && rest
+                        .is_err_and(|error| error.error_len().is_none() && error.valid_up_to() == 0)
+            };
+            (start..bytes.len()).find(begins).unwrap_or(bytes.len())
+        }
+    }
+}
+
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        if !self.terminal {
+            return self.file.write(bytes);
+        }
+        self.partial.extend_from_slice(bytes);
+        let complete = end_of_text(&self.partial);
+        let text = String::from_utf8_lossy(&self.partial[..complete]);
+        self.file.write_all(visible::printed(&text).as_bytes())?;
+        self.partial.drain(..complete);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -48,6 +48,8 @@ pub struct ApprovalPolicy {
     pub approve: Vec<ToolPattern>,
     /// Tools that are refused, whatever else approves them.
     pub deny: Vec<ToolPattern>,
+    /// A tool's name → its tier, which outweighs what the tool says.
+    pub tiers: BTreeMap<String, Tier>,
 }
 
 /// What a tool says about a call.
@@ -61,12 +63,17 @@ pub struct Stance {
     /// Ask even where the mode would not.
     #[serde(default, rename = "override")]
     pub must_ask: bool,
-    /// The tool's own rule, which outweighs the user's where both allow or ask.
+    /// The tool's own rule. It may refuse a call or have it asked about; it never allows what the
+    /// user's rules or mode ask about.
     pub policy: Option<Rule>,
-    /// The name by which the user's rules know this kind of call, besides the tool's own.
+    /// Another name under which the user's rules know this kind of call. A rule under it that allows
+    /// counts only where it begins with the tool's own name.
     pub policy_key: Option<String>,
     /// What the call will do, in the tool's words; lines.
     pub details: Option<String>,
+    /// The JSON text of the arguments as the tool gets them, where a tool's schema decides that.
+    #[serde(default)]
+    pub arguments: Option<String>,
     /// Its author has not said how harmful it is, in a system that asks for that: only an explicit
     /// yes lets it run.
     #[serde(skip)]
@@ -97,7 +104,7 @@ pub struct ApprovalRequest {
     pub reason: Option<String>,
     /// What the call will do, in the tool's words; lines.
     pub details: Option<String>,
-    /// The arguments as the caller wrote them. They fit the tool.
+    /// The arguments with which the tool would run. They fit the tool.
     pub arguments: Box<RawValue>,
 }
 
@@ -173,6 +180,7 @@ impl Stance {
             policy: None,
             policy_key: None,
             details: None,
+            arguments: None,
             needs_yes: false,
         }
     }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::clock::Clock;
 use super::{
     Approval, Call, Ending, Event, LogListener, Look, Outcome, Painted, Problem, Scene, Stance,
-    Stopped, User, queue,
+    Stopped, Tier, User, queue,
 };
 use crate::error::Error;
 
@@ -93,10 +93,15 @@ pub struct Test {
 #[async_trait]
 pub trait Gate: Debug + Send + Sync {
     /// Waits until it is decided whether the call may start. Dropped when the call is cancelled.
+    /// Gives the tier whose rights the call has, where they can be enforced: its own if that is why it may
+    /// start, else all.
     ///
     /// # Errors
     /// [`ErrorKind::Denied`](crate::ErrorKind) with the text for the model.
-    async fn pass(&self, stance: Stance) -> Result<(), Error>;
+    async fn pass(&self, stance: Stance) -> Result<Tier, Error>;
+
+    /// The tier of calls that nobody is asked about. What runs before [`Gate::pass`] has its rights.
+    fn unasked(&self) -> Tier;
 
     /// How long somebody was asked: time that is not the tool's.
     fn waited(&self) -> Duration;
@@ -152,7 +157,7 @@ impl CallCtx {
         if let Some(gate) = &self.gate {
             tokio::select! {
                 biased;
-                passed = gate.pass(stance) => passed.map_err(NotAdmitted::Denied)?,
+                passed = gate.pass(stance) => passed.map(drop).map_err(NotAdmitted::Denied)?,
                 () = self.cancel().cancelled() => {}
             }
         }

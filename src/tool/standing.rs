@@ -100,10 +100,33 @@ impl ApprovalPolicy {
         None
     }
 
-    /// Whether a pattern approves the call.
-    pub(crate) fn approves(&self, tool: &Tool, stance: &Stance) -> bool {
-        let mut patterns = self.approve.iter();
-        patterns.any(|pattern| pattern.approves(tool, stance))
+    /// The tier whose rights the call has, if a pattern approves it: those of the word for harm that
+    /// approves it, all if the tool's name or tag does.
+    pub(crate) fn approves(&self, tool: &Tool, stance: &Stance) -> Option<Tier> {
+        let patterns = self.approve.iter();
+        let approving = patterns.filter(|pattern| pattern.approves(tool, stance));
+        approving
+            .map(|pattern| pattern.tier().unwrap_or(Tier::Exec))
+            .max()
+    }
+
+    /// The tier of the call: the user's word for the tool, else the tool's own.
+    pub(crate) fn tier(&self, tool: &Tool, stance: &Stance) -> Tier {
+        self.tiers.get(&tool.name).copied().unwrap_or(stance.tier)
+    }
+
+    /// The highest tier of calls that nobody is asked about. What runs before anybody was asked has
+    /// the rights of that tier.
+    pub(crate) fn unasked_tier(&self) -> Tier {
+        if !self.is_chosen && !self.approve.is_empty() {
+            let named = self.approve.iter().filter_map(ToolPattern::tier);
+            return named.max().unwrap_or(Tier::Read);
+        }
+        match self.mode {
+            ApprovalMode::AlwaysAsk => Tier::Read,
+            ApprovalMode::Write => Tier::Write,
+            ApprovalMode::Yolo => Tier::Exec,
+        }
     }
 
     /// Whether the user wants to be asked about a tool inside of this one.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::definition;
 use crate::tool::Problem;
 
 /// What the name of a test file ends with.
@@ -25,6 +26,8 @@ pub(crate) struct TestFile {
     pub(crate) path: PathBuf,
     /// It is a module, to be run to learn what it says.
     pub(crate) is_script: bool,
+    /// The user named it, or the module that it is about.
+    pub(crate) is_named: bool,
 }
 
 impl TestFile {
@@ -37,7 +40,30 @@ impl TestFile {
         is_test.then(|| TestFile {
             path: path.to_owned(),
             is_script,
+            is_named: false,
         })
+    }
+
+    /// The files that running its tests would load, as far as that can be told without running it.
+    pub(crate) fn loads(&self) -> Vec<PathBuf> {
+        let text = match self.is_script {
+            true => None,
+            false => std::fs::read_to_string(&self.path).ok(),
+        };
+        let definition = text.and_then(|text| definition::read(&text, false).ok());
+        let named = definition.and_then(|definition| definition.module);
+        let module = module_of(&self.path, named.as_deref()).ok();
+        [Some(self.path.clone()), module]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn named(self) -> TestFile {
+        TestFile {
+            is_named: true,
+            ..self
+        }
     }
 }
 
@@ -58,7 +84,7 @@ pub(crate) fn find(asked: &[PathBuf], cwd: &Path) -> Result<Vec<TestFile>, Probl
         if about.is_dir() {
             walk(&path, &mut found);
         } else if let Some(file) = TestFile::of(&path) {
-            found.push(file);
+            found.push(file.named());
         } else {
             let beside = beside(&path);
             if beside.is_empty() {
@@ -67,11 +93,15 @@ pub(crate) fn find(asked: &[PathBuf], cwd: &Path) -> Result<Vec<TestFile>, Probl
                     "write {name}{SUFFIX}json or {name}{SUFFIX}ts: docs/testing.md"
                 )));
             }
-            found.extend(beside);
+            found.extend(beside.into_iter().map(TestFile::named));
         }
     }
     found.sort();
-    found.dedup();
+    found.dedup_by(|later, first| {
+        let is_same = later.path == first.path;
+        first.is_named |= is_same && later.is_named;
+        is_same
+    });
     Ok(found)
 }
 

@@ -112,6 +112,11 @@ impl Suite {
         })
     }
 
+    /// The module that its tests are about.
+    pub(crate) fn module(&self) -> &Path {
+        &self.module
+    }
+
     /// The names of its tests, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.tests.iter().map(|test| test.name.as_str())

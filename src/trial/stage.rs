@@ -18,7 +18,7 @@ use super::person::Person;
 use super::secrets::is_secret_name;
 use super::tape::{CWD, Mode, TestTape};
 use super::{Report, Secrets, Status, Suite, Terms, World};
-use crate::config::{Config, Env, Flags, Permission};
+use crate::config::{Config, Env, Flags, Permission, PermissionKind, PermissionSource};
 use crate::error::Error;
 use crate::host::Host;
 use crate::registry::Catalog;
@@ -116,8 +116,10 @@ impl Stage {
         config.limits.call_timeout = Some(test.timeout.unwrap_or(terms.timeout));
         if mode == Mode::Replay {
             // What goes around `pi.exec` and `fetch` is not on tape, so it does not go at all.
-            config.permissions.run = Permission::None;
-            config.permissions.net = Permission::None;
+            for kind in [PermissionKind::Run, PermissionKind::Net] {
+                let replay = PermissionSource::Replay;
+                config.permissions.set(kind, Permission::None, replay);
+            }
         }
         let recorded = match &test.stubs {
             Some(stubs) => stubs.clone(),

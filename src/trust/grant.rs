@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::discover::Candidate;
+use crate::discover::{Candidate, Decisions};
 use crate::engine::graph::{Graph, What};
 use crate::tool::{Family, VerifiedEntry, VerifiedFiles};
 
@@ -28,6 +28,12 @@ pub(crate) struct Grant {
     pub(super) trusted_at: u64,
     /// The hash of its configuration file; `None`: there was none.
     pub(super) config: Option<String>,
+    /// The keys of that file with their values, to show what changed.
+    #[serde(default)]
+    pub(super) config_keys: BTreeMap<String, String>,
+    /// What each settings file decides about plugins, features and providers, as a hash.
+    #[serde(default)]
+    pub(super) settings: BTreeMap<String, String>,
     /// What was trusted of each tool, by its file.
     pub(super) tools: BTreeMap<String, TrustedTool>,
     /// The hash of each of their files.
@@ -129,13 +135,22 @@ impl Grant {
     /// The files that were trusted for the tool in `entry`, if it was trusted as what it is now.
     pub(super) fn files_of(&self, entry: &str, candidate: &Candidate) -> Option<Files> {
         let tool = self.tools.get(entry)?;
+        let source = &candidate.source;
+        let is_same = tool.family == source.family && tool.provider == source.provider;
+        is_same.then(|| self.with_hashes(tool))
+    }
+
+    /// The files that were trusted for the test in `entry`.
+    pub(super) fn files_of_test(&self, entry: &str) -> Option<Files> {
+        Some(self.with_hashes(self.tools.get(entry)?))
+    }
+
+    fn with_hashes(&self, tool: &TrustedTool) -> Files {
         let with_hash = |name: &String| {
             let hash = self.files.get(name).cloned().unwrap_or_default();
             (name.clone(), hash)
         };
-        let source = &candidate.source;
-        let is_same = tool.family == source.family && tool.provider == source.provider;
-        is_same.then(|| tool.files.iter().map(with_hash).collect())
+        tool.files.iter().map(with_hash).collect()
     }
 
     /// The bytes that may run, for those who run them.
@@ -240,6 +255,14 @@ impl<'a> Names<'a> {
 
     pub(super) fn name(&self, path: &Path) -> String {
         text_of(&self.place(path))
+    }
+
+    /// The decisions of settings files as a grant holds them.
+    pub(super) fn settings(&self, decisions: &[Decisions]) -> BTreeMap<String, String> {
+        let decisions = decisions.iter();
+        decisions
+            .map(|one| (self.name(&one.path), digest(&one.text())))
+            .collect()
     }
 
     pub(super) fn files(&self, graph: &Graph) -> Files {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::grant::{self, Change, Grant, How, Names};
 use super::{HINT, Store};
 use crate::config::{Config, FileUse, PROJECT_FILE};
-use crate::discover::{Candidate, Scan};
+use crate::discover::{self, Candidate, Decisions, Scan};
 use crate::engine::graph::{Checker, Grapher};
 use crate::tool::{Problem, VerifiedFiles};
 
@@ -28,9 +28,48 @@ pub(crate) struct Judged {
     pub(crate) verified: Arc<VerifiedFiles>,
 }
 
+/// Looks for tools and judges them. The project's settings decide about tools of the user only if they
+/// are exactly what the user trusts.
+pub(crate) fn look(config: &Config) -> (Scan, Judged) {
+    let decisions = discover::decisions(config);
+    let decides = decides(config, &decisions);
+    let mut scan = discover::scan_as(config, decides);
+    let mut judged = judge(config, &mut scan);
+    let is_replaced = scan.has_replaced && !judged.doubted.is_empty();
+    // Files may change between two looks at them.
+    let is_changed = decides && discover::decisions(config) != decisions;
+    if is_replaced || is_changed {
+        // A plugin that may not run must not stand in the place of the user's.
+        scan = discover::scan_as(config, false);
+        judged = judge(config, &mut scan);
+    }
+    if !decides {
+        let problems = decisions.iter().map(|one| {
+            let text = "the project's settings are not used: they are not trusted";
+            Problem::info(text).at(&one.path).hint(HINT)
+        });
+        judged.problems.extend(problems);
+    }
+    (scan, judged)
+}
+
+fn decides(config: &Config, decisions: &[Decisions]) -> bool {
+    if config.distrust_project {
+        return false;
+    }
+    if config.trust_project || decisions.is_empty() {
+        return true;
+    }
+    let names = Names::of(&config.cwd);
+    let store = Store::at(&config.state_dir, &config.home);
+    // A store that cannot be read is told about where tools are judged by it.
+    let grant = store.read(names.project()).ok().flatten();
+    grant.is_some_and(|grant| grant.settings == names.settings(decisions))
+}
+
 /// Judges by content, and brings back what a file that may not run has shadowed. Reads files and
 /// parses what changed; runs nothing.
-pub(crate) fn judge(config: &Config, scan: &mut Scan) -> Judged {
+fn judge(config: &Config, scan: &mut Scan) -> Judged {
     loop {
         let judged = judge_once(config, scan.candidates.clone());
         let refused = judged.doubted.iter();

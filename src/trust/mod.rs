@@ -14,9 +14,9 @@ mod refused;
 
 pub(crate) use grant::real;
 pub use grant::{Change, How};
-pub(crate) use judge::{Judged, judge};
+pub(crate) use judge::{Judged, look};
 pub(crate) use refused::untrusted;
-pub use review::{PackageUse, Review, Reviewed, State};
+pub use review::{ConfigKey, PackageUse, Review, Reviewed, ReviewedSettings, State};
 pub use store::{Project, Store};
 
 use std::path::PathBuf;

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use super::Store;
 use super::grant::{self, Change, Files, Grant, Learned, Names, Rights, TrustedTool, VERSION};
-use crate::config::{Config, PROJECT_FILE, paths};
+use crate::config::{Config, PROJECT_FILE, paths, settings};
 use crate::discover::{self, Candidate};
 use crate::engine::graph::{Graph, Grapher, Kind, Opening, digest_of_file};
 use crate::error::Error;
-use crate::tool::Problem;
+use crate::tool::{Family, Problem};
 
 /// What a project brings, looked at without running any of it.
 pub struct Review {
@@ -21,8 +21,12 @@ pub struct Review {
     pub tools: Vec<Reviewed>,
     /// Files that were trusted as tools and are none any more.
     pub gone: Vec<String>,
+    /// Its settings files that decide about plugins, features and providers.
+    pub settings: Vec<ReviewedSettings>,
     /// Its configuration file, if it has one.
     pub config_file: Option<(PathBuf, State)>,
+    /// Every key of that file, and those that were there when it was trusted.
+    pub config_keys: Vec<ConfigKey>,
     /// Files that modules were seen to load while they ran, as they are now.
     pub learned: Vec<(PathBuf, State)>,
     /// Modules may make code of text and bytes wherever they do.
@@ -50,6 +54,27 @@ pub struct Reviewed {
     pub missing: BTreeSet<String>,
     /// Where it may load code that is not among these files.
     pub openings: BTreeSet<Opening>,
+    /// How it compares to what was trusted.
+    pub state: State,
+}
+
+/// A key of the project's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigKey {
+    /// Its name, with dots between the levels.
+    pub key: String,
+    /// Its value; `None`: it is not there any more.
+    pub value: Option<String>,
+    /// Its value when the file was trusted; `None`: it was not there.
+    pub before: Option<String>,
+}
+
+/// What a settings file of a project decides.
+pub struct ReviewedSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// Each key that counts, with what stands there.
+    pub says: serde_json::Map<String, serde_json::Value>,
     /// How it compares to what was trusted.
     pub state: State,
 }
@@ -88,7 +113,7 @@ impl Review {
         let grapher = Grapher::for_untrusted();
         let (mut tools, mut graphs) = (Vec::new(), Vec::new());
         let mut grant = empty(names.project());
-        let scan = discover::scan(config);
+        let scan = discover::scan_as(config, true);
         for candidate in scan.candidates.into_iter().filter(|c| c.needs_trust()) {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
@@ -115,7 +140,24 @@ impl Review {
         let learned = before.as_ref().map(|before| before.learned.clone());
         grant.learned = learned.unwrap_or_default();
         let learned = look_again(&names, &mut grant.learned.files);
+        let decisions = discover::decisions(config);
+        grant.settings = names.settings(&decisions);
+        let settings = decisions.into_iter().map(|one| {
+            let name = names.name(&one.path);
+            let was = before.as_ref().map(|before| before.settings.get(&name));
+            ReviewedSettings {
+                state: match was.flatten() {
+                    None => State::New,
+                    Some(was) if Some(was) == grant.settings.get(&name) => State::Unchanged,
+                    Some(_) => State::Changed(Vec::new()),
+                },
+                path: names.place(&one.path),
+                says: one.says,
+            }
+        });
+        let settings = settings.collect();
         let config_file = reviewed_config(config, before.as_ref(), &mut grant);
+        let config_keys = config_keys(before.as_ref(), &grant);
         grant.facts = names.is_direct().then(|| union(names.project(), graphs));
         let is_still = |entry: &&String| !grant.tools.contains_key(*entry);
         let gone = before.iter().flat_map(|grant| grant.tools.keys());
@@ -124,7 +166,9 @@ impl Review {
             gone: gone.filter(is_still).cloned().collect(),
             is_granted: before.is_some_and(|before| is_same(&before, &grant)),
             tools,
+            settings,
             config_file,
+            config_keys,
             learned,
             allows_code_from_data: grant.learned.code_from_data,
             problem,
@@ -133,9 +177,70 @@ impl Review {
         }
     }
 
+    /// Looks at test files and what each of them would load, in place of the project's tools. What is
+    /// granted of tests is kept apart from what is granted of tools.
+    pub(crate) fn of_tests(config: &Config, tests: &[(PathBuf, Vec<PathBuf>)]) -> Review {
+        let names = Names::of(&config.cwd);
+        let store = Store::of_tests(&config.state_dir, &config.home);
+        let read = store.read(names.project());
+        let problem = read.as_ref().err();
+        let problem = problem.map(|error| store.problem(names.project(), error));
+        let before = read.ok().flatten();
+
+        let grapher = Grapher::default();
+        let mut grant = before.clone().unwrap_or_else(|| empty(names.project()));
+        let mut tools = Vec::new();
+        for (test, loads) in tests {
+            let graphs = loads.iter().map(|file| match is_code(file) {
+                true => grapher.graph(file),
+                false => grapher.lone_file(file),
+            });
+            let graph = union(test, graphs.collect());
+            let files = names.files(&graph);
+            let entry = names.name(test);
+            let was = before.as_ref().and_then(|grant| grant.files_of_test(&entry));
+            let is_granted = was.as_ref().is_some_and(|was| {
+                let mut files = files.iter();
+                files.all(|(file, hash)| was.get(file) == Some(hash))
+            });
+            if is_granted {
+                continue;
+            }
+            let name = test.file_name().unwrap_or_default().to_string_lossy();
+            tools.push(Reviewed {
+                key: name.into_owned(),
+                provider_name: "test".to_owned(),
+                path: names.place(test),
+                ..reviewed_files((&names, &grapher), &names.place(test), &graph, state(was, &files))
+            });
+            let tool = TrustedTool {
+                family: Family::Js,
+                provider: "test".to_owned(),
+                files: files.keys().cloned().collect(),
+                rights: Rights::of(&graph),
+            };
+            grant.tools.insert(entry, tool);
+            grant.files.extend(files);
+        }
+        Review {
+            project: names.project().to_owned(),
+            gone: Vec::new(),
+            is_granted: tools.is_empty(),
+            tools,
+            settings: Vec::new(),
+            config_file: None,
+            config_keys: Vec::new(),
+            learned: Vec::new(),
+            allows_code_from_data: false,
+            problem,
+            grant,
+            store,
+        }
+    }
+
     /// True if the project brings nothing that would run or be read.
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.config_file.is_none()
+        self.tools.is_empty() && self.settings.is_empty() && self.config_file.is_none()
     }
 
     /// True if all of it is trusted already.
@@ -190,6 +295,8 @@ fn empty(project: &Path) -> Grant {
         project: grant::text_of(project),
         trusted_at: since.map_or(0, |since| since.as_secs()),
         config: None,
+        config_keys: BTreeMap::new(),
+        settings: BTreeMap::new(),
         tools: BTreeMap::new(),
         files: BTreeMap::new(),
         learned: Learned::default(),
@@ -198,7 +305,8 @@ fn empty(project: &Path) -> Grant {
 }
 
 fn is_same(before: &Grant, now: &Grant) -> bool {
-    (&before.config, &before.tools) == (&now.config, &now.tools)
+    (&before.config, &before.settings) == (&now.config, &now.settings)
+        && before.tools == now.tools
         && (&before.files, &before.learned) == (&now.files, &now.learned)
 }
 
@@ -231,14 +339,34 @@ fn state(was: Option<Files>, is: &Files) -> State {
     }
 }
 
+/// Whether a file that a test loads is a module. A YAML tool is data, and so is a test in JSON.
+fn is_code(file: &Path) -> bool {
+    let extension = file.extension();
+    !extension.is_some_and(|extension| extension == "yaml" || extension == "json")
+}
+
 fn reviewed(
     (names, grapher): (&Names<'_>, &Grapher),
     candidate: &Candidate,
     graph: &Graph,
     state: State,
 ) -> Reviewed {
-    let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
     let entry = names.place(&candidate.resolved);
+    Reviewed {
+        key: candidate.likely_name(),
+        provider_name: candidate.source.provider_name.clone(),
+        ..reviewed_files((names, grapher), &entry, graph, state)
+    }
+}
+
+/// The files of a graph, without what the entry is known by.
+fn reviewed_files(
+    (names, grapher): (&Names<'_>, &Grapher),
+    entry: &Path,
+    graph: &Graph,
+    state: State,
+) -> Reviewed {
+    let (mut files, mut packages) = (Vec::new(), BTreeMap::<String, usize>::new());
     for path in graph.files.keys() {
         match package_of(path) {
             Some(package) => *packages.entry(package).or_default() += 1,
@@ -246,16 +374,16 @@ fn reviewed(
             None => files.push(names.place(path)),
         }
     }
-    files.retain(|file| *file != entry);
+    files.retain(|file| file != entry);
     let packages = packages.into_iter();
     let openings = graph.openings.iter().map(|opening| Opening {
         path: names.place(&opening.path),
         ..opening.clone()
     });
     Reviewed {
-        key: candidate.likely_name(),
-        provider_name: candidate.source.provider_name.clone(),
-        path: entry,
+        key: String::new(),
+        provider_name: String::new(),
+        path: entry.to_owned(),
         files,
         packages: packages
             .map(|(name, files)| PackageUse { name, files })
@@ -298,7 +426,20 @@ fn reviewed_config(
         _ => State::New,
     };
     grant.config = Some(grant::digest(&text));
+    grant.config_keys = settings(&text);
     Some((grant::real(&config.cwd).join(PROJECT_FILE), state))
+}
+
+fn config_keys(before: Option<&Grant>, now: &Grant) -> Vec<ConfigKey> {
+    let nothing = BTreeMap::new();
+    let before = before.map_or(&nothing, |grant| &grant.config_keys);
+    let names: BTreeSet<&String> = before.keys().chain(now.config_keys.keys()).collect();
+    let key = |name: &String| ConfigKey {
+        key: name.clone(),
+        value: now.config_keys.get(name).cloned(),
+        before: before.get(name).cloned(),
+    };
+    names.into_iter().map(key).collect()
 }
 
 /// The facts of all graphs as if they were one.
@@ -317,6 +458,7 @@ fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
     };
     for graph in graphs {
         all.files.extend(graph.files);
+        all.openings.extend(graph.openings);
         all.looked_at.extend(graph.looked_at);
         all.links.extend(graph.links);
         all.modules.extend(graph.modules);

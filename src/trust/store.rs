@@ -62,6 +62,14 @@ impl Store {
         }
     }
 
+    /// The store of what is granted of tests.
+    pub(super) fn of_tests(state_dir: &Path, home: &Path) -> Store {
+        Store {
+            folder: state_dir.join("trust/tests"),
+            home: home.to_owned(),
+        }
+    }
+
     /// The grant of the project with this real path.
     pub(super) fn read(&self, project: &Path) -> Result<Option<Grant>, StoreError> {
         let path = self.file_of(project);
@@ -117,20 +125,16 @@ impl Store {
         private_files::replace(&path, &text, Lasting::Synced).map_err(failed)
     }
 
-    /// Forgets a project; false if it was not there.
+    /// Forgets a project with its tests; false if it was not there.
     ///
     /// # Errors
-    /// When the file cannot be removed.
+    /// When a file cannot be removed.
     pub fn forget(&self, project: &Path) -> Result<bool, Error> {
         let path = self.file_of(project);
-        match fs::remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if crate::config::paths::is_missing(&error) => Ok(false),
-            Err(error) => {
-                let text = format!("cannot remove {}: {error}", path.display());
-                Err(Error::new(ErrorKind::Internal, text).with_hint("remove it by hand"))
-            }
-        }
+        let name = path.file_name().unwrap_or_default();
+        let of_tests = self.folder.join("tests").join(name);
+        let had_tests = remove(&of_tests)?;
+        Ok(remove(&path)? || had_tests)
     }
 
     /// Every project that is trusted, by path, and what is wrong with the rest.
@@ -168,6 +172,18 @@ impl Store {
     pub(super) fn file_of(&self, project: &Path) -> PathBuf {
         let hash = blake3::hash(project.as_os_str().as_encoded_bytes()).to_hex();
         self.folder.join(format!("{}.json", &hash[..32]))
+    }
+}
+
+/// Removes a grant; false if there is none.
+fn remove(path: &Path) -> Result<bool, Error> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if crate::config::paths::is_missing(&error) => Ok(false),
+        Err(error) => {
+            let text = format!("cannot remove {}: {error}", path.display());
+            Err(Error::new(ErrorKind::Internal, text).with_hint("remove it by hand"))
+        }
     }
 }
 

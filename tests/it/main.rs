@@ -35,6 +35,8 @@ mod owners;
 mod engine;
 // Modules over several isolates.
 mod isolates;
+// A project that nobody trusts, and every command.
+mod untrusted;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.
@@ -51,6 +53,8 @@ mod sdk_tools;
 mod ui;
 // An HTTP server that can misbehave.
 mod loopback;
+// What `permissions` and tiers bind, API by API and family by family.
+mod permissions;
 // Packages that tools lack, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.

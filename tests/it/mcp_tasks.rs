@@ -159,7 +159,7 @@ fn a_question_is_an_answer_and_no_task() {
         let asked = call(&mut client, json!({"name": name}));
         assert_eq!(kind(&asked), "input_required", "{asked}");
         let (key, message) = question(&asked["result"]);
-        assert_eq!(message, "Name?");
+        assert_eq!(message, format!("[{name}] Name?"));
         let params = json!({
             "name": name,
             "requestState": asked["result"]["requestState"],
@@ -184,7 +184,10 @@ fn a_question_is_an_answer_and_no_task() {
 fn what_a_task_asks_is_asked_in_the_task() {
     let mut client = Client::silent(TOOLS, &[]);
     let begun = call(&mut client, json!({"name": "ask_long"}));
-    for (message, value) in [("First?", "one"), ("After one?", "two")] {
+    for (message, value) in [
+        ("[ask_long] First?", "one"),
+        ("[ask_long] After one?", "two"),
+    ] {
         let task = task_until(&mut client, &begun, |task| {
             task["status"] == "input_required" && question(task).1 == message
         });

@@ -49,6 +49,32 @@ const cases = {
     await run.waitFor();
   },
 
+  /** Characters that hide or reorder are shown as escapes, in every view. */
+  async visible({ page }) {
+    await open(page, "says");
+    const article = page.locator("article.tool");
+    const text = await article.innerText();
+    assert.match(text, /la\\u\{202e\}bel\\u\{200b\}/);
+    assert.match(text, /\\u\{202e\}reversed\\u\{2066\} 👩\u200d💻 می\u200cخواهم/u);
+    assert.match(text, /a\\u\{202e\}b/);
+    assert.match(text, /tag\\u\{e0041\}/);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const run = await ended(page, "done");
+    await run.getByText("Details").click();
+    const result = await run.innerText();
+    assert.match(result, /gone\\u\{200b\}by \\u\{202e\}\\u\{2028\}/);
+    assert.match(result, /k\\u\{2067\}y: "v\\u\{202e\}a"/);
+    await page.getByRole("link", { name: "Problems" }).click();
+    await page.getByText("b\\u{202e}roken.ts").first().waitFor();
+    await page.getByText("it \\u{202e}broke").first().waitFor();
+    const views = [text, result, await page.locator("body").innerText()];
+    for (const view of views) {
+      assert.doesNotMatch(view, /[\u202a-\u202e\u2066-\u2069\u200b\u2028\u{e0041}]/u);
+    }
+    const bidi = await page.locator("p").first().evaluate((p) => getComputedStyle(p).unicodeBidi);
+    assert.equal(bidi, "plaintext");
+  },
+
   /** Updates while it runs; cancel by the button, by the log, and by hanging up. */
   async updates({ page, folder }) {
     const file = join(folder, "go");

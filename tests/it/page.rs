@@ -126,6 +126,20 @@ fn nothing_is_loaded_from_elsewhere_and_nothing_is_run_that_is_not_ours() {
 }
 
 #[test]
+fn no_text_of_a_tool_hides_or_reorders_what_is_around_it() {
+    let sandbox = site();
+    let tool = "export default () => ({ name: \"says\", label: \"la\\u202ebel\\u200b\", \
+        description: \"\\u202ereversed\\u2066 👩\\u200d💻 می\\u200cخواهم\", \
+        parameters: { type: \"object\", properties: { [\"a\\u202eb\"]: { type: \"string\", \
+        description: \"tag\\u{e0041}\" } } }, execute() { return { content: [{ type: \"text\", \
+        text: \"gone\\u200bby \\u202e\\u2028 nbsp\\u00a0x\" }], details: { [\"k\\u2067y\"]: \"v\\u202ea\" } }; } });\n";
+    sandbox.write("home/.omp/agent/tools/says.ts", tool);
+    let failing = "throw new Error(\"it \\u202ebroke\");\n";
+    sandbox.write("home/.omp/agent/tools/b\u{202e}roken.ts", failing);
+    look(&sandbox, &serve(&sandbox, &[]), "visible");
+}
+
+#[test]
 fn a_token_is_asked_for_and_kept_in_the_tab() {
     let sandbox = site();
     let server = serve(&sandbox, &["--token", "open-sesame"]);

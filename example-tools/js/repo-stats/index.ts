@@ -22,7 +22,8 @@ const factory: CustomToolFactory = (pi) => ({
   name: "repo_stats",
   label: "Repo Stats",
   description: "Counts the tracked files and lines of the current git repository, by kind of file",
-  approval: "read",
+  // It only looks, but it does so with a program: a call of the tier `read` starts none.
+  approval: "exec",
   parameters: pi.zod.object({
     glob: pi.zod.string().optional().default("*").describe("which files, as a git pathspec"),
     top: pi.zod.number().int().min(1).optional().default(5).describe("how many kinds to show"),

@@ -4,7 +4,7 @@ import { builtin } from "../builtin.ts";
 import { BunFile } from "./file.ts";
 import type { Subprocess } from "./spawn.ts";
 import { describe } from "./streams.ts";
-import { which } from "./which.ts";
+import { isNotPermitted, which } from "./which.ts";
 
 type Stdio = "pipe" | "inherit" | "ignore" | null | undefined;
 type Data = Blob | Response | Request | ReadableStream | ArrayBufferLike | ArrayBufferView;
@@ -64,9 +64,12 @@ export function prepare(command: string[] | SpawnOptions, given: SpawnOptions): 
   const env = options.env ?? own;
   const cwd = folder(options.cwd) ?? here();
   const { stdio = [] } = options;
-  const file = which(name, { PATH: env["PATH"], cwd });
+  // Where the code may not look for a program, the start finds it, and says what is wrong with it.
+  const file = ifPermitted(() => which(name, { PATH: env["PATH"], cwd }), name);
   if (!file) throw failure(new Error(`Executable not found in $PATH: "${name}"`), "ENOENT", name);
-  if (!builtin("node:fs").statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
+  const isFolder = () =>
+    builtin("node:fs").statSync(cwd, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  if (!ifPermitted(isFolder, true)) {
     throw failure(
       new Error(`ENOENT: no such file or directory, posix_spawn '${name}'`),
       "ENOENT",
@@ -89,6 +92,15 @@ export function prepare(command: string[] | SpawnOptions, given: SpawnOptions): 
     detached: options.detached ?? false,
     onExit: options.onExit,
   };
+}
+
+function ifPermitted<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch (error) {
+    if (isNotPermitted(error)) return otherwise;
+    throw error;
+  }
 }
 
 function folder(cwd: string | URL | undefined): string | undefined {

@@ -26,7 +26,13 @@ function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
-  } catch {
+  } catch (error) {
+    if (isNotPermitted(error)) throw error;
     return false;
   }
+}
+
+/** Whether the permissions refuse what was tried. */
+export function isNotPermitted(error: unknown): boolean {
+  return error instanceof Error && error.name === "NotCapable";
 }

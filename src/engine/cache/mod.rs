@@ -128,7 +128,10 @@ fn key(options: &EngineOptions) -> blake3::Hash {
             .unwrap_or_default()
             .as_os_str()
             .as_encoded_bytes(),
-        format!("{:?}", options.access),
+        format!(
+            "{:?} {:?} {:?}",
+            options.permissions, options.project.permissions, options.unasked
+        ),
     ]);
     blake3::hash(facts.to_string().as_bytes())
 }

@@ -45,6 +45,15 @@ pub trait IsolateHost {
     /// Starts a program for `pi.exec`; `request` is JSON, `id` names it for [`Self::abort_exec`].
     fn exec(&self, id: u32, request: String) -> ExecFuture;
 
+    /// The text of a refusal of the runtime in haft's words; `None` if it is none.
+    fn explain_refusal(&self, text: &str) -> Option<String>;
+
+    /// Whether programs that are started here see every variable of the process.
+    fn shows_variables(&self) -> bool;
+
+    /// Whether they see that one.
+    fn shows_variable(&self, name: &str) -> bool;
+
     /// Stops the program that `id` names, if it still runs.
     fn abort_exec(&self, id: u32);
 

@@ -14,6 +14,9 @@ use deno_runtime::deno_permissions::{PermissionCheckError, PermissionState, Perm
 
 use super::host::IsolateHost;
 
+/// Variables that Node's own modules read while they are loaded; they hold settings and no secrets.
+const OF_NODE: [&str; 4] = ["FORCE_COLOR", "NODE_DEBUG", "NODE_OPTIONS", "NO_COLOR"];
+
 /// What the tools of this isolate changed; `None` for a variable that they took away.
 #[derive(Default)]
 struct Changes(BTreeMap<String, Option<String>>);
@@ -85,7 +88,7 @@ pub fn op_haft_get_env(
     state: &mut OpState,
     #[string] key: &str,
 ) -> Result<Option<String>, JsErrorBox> {
-    if is_ignored(state, key)? {
+    if !OF_NODE.contains(&key) && is_ignored(state, key)? {
         return Ok(None);
     }
     check_name(key)?;
@@ -129,6 +132,28 @@ pub fn op_haft_refuse_env_file() -> Result<(), JsErrorBox> {
     Err(JsErrorBox::generic(
         "process.loadEnvFile() is not available to tools: read the file and set process.env",
     ))
+}
+
+/// What a program sees of the process's variables and of what the tools of this isolate changed, where the
+/// permissions do not show all of them: the JSON text of an object; empty where they do.
+#[op2]
+#[string]
+pub fn op_haft_shown_env(state: &mut OpState) -> String {
+    let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
+    if host.shows_variables() {
+        return String::new();
+    }
+    let mut shown: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(key, _)| check_name(key).is_ok() && host.shows_variable(key))
+        .collect();
+    for (key, value) in &changes(state).0 {
+        match value {
+            Some(value) => shown.insert(key.clone(), value.clone()),
+            None => shown.remove(key),
+        };
+    }
+    deno_core::serde_json::to_string(&shown).unwrap_or_default()
 }
 
 /// The changes as the JSON text of an object, for `pi.exec`; empty when there are none.

@@ -11,6 +11,7 @@ mod data_url;
 mod files;
 mod find;
 mod globals;
+mod guard;
 mod kept;
 mod namespaces;
 mod node;
@@ -42,6 +43,7 @@ use futures::FutureExt;
 pub(super) use ahead::Ahead;
 pub(super) use files::{probe, real, text_of};
 pub(super) use find::{BunOnly, Finder, Packages};
+pub(super) use guard::ReadGuard;
 pub(super) use node::{NodeServices, NpmChecker, NpmFolders, resolve as resolve_in_node};
 pub(crate) use packages::is_provided;
 pub(super) use sys::Sys;
@@ -99,7 +101,12 @@ impl Loader {
             Ok(path) => path,
             Err(()) => return ModuleLoadResponse::Sync(Err(unsupported_scheme(url))),
         };
-        match &options.requested_module_type {
+        let kind = &options.requested_module_type;
+        let as_data = *kind != RequestedModuleType::None || AssetKind::of_url(url).is_some();
+        if let Err(refused) = self.node.guard.check(&path, as_data) {
+            return ModuleLoadResponse::Sync(Err(refused));
+        }
+        match kind {
             RequestedModuleType::Json => self.raw(&path, url, ModuleType::Json),
             RequestedModuleType::Text => self.raw(&path, url, ModuleType::Text),
             _ => match AssetKind::of_url(url) {

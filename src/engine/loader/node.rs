@@ -28,6 +28,7 @@ use node_resolver::{
 };
 
 use super::find::Packages;
+use super::guard::{Access, ReadGuard};
 use super::kept::Kept;
 use super::source::{Form, form_of_file, prepare_required};
 use super::sys::Sys;
@@ -48,6 +49,8 @@ pub(in crate::engine) struct NodeServices {
     pub(super) manifests: PackageJsonResolverRc<Sys>,
     /// What was compiled in earlier processes.
     pub(super) compiled: Option<Arc<Compiled>>,
+    /// What may be loaded.
+    pub(in crate::engine) guard: ReadGuard,
     sys: Sys,
     required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
 }
@@ -58,6 +61,15 @@ impl NodeServices {
     pub(in crate::engine) fn new(
         compiled: Option<Arc<Compiled>>,
         verifier: Option<Arc<Verifier>>,
+    ) -> Self {
+        NodeServices::guarded(compiled, verifier, ReadGuard::default())
+    }
+
+    /// The same where `guard` says what may be loaded.
+    pub(in crate::engine) fn guarded(
+        compiled: Option<Arc<Compiled>>,
+        verifier: Option<Arc<Verifier>>,
+        guard: ReadGuard,
     ) -> Self {
         let sys = Sys::new(verifier);
         let cached_sys = NodeResolutionSys::new(sys.clone(), None);
@@ -84,6 +96,7 @@ impl NodeServices {
             resolver,
             manifests,
             compiled,
+            guard,
             sys,
             required_source_maps: Rc::default(),
         }
@@ -188,12 +201,14 @@ impl NodeRequireLoader for RequireLoader {
         permissions: &mut PermissionsContainer,
         path: Cow<'a, Path>,
     ) -> Result<Cow<'a, Path>, JsErrorBox> {
-        // Code of packages may always be read; anything else needs the tool's permission.
-        if path
+        let is_package = path
             .components()
-            .any(|part| part.as_os_str() == "node_modules")
-        {
-            return Ok(path);
+            .any(|part| part.as_os_str() == "node_modules");
+        match self.services.guard.check(&path, false)? {
+            Access::OfModule => return Ok(path),
+            // Where nothing is bounded packages are no matter of the tool's own reads.
+            Access::Granted if is_package => return Ok(path),
+            Access::Granted => {}
         }
         permissions
             .check_open(path, OpenAccessKind::ReadNoFollow, Some("require()"))

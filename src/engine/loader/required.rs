@@ -30,6 +30,11 @@ impl Required {
         }
     }
 
+    /// The module at `entry` is loaded on purpose: what it imports may be loaded with it.
+    pub(in crate::engine) fn admit(&self, entry: &Path) {
+        self.node.guard.admit(entry);
+    }
+
     /// The file that `require(specifier)` means in the file `from`.
     pub(in crate::engine) fn find(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
         let finder = Finder {

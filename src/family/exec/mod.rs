@@ -16,6 +16,7 @@ pub(crate) mod kodelet;
 
 use std::time::Duration;
 
+use super::rights::rights;
 use super::{Loaded, Means};
 
 /// From TERM to KILL when a run's own time is up, at most: time to remove a temporary file.

@@ -2,6 +2,7 @@
 //!
 //! The system's own words mislead: it says "no such file" of a script whose interpreter is missing.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -14,13 +15,23 @@ use crate::process::{Finished, SpawnError};
 const MAX_SAID: usize = 2000;
 
 /// What went wrong and what to do, in that order.
-pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, &'static str) {
+pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, Cow<'static, str>) {
+    if let SpawnError::NotPermitted { text, .. } = error {
+        let (why, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
+        return (why.to_owned(), hint.to_owned().into());
+    }
+    let (why, hint) = explain_system(error, path);
+    (why, hint.into())
+}
+
+fn explain_system(error: &SpawnError, path: &Path) -> (String, &'static str) {
     let errno = match error {
         SpawnError::System { source, .. } => source.raw_os_error().map(Errno::from_raw),
         SpawnError::PermissionDenied { .. } => Some(Errno::EACCES),
         SpawnError::NotFound { .. } => Some(Errno::ENOENT),
         SpawnError::Cwd { .. }
         | SpawnError::Nul { .. }
+        | SpawnError::NotPermitted { .. }
         | SpawnError::NotVerified { .. }
         | SpawnError::Exposed { .. } => None,
     };

@@ -7,6 +7,7 @@ mod drawing;
 mod frame;
 mod hints;
 mod hints_of_author;
+mod instances;
 mod log;
 mod programs;
 mod resolve;
@@ -21,16 +22,17 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Loaded, Means};
-use crate::config::{Config, Permission, PermissionProfile};
+use crate::config::Config;
 use crate::discover::Candidate;
 use crate::engine::{
-    self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Verifier, Wanted,
+    self, Engine, EngineOptions, LoadFailure, ProjectOptions, Round, Verifier, Wanted,
 };
 use crate::tool::json;
 use crate::tool::{
-    ArgumentOrder, CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool,
+    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, Problem, Source, Stance, Tape, Tier, Tool,
 };
 use drawing::Renderers;
+use instances::Instances;
 use runner::JsRunner;
 
 pub(crate) use resolve::{RESOLVE, resolver, rival};
@@ -54,6 +56,7 @@ pub(crate) struct World {
 
 /// The engine for the modules of one host.
 pub(crate) fn engine(config: &Config, world: World) -> Engine {
+    let of_project = config.limits_of(Level::Project);
     Engine::new(EngineOptions {
         cwd: config.cwd.clone(),
         heap_mb: config.limits.heap_mb,
@@ -61,7 +64,14 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
         session_id: engine::new_session_id(),
         grace: config.limits.grace,
         load_timeout: config.limits.load_timeout,
-        access: Arc::new(access(&config.permissions)),
+        permissions: Arc::new(config.permissions_of(Level::User)),
+        project: ProjectOptions {
+            permissions: Arc::new(config.permissions_of(Level::Project)),
+            heap_mb: of_project.heap_mb,
+            grace: of_project.grace,
+            load_timeout: of_project.load_timeout,
+        },
+        unasked: config.approval.unasked_tier(),
         programs: programs::programs(world.tape.clone(), config.limits.keep_detached),
         log: Arc::new(log::LogFile::new(config.state_dir.join("logs"))),
         has_later: world.has_later,
@@ -100,7 +110,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
     for (candidate, refusal) in candidates.iter().zip(refusals) {
         all.push(match refusal {
             Some(problem) => broken(problem),
-            None => load(&mut round, candidate).await,
+            None => load(&mut round, candidate, &means.config.approval).await,
         });
     }
     round.finish().await;
@@ -109,7 +119,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
 
 /// Loads the next module of the round. Whatever is wrong with it is a problem with the original's
 /// text, the place and the author's lines.
-async fn load(round: &mut Round, candidate: &Candidate) -> Loaded {
+async fn load(round: &mut Round, candidate: &Candidate, approval: &ApprovalPolicy) -> Loaded {
     let described = match round.load_next().await {
         Ok(described) => described,
         Err(failure) => return broken(explained(failure, candidate)),
@@ -119,7 +129,7 @@ async fn load(round: &mut Round, candidate: &Candidate) -> Loaded {
         Ok(elements) => Loaded {
             is_remembered,
             module: Some(described.module.clone()),
-            ..take_tools(described.module, elements, candidate)
+            ..take_tools(described, elements, candidate, approval)
         },
         Err(error) => {
             let text = format!("Failed to load tool: its description cannot be read: {error}");
@@ -169,8 +179,13 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
                 error: json.clone(),
                 stack: None,
             });
-            let hint = hints::hint_for(&failure.error, candidate);
-            let mut problem = refused(failure.error);
+            // A refusal of the permissions brings its own.
+            let (text, own) = match failure.error.split_once("\nhint: ") {
+                Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
+                None => (failure.error, None),
+            };
+            let hint = own.or_else(|| hints::hint_for(&text, candidate));
+            let mut problem = refused(text);
             problem.hint = hint;
             frame::locate(problem, path, failure.stack.as_deref())
         }
@@ -194,13 +209,33 @@ fn elements_of(described: &str) -> serde_json::Result<Vec<Element>> {
     elements.map(|text| Element::read(text.get())).collect()
 }
 
-fn take_tools(module: Module, elements: Vec<Element>, candidate: &Candidate) -> Loaded {
+fn take_tools(
+    module: engine::Described,
+    mut elements: Vec<Element>,
+    candidate: &Candidate,
+    approval: &ApprovalPolicy,
+) -> Loaded {
     let mut loaded = Loaded::default();
+    let unasked = approval.unasked_tier();
+    let instances = Arc::new(Instances::new(module.module, module.text));
+    for element in &mut elements {
+        if let Element::Tool(described) = element {
+            described.users_tier = approval.tiers.get(&described.name).copied();
+        }
+    }
+    let is_read = |element: &Element| match element {
+        Element::Tool(described) => described.known_tier() == Some(Tier::Read),
+        Element::Refused(_) => true,
+    };
+    if elements.iter().all(is_read) && !instances.is_first(Tier::Read) {
+        instances.first_is_never_called();
+    }
     for element in elements {
         match element {
             Element::Tool(described) => {
                 let runner = JsRunner::new(
-                    module.clone(),
+                    instances.clone(),
+                    unasked,
                     &described,
                     Renderers::new(&described, &candidate.path, &candidate.resolved),
                 );
@@ -264,6 +299,9 @@ struct Described {
     checked_by_schema: bool,
     /// Nothing where it depends on the call.
     approval: Option<Stance>,
+    /// What the user says of it.
+    #[serde(skip)]
+    users_tier: Option<Tier>,
     hidden: bool,
     strict: Option<bool>,
     /// The author gave a getter: ask again before telling anyone.
@@ -318,11 +356,18 @@ impl Described {
         misfits
     }
 
+    /// The tier of every call, if it does not depend on the call.
+    fn known_tier(&self) -> Option<Tier> {
+        let said = self.approval.as_ref().map(|stance| stance.tier);
+        self.users_tier.or(said)
+    }
+
     fn into_tool(self, source: Source) -> Tool {
+        // A tool of which nothing is known beforehand may do anything (spec omp 10).
+        let tier = self.known_tier().unwrap_or(Tier::Exec);
         Tool {
             label: self.label.unwrap_or_else(|| self.name.clone()),
-            // A tool of which nothing is known beforehand may do anything (spec omp 10).
-            approval: self.approval.map_or(Tier::Exec, |stance| stance.tier),
+            approval: tier,
             hidden: self.hidden,
             strict: self.strict,
             argument_order: Some(self.argument_order.unwrap_or(ArgumentOrder::Omp)),
@@ -330,23 +375,5 @@ impl Described {
             hints: self.hints.read(),
             ..Tool::new(self.name, self.description, self.input_schema, source)
         }
-    }
-}
-
-fn access(profile: &PermissionProfile) -> Access {
-    let list = |permission: &Permission| match permission {
-        Permission::All => Some(Vec::new()),
-        Permission::None => None,
-        Permission::List(entries) => Some(entries.clone()),
-    };
-    Access {
-        env: list(&profile.env),
-        ffi: list(&profile.ffi),
-        import: list(&profile.import),
-        net: list(&profile.net),
-        read: list(&profile.read),
-        run: list(&profile.run),
-        sys: list(&profile.sys),
-        write: list(&profile.write),
     }
 }

@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Programs;
-use crate::process::{self, Captured, End, Environment, Finished, Spawn, SpawnError, Stdin};
-use crate::tool::{Played, Reach, Tape};
+use crate::family::rights::rights;
+use crate::process::{
+    self, Captured, End, Environment, Finished, Rights, Spawn, SpawnError, Stdin,
+};
+use crate::tool::{PermissionProfile, Played, Reach, Tape};
 
 /// How long `pi.exec` waits for what a program's background processes still write. oh-my-pi waits for
 /// ever; a server that was started without a redirection would hang the call then.
@@ -73,10 +76,12 @@ impl Programs for ChildPrograms {
     fn exec(
         &self,
         request: String,
+        permissions: &PermissionProfile,
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>> {
+        let rights = rights(permissions);
         Box::pin(async move {
-            let answer = run(&request, &cancel).await;
+            let answer = run(&request, rights, &cancel).await;
             serde_json::to_string(&answer).expect("an answer of strings and numbers is JSON")
         })
     }
@@ -106,10 +111,12 @@ impl Programs for TapedPrograms {
     fn exec(
         &self,
         request: String,
+        permissions: &PermissionProfile,
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>> {
         let tape = self.0.clone();
         let keeps_detached = self.1.keeps_detached;
+        let permissions = permissions.clone();
         Box::pin(async move {
             match tape.play(Reach::Exec, &request) {
                 Played::Answer(answer) => answer,
@@ -119,7 +126,7 @@ impl Programs for TapedPrograms {
                 }
                 Played::World => {
                     let programs = ChildPrograms { keeps_detached };
-                    let answer = programs.exec(request.clone(), cancel).await;
+                    let answer = programs.exec(request.clone(), &permissions, cancel).await;
                     tape.keep(Reach::Exec, &request, &answer);
                     answer
                 }
@@ -144,12 +151,12 @@ impl Programs for TapedPrograms {
     }
 }
 
-async fn run(request: &str, cancel: &CancellationToken) -> Answer {
+async fn run(request: &str, rights: Rights, cancel: &CancellationToken) -> Answer {
     let request: Request = match serde_json::from_str(request) {
         Ok(request) => request,
         Err(error) => return refused("ERR_INVALID_ARG_VALUE", error.to_string(), true),
     };
-    match spawn(request).run(cancel).await {
+    match spawn(request, rights).run(cancel).await {
         Ok(finished) => answer(&finished),
         Err(error) => {
             let is_type_error = matches!(error, SpawnError::Nul { .. });
@@ -158,7 +165,7 @@ async fn run(request: &str, cancel: &CancellationToken) -> Answer {
     }
 }
 
-fn spawn(request: Request) -> Spawn {
+fn spawn(request: Request, rights: Rights) -> Spawn {
     let mut env = Environment::inherit();
     for (name, value) in request.env.unwrap_or_default() {
         env = match value {
@@ -174,6 +181,7 @@ fn spawn(request: Request) -> Spawn {
         // A relative directory starts at the process's own, as in the original.
         cwd: Some(request.cwd),
         env,
+        rights,
         stdin: input.map_or(Stdin::Empty, Stdin::Bytes),
         deadline: request
             .timeout_ms

@@ -11,11 +11,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::drawing::Renderers;
+use super::instances::Instances;
 use super::runner::JsRunner;
 use super::{Element, elements_of};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::tool::{Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tool};
+use crate::tool::{
+    Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tier,
+    Tool,
+};
 
 /// Its name.
 pub(crate) const RESOLVE: &str = "resolve";
@@ -32,7 +36,12 @@ pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)>
     };
     let place = Path::new(PLACE);
     let runner = Resolver {
-        inner: JsRunner::new(module, &described, Renderers::new(&described, place, place)),
+        inner: JsRunner::new(
+            Arc::new(Instances::only(module)),
+            Tier::Exec,
+            &described,
+            Renderers::new(&described, place, place),
+        ),
         engine: engine.clone(),
     };
     let source = Source {

@@ -1,5 +1,6 @@
 //! Calls one tool of one module, and reads what came back.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -10,16 +11,22 @@ use serde_json::{Map, Value};
 
 use super::Described;
 use super::drawing::Renderers;
+use super::instances::Instances;
 use crate::engine::{Ended, Lost, Module};
 use crate::error::{Error, ErrorKind};
 use crate::tool::json;
 use crate::tool::{
     Approval, Block, Call, CallCtx, Look, Outcome, Painted, Problem, Runner, Scene, Stance, Stopped,
+    Tier,
 };
 
 /// Runs the tool at `index` of `module`.
 pub(super) struct JsRunner {
-    module: Module,
+    module: Arc<Instances>,
+    /// The tier of calls that nobody is asked about.
+    unasked: Tier,
+    /// The tier of every call, where that is known beforehand.
+    tier: Option<Tier>,
     index: u32,
     name: String,
     has_live_description: bool,
@@ -29,15 +36,37 @@ pub(super) struct JsRunner {
 }
 
 impl JsRunner {
-    pub(super) fn new(module: Module, described: &Described, renderers: Renderers) -> Self {
+    /// `unasked`: the tier of calls that nobody is asked about.
+    pub(super) fn new(
+        module: Arc<Instances>,
+        unasked: Tier,
+        described: &Described,
+        renderers: Renderers,
+    ) -> Self {
         JsRunner {
             module,
+            unasked,
+            tier: described.known_tier(),
             index: described.index,
             name: described.name.clone(),
             has_live_description: described.has_live_description,
             stance: described.approval.clone(),
             renderers,
         }
+    }
+
+    /// The rights of a call that may run with those of `tier`: a tool that is always of the tier `read`
+    /// never has more.
+    fn bounded(&self, tier: Tier) -> Tier {
+        match self.tier {
+            Some(Tier::Read) => Tier::Read,
+            Some(Tier::Write | Tier::Exec) | None => tier,
+        }
+    }
+
+    /// The instance that is looked at, drawn and asked for approval.
+    fn looked_at(&self) -> &Module {
+        self.module.of(self.bounded(self.unasked))
     }
 
     fn lost(&self, Lost(why): Lost) -> Error {
@@ -84,11 +113,12 @@ impl JsRunner {
 #[async_trait]
 impl Runner for JsRunner {
     fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
-        (!self.module.was_loaded()).then(|| self.module.ready().boxed())
+        let module = self.module.of(self.bounded(Tier::Exec));
+        (!module.was_loaded()).then(|| module.ready().boxed())
     }
 
     async fn check(&self, call: &Call) -> Result<(), Error> {
-        match self.module.check(self.index, &call.arguments).await {
+        match self.looked_at().check(self.index, &call.arguments).await {
             Ended::Result(..) => Ok(()),
             Ended::Refused(text) => Err(Error::new(ErrorKind::BadArguments, text)),
             Ended::Lost(lost) | Ended::RanAway(lost) => Err(self.lost(lost)),
@@ -112,21 +142,20 @@ impl Runner for JsRunner {
         if !self.has_live_description {
             return None;
         }
-        self.module.description(self.index).await
+        self.looked_at().description(self.index).await
     }
 
     async fn render(&self, scene: Scene<'_>, look: &Look) -> Result<Option<Painted>, Problem> {
         self.renderers
-            .draw(&self.module, self.index, scene, look)
+            .draw(self.looked_at(), self.index, scene, look)
             .await
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let started = Instant::now();
-        let ended = self
-            .module
-            .invoke(self.index, &call.id, &call.arguments, &ctx)
-            .await;
+        let with_rights = |tier| self.module.of(self.bounded(tier)).clone();
+        let (index, id, arguments) = (self.index, &call.id, &call.arguments);
+        let ended = Module::invoke(index, id, arguments, &ctx, &with_rights).await;
         let duration = started.elapsed().saturating_sub(ctx.waited());
         match ended {
             Ended::Result(text, stopped) => Ok(read_result(&text, duration, stopped)),

@@ -14,12 +14,16 @@ use serde_json::{Map, Value, json};
 
 use self::git::Failed;
 use self::tools::Ask;
-use super::{Loaded, Means};
+use super::rights::{denied, rights};
+use super::{Loaded, Means, beneath};
+use crate::config::Config;
 use crate::discover::Candidate;
 use crate::error::Error;
+use crate::process::{Spawn, SpawnError};
 use crate::tool::schema::{Schema, object_of};
 use crate::tool::{
-    Call, CallCtx, NotAdmitted, Outcome, Problem, Runner, Source, Stance, Tier, Tool,
+    Call, CallCtx, NotAdmitted, Outcome, PermissionProfile, Problem, Runner, Source, Stance, Tier,
+    Tool,
 };
 
 /// Their names, in the order of the list.
@@ -56,11 +60,11 @@ impl Failure {
 
 /// Makes the tools, for each candidate that stands for them.
 pub(super) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
-    let load = |candidate: &&Candidate| load(&means.config.cwd, &candidate.source);
+    let load = |candidate: &&Candidate| load(means.config, &candidate.source);
     candidates.iter().map(load).collect()
 }
 
-fn load(project: &std::path::Path, source: &Source) -> Loaded {
+fn load(config: &Config, source: &Source) -> Loaded {
     let mut loaded = Loaded::default();
     for kind in Kind::ALL {
         let input_schema = kind.input_schema();
@@ -83,11 +87,11 @@ fn load(project: &std::path::Path, source: &Source) -> Loaded {
                 source.clone(),
             )
         };
-        let project = project.to_owned();
         let runner = NativeRunner {
             kind,
             schema,
-            project,
+            project: config.cwd.clone(),
+            permissions: config.permissions_of(source.level),
         };
         loaded.tools.push((Arc::new(tool), Arc::new(runner)));
     }
@@ -165,6 +169,7 @@ struct NativeRunner {
     kind: Kind,
     schema: Schema,
     project: PathBuf,
+    permissions: PermissionProfile,
 }
 
 impl NativeRunner {
@@ -174,7 +179,26 @@ impl NativeRunner {
         // Models write null for what they leave out.
         arguments.retain(|_, value| !value.is_null());
         self.schema.check(name, &Value::Object(arguments.clone()))?;
-        Ok(arguments)
+        match self.refusal(&arguments) {
+            Some(refusal) => Err(denied(&refusal)),
+            None => Ok(arguments),
+        }
+    }
+
+    /// Why the call is not permitted, if it is not.
+    fn refusal(&self, arguments: &Map<String, Value>) -> Option<String> {
+        if matches!(self.kind, Kind::FileReader) {
+            let path = arguments.get("path").and_then(Value::as_str)?;
+            return beneath::refusal(&self.project, path, &self.permissions);
+        }
+        let git = Spawn {
+            rights: rights(&self.permissions),
+            ..Spawn::new("git", [""; 0])
+        };
+        match git.check_rights() {
+            Err(SpawnError::NotPermitted { text, .. }) => Some(text),
+            _ => None,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::args::Args;
 use super::json::{Fault, Fields};
 use super::{Ended, Ground, limits};
 use crate::family::beneath;
-use crate::tool::CallCtx;
+use crate::tool::{CallCtx, PermissionProfile};
 
 /// What a file may have where the plugin does not say, in bytes.
 const MAX_SIZE: u64 = 1 << 20;
@@ -60,6 +60,11 @@ impl FileRead {
 }
 
 impl FileReadPlan {
+    /// Why the file may not be read, if it may not. What is not there is refused by its name.
+    pub(super) fn refusal(&self, permissions: &PermissionProfile) -> Option<String> {
+        beneath::refusal(&self.base, &self.path, permissions)
+    }
+
     /// Reads it, on a thread that may wait for a slow disk.
     pub(super) async fn run(self, ctx: &CallCtx) -> Ended {
         let reading = tokio::task::spawn_blocking(move || {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use super::{Loaded, Means, beneath};
 use crate::config::paths;
 use crate::discover::Candidate;
-use crate::tool::{Problem, Severity, Source, Tool};
+use crate::tool::{PermissionProfile, Problem, Severity, Source, Tool};
 use definition::{Definition, Entry};
 use file::PluginFile;
 use json::Fault;
@@ -33,6 +33,7 @@ use runner::PluginRunner;
 struct Ground {
     project: PathBuf,
     home: PathBuf,
+    permissions: Arc<PermissionProfile>,
 }
 
 /// How a handler ended.
@@ -55,15 +56,18 @@ pub(super) async fn load_all(
     candidates: &[&Candidate],
     built_in: &[&str],
 ) -> Vec<Loaded> {
-    let ground = Ground {
+    let ground = |level| Ground {
         project: means.config.cwd.clone(),
         home: means.config.home.clone(),
+        permissions: Arc::new(means.config.permissions_of(level)),
     };
     let mut names = Names {
         built_in,
         taken: HashMap::new(),
     };
-    let load = |candidate: &&Candidate| load(candidate, &ground, &mut names);
+    let load = |candidate: &&Candidate| {
+        load(candidate, &ground(candidate.bounds_level()), &mut names)
+    };
     candidates.iter().map(load).collect()
 }
 
@@ -98,7 +102,7 @@ fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded
     let warnings = warnings.into_iter().map(|fault| warning(fault, path, None));
     loaded.problems.extend(warnings);
     for entry in entries {
-        take(entry, &name, candidate, names, &mut loaded);
+        take(entry, &name, candidate, ground, names, &mut loaded);
     }
     loaded
 }
@@ -107,6 +111,7 @@ fn take(
     entry: Entry,
     plugin: &str,
     candidate: &Candidate,
+    ground: &Ground,
     names: &mut Names<'_>,
     loaded: &mut Loaded,
 ) {
@@ -128,7 +133,7 @@ fn take(
                 ..candidate.source.clone()
             };
             let tool = tool(&definition, source);
-            let runner = PluginRunner::new(definition);
+            let runner = PluginRunner::new(definition, &ground.permissions);
             loaded.tools.push((Arc::new(tool), Arc::new(runner)));
         }
         Err((message, hint)) => {

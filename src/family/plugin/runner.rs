@@ -3,6 +3,7 @@
 //! Whatever can be refused without touching anything is refused before the gate; nobody is asked
 //! about a call that cannot run. What happens after it is the tool's own result, a failure too.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -14,10 +15,16 @@ use super::file_read::FileReadPlan;
 use super::http::HttpPlan;
 use super::shell::ShellPlan;
 use crate::error::{Error, ErrorKind};
-use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, Runner, Stance};
+use crate::family::rights::{denied, rights};
+use crate::process::Rights;
+use crate::tool::{Call, CallCtx, NotAdmitted, Outcome, PermissionProfile, Runner, Stance};
 
 /// Runs the tool of one definition.
-pub(super) struct PluginRunner(Definition);
+pub(super) struct PluginRunner {
+    definition: Definition,
+    permissions: Arc<PermissionProfile>,
+    rights: Rights,
+}
 
 /// A call that nothing is left to say against.
 enum Plan {
@@ -27,20 +34,33 @@ enum Plan {
 }
 
 impl PluginRunner {
-    pub(super) fn new(definition: Definition) -> Self {
-        PluginRunner(definition)
+    pub(super) fn new(definition: Definition, permissions: &Arc<PermissionProfile>) -> Self {
+        PluginRunner {
+            definition,
+            permissions: permissions.clone(),
+            rights: rights(permissions),
+        }
     }
 
     fn plan(&self, call: &Call) -> Result<Plan, Error> {
-        let Definition { name, schema, .. } = &self.0;
-        let args = Args::read(name, &call.arguments, &self.0.defaults)?;
+        let Definition { name, schema, .. } = &self.definition;
+        let args = Args::read(name, &call.arguments, &self.definition.defaults)?;
         schema.check(name, &args.values())?;
-        let plan = match &self.0.handler {
+        let plan = match &self.definition.handler {
             Handler::Shell(shell) => shell.plan(name, &args).map(Plan::Shell),
             Handler::Http(http) => http.plan(&args).map(Plan::Http),
             Handler::FileRead(file) => file.plan(&args).map(Plan::FileRead),
         };
-        plan.map_err(|text| Error::new(ErrorKind::BadArguments, text))
+        let plan = plan.map_err(|text| Error::new(ErrorKind::BadArguments, text))?;
+        let refusal = match &plan {
+            Plan::Shell(_) => self.rights.refuse_all(name),
+            Plan::Http(http) => http.refusal(&self.permissions),
+            Plan::FileRead(file) => file.refusal(&self.permissions),
+        };
+        match refusal {
+            Some(refusal) => Err(denied(&refusal)),
+            None => Ok(plan),
+        }
     }
 }
 
@@ -52,7 +72,7 @@ impl Runner for PluginRunner {
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let plan = self.plan(&call)?;
-        match ctx.admit(Stance::of_tier(self.0.handler.tier())).await {
+        match ctx.admit(Stance::of_tier(self.definition.handler.tier())).await {
             Ok(()) => {}
             Err(NotAdmitted::Denied(error)) => return Err(error),
             Err(NotAdmitted::Stopped(why)) => {
@@ -61,8 +81,8 @@ impl Runner for PluginRunner {
         }
         let started = Instant::now();
         let ended = match plan {
-            Plan::Shell(plan) => plan.run(&ctx).await,
-            Plan::Http(plan) => plan.run(&ctx).await,
+            Plan::Shell(plan) => plan.run(&self.rights, &ctx).await,
+            Plan::Http(plan) => plan.run(&self.permissions, &ctx).await,
             Plan::FileRead(plan) => plan.run(&ctx).await,
         };
         let duration = started.elapsed();

@@ -50,11 +50,12 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
         };
         loaded.problems.extend(version_problem(brought));
         let source = candidates[places[nth]].source.clone();
+        let level = candidates[places[nth]].bounds_level();
         let unavailable = Unavailable::of(&shelved.definition);
         let tool = offer::tool(shelved, source, unavailable.as_ref());
         let runner = match unavailable {
             Some(unavailable) => Arc::new(unavailable),
-            None => run::runner(shelved.clone(), shelf.clone(), means),
+            None => run::runner(shelved.clone(), shelf.clone(), means, level),
         };
         loaded.tools.push((Arc::new(tool), runner));
     }

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::call_pairs::{self, Pair};
 use crate::dialect::PropertyNames;
 use crate::error::{Error, ErrorKind};
+use crate::tool::visible::is_harmful;
 use crate::tool::{Family, Tool};
 
 /// How many characters of a long line are shown on each side of a mistake.
@@ -98,7 +99,7 @@ fn excerpt(line: &str, column: usize) -> (String, usize) {
     let before = String::from_utf8_lossy(before.unwrap_or(line.as_bytes()));
     let at = before.chars().count();
     let from = at.saturating_sub(WINDOW);
-    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    let shown = |c: char| if is_harmful(c) { '\u{fffd}' } else { c };
     let part: String = line
         .chars()
         .skip(from)

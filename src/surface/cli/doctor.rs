@@ -208,7 +208,7 @@ fn files(catalog: &Catalog, home: &Path, ink: Ink) -> String {
     }
     let mut page = String::new();
     for provider in providers {
-        page.push_str(&format!("{}\n", ink.bold(text::clean(provider))));
+        page.push_str(&format!("{}\n", ink.bold(text::name(provider))));
         for file in looked_at.iter().filter(|file| file.provider == provider) {
             let path = text::path(&file.path, home);
             page.push_str(&format!(
@@ -230,8 +230,8 @@ fn verdict(file: &LookedAt, catalog: &Catalog, home: &Path, ink: Ink) -> String 
         Verdict::Missing => return ink.error("missing").to_string(),
         Verdict::Shadowed { by } => format!("shadowed by {}", text::path(by, home)),
         Verdict::Duplicate { of } => format!("the same file as {}", text::path(of, home)),
-        Verdict::Ignored { reason } => format!("ignored: {}", text::clean(reason)),
-        Verdict::Disabled { by } => format!("disabled by {}", text::clean(by)),
+        Verdict::Ignored { reason } => format!("ignored: {}", text::message(reason)),
+        Verdict::Disabled { by } => format!("disabled by {}", text::message(by)),
     };
     ink.warning(words).to_string()
 }

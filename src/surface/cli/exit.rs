@@ -13,7 +13,7 @@ use crate::render;
 use crate::render::ink::Ink;
 use crate::surface::stdout::Out;
 use crate::surface::wire::ErrorView;
-use crate::tool::{Outcome, Stopped};
+use crate::tool::{Outcome, Stopped, visible};
 
 pub(super) const SUCCESS: u8 = 0;
 pub(super) const FAILURE: u8 = 1;
@@ -114,7 +114,9 @@ pub(super) fn without_output(error: &io::Error, ink: Ink) -> ExitCode {
 
 /// Writes to standard error. If even that is gone there is nobody to tell.
 pub(super) fn say(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr()
+        .lock()
+        .write_all(visible::printed(text).as_bytes());
 }
 
 fn tell(error: &Error, answer: &Answer, out: &mut Out) -> io::Result<()> {

@@ -90,8 +90,8 @@ fn plan_of_one(resolved: &Resolved, home: &Path, ink: Ink) -> String {
     for package in &direct {
         let name = format!(
             "{} {}",
-            text::clean(&package.name),
-            text::clean(&package.version)
+            text::name(&package.name),
+            text::name(&package.version)
         );
         let why = match site.added.get(&package.name) {
             Some(files) => format!(
@@ -108,8 +108,8 @@ fn plan_of_one(resolved: &Resolved, home: &Path, ink: Ink) -> String {
             .map(|package| {
                 format!(
                     "{} {}",
-                    text::clean(&package.name),
-                    text::clean(&package.version)
+                    text::name(&package.name),
+                    text::name(&package.version)
                 )
             })
             .collect();
@@ -125,12 +125,7 @@ fn plan_of_one(resolved: &Resolved, home: &Path, ink: Ink) -> String {
     if resolved.packages.is_empty() {
         page.push_str("  every package is there; npm puts them in order\n");
     }
-    let hosts = list(
-        resolved
-            .hosts
-            .iter()
-            .map(|host| text::clean(host).into_owned()),
-    );
+    let hosts = list(resolved.hosts.iter().map(|host| text::name(host)));
     let writes = match resolved.makes_manifest {
         true => "a new package.json, package-lock.json, node_modules",
         false => "package.json, package-lock.json, node_modules",
@@ -147,7 +142,7 @@ pub(super) fn tools(site: &Site) -> String {
     list(
         site.tools
             .iter()
-            .map(|name| format!("`{}`", text::first_line(name))),
+            .map(|name| format!("`{}`", text::name(name))),
     )
 }
 
@@ -192,7 +187,7 @@ pub(super) fn skipped(skipped: &Skipped, home: &Path, ink: Ink) -> String {
     format!(
         "{}: `{}` is not installed: {}\n  {} {}\n",
         ink.warning("warning"),
-        text::first_line(&skipped.specifier),
+        text::name(&skipped.specifier),
         skipped.reason,
         ink.dim("at"),
         text::path(&skipped.file, home)
@@ -200,7 +195,7 @@ pub(super) fn skipped(skipped: &Skipped, home: &Path, ink: Ink) -> String {
 }
 
 fn ticked(names: &[&str]) -> String {
-    list(names.iter().map(|name| format!("`{}`", text::clean(name))))
+    list(names.iter().map(|name| format!("`{}`", text::name(name))))
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {

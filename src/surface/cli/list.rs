@@ -94,7 +94,7 @@ pub(super) fn problems(catalog: &Catalog, session: &Session<'_>) -> String {
         notes.push_str(&problem::problem(entry, session.home(), ink));
     }
     let untrusted = catalog.tools().filter(|tool| !tool.trusted);
-    let names: Vec<_> = untrusted.map(|tool| text::first_line(&tool.name)).collect();
+    let names: Vec<_> = untrusted.map(|tool| text::name(&tool.name)).collect();
     if !names.is_empty() {
         let names = names.join("`, `");
         notes.push_str(&format!("\nnot trusted, so not run: `{names}`\n"));
@@ -118,7 +118,7 @@ fn row(tool: &Tool, session: &Session<'_>) -> Vec<String> {
         (true, false) => level.to_owned(),
     };
     vec![
-        text::first_line(&tool.name),
+        text::name(&tool.name),
         description,
         tool.source.family.as_str().to_owned(),
         level,

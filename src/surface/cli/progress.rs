@@ -91,7 +91,7 @@ impl Progress {
     /// For a call to `tool`; `lines` allows a line for each update where no terminal is.
     pub(super) fn for_call(tool: &str, lines: bool) -> Self {
         if io::stderr().is_terminal() {
-            Progress::Spinner(Spinner::Line(spinner(text::first_line(tool))))
+            Progress::Spinner(Spinner::Line(spinner(text::name(tool))))
         } else if lines {
             Progress::Lines {
                 last: String::new(),

@@ -153,11 +153,11 @@ fn list(
 fn line(tool: &Tool, provider: Provider, finding: &Finding) -> String {
     let place = match finding.at.as_str() {
         "" => String::new(),
-        place => format!(" at {}", text::first_line(place)),
+        place => format!(" at {}", text::name(place)),
     };
     format!(
         "{}  {}  {}: {}{place}\n",
-        text::first_line(&tool.name),
+        text::name(&tool.name),
         provider.name(),
         finding.effect.as_str(),
         text::first_line(&finding.text),

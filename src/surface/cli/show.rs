@@ -84,7 +84,7 @@ impl<'a> From<&'a Tool> for Shown<'a> {
 pub(super) fn page(entry: &Entry, session: &Session<'_>) -> String {
     let tool = &entry.tool;
     let ink = session.out.ink();
-    let mut page = format!("{}", ink.bold(text::clean(&tool.name)));
+    let mut page = format!("{}", ink.bold(text::name(&tool.name)));
     if tool.label != tool.name {
         page.push_str(&format!("  {}", text::clean(&tool.label)));
     }
@@ -110,7 +110,7 @@ fn facts(tool: &Tool, entry: &Entry, session: &Session<'_>) -> Vec<(&'static str
     let mut facts = vec![
         ("path", text::path(&source.path, session.home())),
         ("family", source.family.as_str().to_owned()),
-        ("found by", text::clean(&from).into_owned()),
+        ("found by", text::name(&from)),
         ("approval", tool.approval.as_str().to_owned()),
     ];
     if entry.resolved_path != source.path {
@@ -121,7 +121,7 @@ fn facts(tool: &Tool, entry: &Entry, session: &Session<'_>) -> Vec<(&'static str
         facts.push(("execute", order.parameters().to_owned()));
     }
     if !tool.tags.is_empty() {
-        facts.push(("tags", text::clean(&tool.tags.join(", ")).into_owned()));
+        facts.push(("tags", text::name(&tool.tags.join(", "))));
     }
     if tool.hidden {
         facts.push(("hidden", "yes, not offered to a model".into()));
@@ -150,8 +150,8 @@ fn parameters(schema: &Value) -> Vec<Vec<String>> {
         let description = property.get("description").and_then(Value::as_str);
         let kind = Kind::of(property, schema).describe(schema);
         vec![
-            text::first_line(name),
-            text::first_line(&kind),
+            text::name(name),
+            text::name(&kind),
             text::first_line(&need),
             text::first_line(description.unwrap_or_default()),
         ]

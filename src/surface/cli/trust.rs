@@ -183,6 +183,41 @@ pub(super) async fn offer(flags: Flags, ink: Ink) -> Result<bool, Failure> {
     Ok(true)
 }
 
+/// Shows what running tests would load, on standard error, and asks unless all of it is trusted.
+///
+/// # Errors
+/// [`ErrorKind::Untrusted`] where nobody can be asked, [`ErrorKind::Denied`] for a no.
+pub(super) async fn ask_for_tests(
+    config: &Config,
+    tests: &[(PathBuf, Vec<PathBuf>)],
+) -> Result<(), Failure> {
+    let ink = Ink::for_stderr();
+    let review = Review::of_tests(config, tests);
+    if review.is_granted() {
+        return Ok(());
+    }
+    if let Some(found) = &review.problem {
+        say(&problem::problem(found, &config.home, ink));
+    }
+    let refused = |kind: ErrorKind, text: &str| -> Failure {
+        let hint = "name the test files to run them as your own, or all of them with \
+                    `haft --trust-project test`";
+        Error::new(kind, text).with_hint(hint).into()
+    };
+    say(&trust_page::page(&review, &config.home, ink));
+    if config.distrust_project || !can_ask() {
+        let text = "these tests are not trusted, and nobody can be asked; none of them has run";
+        return Err(refused(ErrorKind::Untrusted, text));
+    }
+    let question = "Once trusted, these tests and the tools that they load can do whatever you can \
+                    do. Run them? [y/N] ";
+    if !consents(question.to_owned()).await? {
+        let text = "these tests are not trusted; none of them has run";
+        return Err(refused(ErrorKind::Denied, text));
+    }
+    Ok(review.grant()?)
+}
+
 pub(super) fn can_ask() -> bool {
     io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
 }
@@ -266,7 +301,7 @@ fn row(project: &Project, home: &Path) -> Vec<String> {
         path.push_str(" (gone)");
     }
     vec![
-        text::first_line(&path),
+        text::name(&path),
         project.tools.to_string(),
         units::date(project.trusted_at),
     ]

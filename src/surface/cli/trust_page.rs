@@ -5,9 +5,11 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::render::ink::Ink;
 use crate::render::{text, units};
-use crate::trust::{Change, How, Review, Reviewed, State};
+use crate::trust::{Change, ConfigKey, How, Review, Reviewed, ReviewedSettings, State};
 
 /// The page, every line ended.
 pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
@@ -20,10 +22,17 @@ pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
     for tool in &review.tools {
         lines.push_str(&page.tool(tool));
     }
+    for settings in &review.settings {
+        lines.push_str(&page.settings(settings));
+    }
     if let Some((path, state)) = &review.config_file {
         let path = page.file(path);
         lines.push_str(&format!("\nconfiguration  {}\n", page.state(state)));
         lines.push_str(&format!("  {path}\n"));
+        let is_known = !matches!(state, State::New);
+        for key in &review.config_keys {
+            lines.push_str(&page.config_key(key, is_known));
+        }
     }
     if !review.learned.is_empty() {
         lines.push_str("\nlearned: files that tools loaded while they ran\n");
@@ -105,6 +114,47 @@ impl Page<'_> {
         lines
     }
 
+    /// A key of the configuration with its value, and with what it was where that was trusted.
+    fn config_key(&self, key: &ConfigKey, is_known: bool) -> String {
+        let name = one_line(&key.key);
+        let (value, change) = match (&key.value, &key.before) {
+            (Some(value), Some(before)) if value != before => {
+                (value, Some(format!("was {}", one_line(before))))
+            }
+            (Some(value), None) if is_known => (value, Some("new".to_owned())),
+            (Some(value), _) => (value, None),
+            (None, Some(before)) => (before, Some("gone".to_owned())),
+            (None, None) => return String::new(),
+        };
+        let change = change.map_or(String::new(), |change| {
+            format!("  ({})", self.ink.warning(change))
+        });
+        format!("  {name}: {}{change}\n", one_line(value))
+    }
+
+    /// Each decision on a line of its own.
+    fn settings(&self, settings: &ReviewedSettings) -> String {
+        let state = self.state(&settings.state);
+        let path = self.file(&settings.path);
+        let mut lines = format!("\nsettings  {state}\n  {path}\n");
+        for (key, value) in &settings.says {
+            let entries: Vec<String> = match value {
+                Value::Object(map) => map
+                    .iter()
+                    .map(|(name, value)| format!("{}: {value}", one_line(name)))
+                    .collect(),
+                Value::Array(list) if list.is_empty() => vec!["none".to_owned()],
+                Value::Array(list) => list.iter().map(Value::to_string).collect(),
+                other => vec![other.to_string()],
+            };
+            for entry in entries {
+                let line = format!("    {}: {}\n", one_line(key), one_line(&entry));
+                lines.push_str(&line);
+            }
+        }
+        lines
+    }
+
     fn state(&self, state: &State) -> String {
         match state {
             State::New => self.ink.warning("new").to_string(),
@@ -139,5 +189,5 @@ fn package_changes(package: &str, changes: &[Change]) -> String {
 }
 
 fn one_line(stranger: &str) -> String {
-    text::clean(stranger).replace(['\n', '\t'], "\u{fffd}")
+    text::name(stranger)
 }

@@ -102,7 +102,7 @@ impl Args {
 /// What a reload came to, a line for each tool and the problems below.
 pub(super) fn page(reload: &Reload, session: &Session<'_>, ink: Ink) -> String {
     let mut page = String::new();
-    let name = |name: &String| text::first_line(name);
+    let name = |name: &String| text::name(name);
     if let Some(change) = &reload.change {
         for added in &change.added {
             page.push_str(&format!("{} {}\n", ink.good("+"), name(added)));

@@ -18,6 +18,8 @@ struct Ask<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a str>,
     arguments: &'a RawValue,
+    /// All of it as haft would show it.
+    text: String,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +44,7 @@ impl Approver for Questions {
             reason: request.reason.as_deref(),
             details: request.details.as_deref(),
             arguments: &request.arguments,
+            text: request.to_text(),
         };
         let asked = Questions::ask(self, "approval/ask", "approval/withdrawn", params);
         // What is no answer is no consent.

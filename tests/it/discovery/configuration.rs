@@ -95,7 +95,7 @@ fn every_key_of_the_file_is_understood() {
     );
     assert_eq!(
         (permissions.sys, permissions.ffi),
-        (Permission::None, Permission::All)
+        (Permission::None, Permission::None)
     );
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::claims::{self, Lost};
 use super::load::{self, Protocol};
 use super::verified::{Refused, verified};
-use super::{Loaded, Means, trouble};
+use super::{Loaded, Means, rights, trouble};
 use crate::config::Config;
 use crate::discover::Candidate;
 use crate::process::{Finished, Keep, Leftovers, Spawn, SpawnError};
@@ -70,7 +70,7 @@ impl Protocol for Ikigai {
                 return problem;
             }
             let (why, hint) = trouble::explain(&error, &candidate.resolved);
-            failed(&format!("could not be started: {why}"), hint)
+            failed(&format!("could not be started: {why}"), &hint)
         })?;
         if !finished.stderr.bytes.is_empty() {
             let stderr = finished.stderr.text();
@@ -136,6 +136,7 @@ impl Protocol for Ikigai {
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
+        rights: rights(&config.permissions_of(candidate.bounds_level())),
         leftovers: leftovers(candidate, config),
         verified: verified(candidate, config),
         ..Spawn::new(&candidate.resolved, argument)

@@ -39,7 +39,8 @@ struct Ran {
 
 impl IkigaiRunner {
     pub(super) fn new(candidate: &Candidate, name: String, tier: Tier, config: &Config) -> Self {
-        let (timeout, grace) = (config.ikigai.timeout, config.limits.grace);
+        let grace = config.limits_of(candidate.bounds_level()).grace;
+        let timeout = config.ikigai.timeout;
         let spawn = Spawn {
             stdout: Keep::Head(LONGEST_OUTPUT),
             stderr: Keep::Head(LOGGED),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::claims::{self, Lost};
 use super::load::{self, Protocol};
 use super::verified::{Refused, verified};
-use super::{Loaded, Means, trouble};
+use super::{Loaded, Means, rights, trouble};
 use crate::config::{Config, CustomTools};
 use crate::discover::Candidate;
 use crate::process::{Environment, Finished, Keep, Leftovers, Limits, Spawn, SpawnError};
@@ -62,7 +62,7 @@ impl Protocol for Kodelet {
                 return problem;
             }
             let (why, hint) = trouble::explain(&error, &candidate.resolved);
-            refused(format!("{}: {why}", description::FAILED), hint)
+            refused(format!("{}: {why}", description::FAILED), &hint)
         })?;
         let description = description::read(&finished, DESCRIBING)
             .map_err(|why| refused(why.to_string(), why.hint()))?;
@@ -123,9 +123,11 @@ impl Protocol for Kodelet {
 
 /// What asking and running have in common.
 fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
-    let tools: &CustomTools = &config.custom_tools;
+    let level = candidate.bounds_level();
+    let tools: CustomTools = config.custom_tools_of(level);
     Spawn {
         cwd: Some(config.cwd.clone()),
+        rights: rights(&config.permissions_of(level)),
         env: Environment::allow(&tools.env_whitelist),
         limits: Limits {
             address_space: tools.max_memory_size,

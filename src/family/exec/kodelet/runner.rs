@@ -31,12 +31,12 @@ impl KodeletRunner {
         schema: Schema,
         config: &Config,
     ) -> Self {
-        let tools = &config.custom_tools;
+        let tools = config.custom_tools_of(candidate.bounds_level());
         let bounds = Bounds {
             timeout: tools.timeout,
             max_output: tools.max_output_size,
         };
-        let grace = config.limits.grace;
+        let grace = config.limits_of(candidate.bounds_level()).grace;
         let spawn = Spawn {
             stdout: Keep::Head(bounds.max_output),
             stderr: Keep::Head(bounds.max_output),

@@ -15,6 +15,7 @@ use self::url::UrlTemplate;
 use super::args::Args;
 use super::json::{Fault, Fields, Json};
 use super::{limits, text};
+use crate::tool::{PermissionKind, PermissionProfile};
 
 /// What a call may take where the plugin does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -134,6 +135,20 @@ impl Http {
             body,
             timeout: self.timeout,
         })
+    }
+}
+
+impl HttpPlan {
+    /// Why the host of the request may not be connected to, if it may not.
+    pub(super) fn refusal(&self, permissions: &PermissionProfile) -> Option<String> {
+        let host = self.url.host_str().unwrap_or_default();
+        let port = self.url.port_or_known_default();
+        let target = match port {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let is_granted = permissions.net.allows_host(host, port);
+        (!is_granted).then(|| permissions.refusal(PermissionKind::Net, &target))
     }
 }
 

@@ -15,7 +15,7 @@ use super::HttpPlan;
 use super::client::client;
 use super::url::checked;
 use crate::family::plugin::Ended;
-use crate::tool::CallCtx;
+use crate::tool::{CallCtx, PermissionProfile};
 
 /// The most hops; browsers follow 20, a tool's API needs one or two.
 const MAX_REDIRECTS: u32 = 10;
@@ -25,12 +25,16 @@ const MAX_BODY: usize = 8 << 20;
 
 impl HttpPlan {
     /// Sends it and waits for the answer.
-    pub(in crate::family::plugin) async fn run(self, ctx: &CallCtx) -> Ended {
+    pub(in crate::family::plugin) async fn run(
+        self,
+        permissions: &PermissionProfile,
+        ctx: &CallCtx,
+    ) -> Ended {
         let limit = self.timeout;
         tokio::select! {
             biased;
             () = ctx.cancel().cancelled() => Ended::Stopped("Request was cancelled".to_owned()),
-            answered = timeout(limit, self.exchange()) => match answered {
+            answered = timeout(limit, self.exchange(permissions)) => match answered {
                 Ok(Ok(ended)) => ended,
                 Ok(Err(why)) => Ended::Failed(format!("Request failed: {why}")),
                 Err(_) => {
@@ -41,8 +45,8 @@ impl HttpPlan {
         }
     }
 
-    async fn exchange(self) -> Result<Ended, String> {
-        let mut response = self.follow().await?;
+    async fn exchange(self, permissions: &PermissionProfile) -> Result<Ended, String> {
+        let mut response = self.follow(permissions).await?;
         let status = response.status();
         refuse_compressed(&response)?;
         let text = body(&mut response).await?;
@@ -55,8 +59,11 @@ impl HttpPlan {
     }
 
     /// The answer that is no redirect.
-    async fn follow(mut self) -> Result<Response, String> {
+    async fn follow(mut self, permissions: &PermissionProfile) -> Result<Response, String> {
         for _ in 0..=MAX_REDIRECTS {
+            if let Some(refusal) = self.refusal(permissions) {
+                return Err(refusal);
+            }
             let request = client()?.request(self.method.clone(), self.url.clone());
             let request = request.headers(self.headers.clone());
             let request = match &self.body {

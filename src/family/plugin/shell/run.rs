@@ -11,7 +11,7 @@ use super::ShellPlan;
 use super::script::When;
 use crate::config::paths;
 use crate::family::plugin::Ended;
-use crate::process::{Captured, End, Keep, Spawn, SpawnError, run_pipeline};
+use crate::process::{Captured, End, Keep, Rights, Spawn, SpawnError, run_pipeline};
 use crate::tool::CallCtx;
 
 /// How much of the standard output is kept, over all programs of a call.
@@ -29,7 +29,7 @@ struct SoFar {
 
 impl ShellPlan {
     /// Runs it to its end.
-    pub(in crate::family::plugin) async fn run(self, ctx: &CallCtx) -> Ended {
+    pub(in crate::family::plugin) async fn run(self, rights: &Rights, ctx: &CallCtx) -> Ended {
         let until = Instant::now() + self.timeout;
         let mut so_far = SoFar {
             stdout: String::new(),
@@ -49,6 +49,7 @@ impl ShellPlan {
             let room = STDOUT.saturating_sub(so_far.stdout.len());
             let programs = pipeline.iter().map(|argv| Spawn {
                 hurry: Some(ctx.hurry()),
+                rights: rights.clone(),
                 ..self.spawn(argv, left, room)
             });
             let finished = match run_pipeline(programs.collect(), ctx.cancel()).await {

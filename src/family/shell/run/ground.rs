@@ -8,7 +8,7 @@ use super::mask::Mask;
 use super::values::Values;
 use crate::config::PermissionProfile;
 use crate::engine::Engine;
-use crate::process::inherited;
+use crate::process::{Rights, inherited};
 use crate::tool::Moment;
 
 /// What holds for all calls of one host.
@@ -21,6 +21,8 @@ pub(crate) struct Ground {
     /// Between TERM and KILL.
     pub(crate) grace: Duration,
     pub(crate) permissions: PermissionProfile,
+    /// The same for programs.
+    pub(crate) rights: Rights,
     /// What containers are made of.
     pub(crate) container_image: String,
     pub(crate) engine: Engine,

@@ -36,27 +36,14 @@ fn is_granted(permission: &str, profile: &PermissionProfile, cwd: &Path) -> bool
     match kind {
         ("filesystem", "read") => allows_path(&profile.read, what, cwd),
         ("filesystem", _) => allows_path(&profile.write, what, cwd),
-        ("network", _) => match &profile.net {
-            Permission::All => true,
-            Permission::None => false,
-            Permission::List(hosts) => hosts.iter().any(|host| {
-                host == what || host.split_once(':').is_some_and(|(name, _)| name == what)
-            }),
-        },
+        ("network", _) => profile.net.allows_host(what, None),
         // What the host has no word for is granted by a host that restricts nothing.
-        _ => *profile == PermissionProfile::default(),
+        _ => profile.grants_defaults(),
     }
 }
 
 fn allows_path(permission: &Permission, path: &str, cwd: &Path) -> bool {
-    let path = clean(&cwd.join(path));
-    match permission {
-        Permission::All => true,
-        Permission::None => false,
-        Permission::List(paths) => paths
-            .iter()
-            .any(|allowed| path.starts_with(clean(&cwd.join(allowed)))),
-    }
+    permission.allows_path(&clean(&cwd.join(path)))
 }
 
 /// Without `.` and `..`, by the text alone.
@@ -90,7 +77,11 @@ pub(crate) fn confined(spawn: Spawn, security: &Security) -> Result<Spawn, Strin
                 arguments.push("--bounding-set=-all");
             }
             arguments.push("--");
-            Ok(behind("setpriv", &arguments, spawn))
+            spawn.check_rights().map_err(|error| error.to_string())?;
+            Ok(Spawn {
+                rights: spawn.rights.of_wrapper(),
+                ..behind("setpriv", &arguments, spawn)
+            })
         }
     }
 }

@@ -42,32 +42,40 @@ use super::definition::{Definition, Risk};
 use super::shelf::{Shelf, Shelved};
 use crate::error::{Error, ErrorKind};
 use crate::family::Means;
+use crate::family::rights::{denied, rights};
 use crate::tool::{
-    Approval, Call, CallCtx, Outcome, Progress, Rule, Runner, Stance, Stopped, Test,
+    Approval, Call, CallCtx, Level, Outcome, Progress, Rule, Runner, Stance, Stopped, Test,
 };
 use ground::Ground;
 use mask::Mask;
 use session::{Around, Refusal, perform};
 
 /// What runs `tool`; what its steps use is on the `shelf`.
-pub(super) fn runner(tool: Arc<Shelved>, shelf: Arc<Shelf>, means: &Means<'_>) -> Arc<dyn Runner> {
+pub(super) fn runner(
+    tool: Arc<Shelved>,
+    shelf: Arc<Shelf>,
+    means: &Means<'_>,
+    level: Level,
+) -> Arc<dyn Runner> {
     Arc::new(ShellRunner {
         stance: stance(&tool),
         tool,
         shelf,
-        ground: ground(means),
+        ground: ground(means, level),
     })
 }
 
-/// What every call of a host goes by.
-pub(crate) fn ground(means: &Means<'_>) -> Ground {
+/// What every call of a tool of that level goes by.
+fn ground(means: &Means<'_>, level: Level) -> Ground {
     let config = means.config;
+    let permissions = config.permissions_of(level);
     Ground {
+        rights: rights(&permissions),
         cwd: config.cwd.clone(),
         home: config.home.clone(),
         temp: config.temp_dir.clone(),
-        grace: config.limits.grace,
-        permissions: config.permissions.clone(),
+        grace: config.limits_of(level).grace,
+        permissions,
         container_image: config.container_image.clone(),
         // Of all it can do this only evaluates expressions; it must hold no module's isolate.
         engine: means.engine.new_generation(),
@@ -169,6 +177,7 @@ fn refused(refusal: Refusal) -> Error {
         Refusal::Arguments(text) => Error::new(ErrorKind::BadArguments, text),
         Refusal::NotGranted(text) => Error::new(ErrorKind::Denied, text)
             .with_hint("grant it under `permissions` in haft's configuration"),
+        Refusal::NotPermitted(text) => denied(&text),
         Refusal::Impossible(text) => Error::new(ErrorKind::Load, text),
     }
 }
@@ -177,7 +186,7 @@ fn refused(refusal: Refusal) -> Error {
 async fn never_started(ctx: &CallCtx, stance: &Stance) -> Result<Option<Outcome>, Error> {
     if let Some(gate) = &ctx.gate {
         tokio::select! {
-            passed = gate.pass(stance.clone()) => passed?,
+            passed = gate.pass(stance.clone()) => drop(passed?),
             () = ctx.cancel().cancelled() => {}
         }
     }

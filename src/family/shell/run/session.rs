@@ -77,6 +77,8 @@ pub(crate) enum Refusal {
     Arguments(String),
     /// The host does not grant what the tool needs.
     NotGranted(String),
+    /// The permissions of its level do not allow it; the text has the hint.
+    NotPermitted(String),
     /// The machine lacks what the tool needs.
     Impossible(String),
 }
@@ -84,7 +86,10 @@ pub(crate) enum Refusal {
 impl Refusal {
     pub(crate) fn text(&self) -> &str {
         match self {
-            Refusal::Arguments(text) | Refusal::NotGranted(text) | Refusal::Impossible(text) => {
+            Refusal::Arguments(text)
+            | Refusal::NotGranted(text)
+            | Refusal::NotPermitted(text)
+            | Refusal::Impossible(text) => {
                 text
             }
         }
@@ -160,6 +165,9 @@ impl<'a> Session<'a> {
             return Err(Refusal::NotGranted(format!(
                 "Permission not granted: {denied}"
             )));
+        }
+        if let Some(refusal) = ground.rights.refuse_all(&definition.name) {
+            return Err(Refusal::NotPermitted(refusal));
         }
         if folders == Folders::Imagined {
             values = values.imagined();

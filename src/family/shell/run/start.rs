@@ -90,6 +90,7 @@ impl Session<'_> {
         let spawn = Spawn {
             cwd: Some(cwd.clone()),
             env,
+            rights: self.ground.rights.clone(),
             stdin,
             deadline: unit.timeout,
             grace: self.ground.grace / 2,
@@ -159,6 +160,7 @@ impl Session<'_> {
                 ),
             ),
             SpawnError::Nul { place } => (1, format!("{place} must be without null bytes")),
+            SpawnError::NotPermitted { text, .. } => (126, text.clone()),
             SpawnError::System { .. } if error.code() == "E2BIG" => (
                 126,
                 format!("the arguments of `{program}` are too long for the system; use `input`"),

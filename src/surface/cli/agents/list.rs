@@ -117,7 +117,7 @@ impl Row {
             self.agent.to_owned(),
             self.scope.to_owned(),
             listed.to_owned(),
-            text::first_line(&path),
+            text::name(&path),
         ]
     }
 }

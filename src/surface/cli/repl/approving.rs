@@ -89,7 +89,7 @@ impl Approving {
         let mut page = format!("{}: {what}\n", policy.mode.name());
         if !self.approved.is_empty() {
             let approved = self.approved.join(", ");
-            page.push_str(&format!("approved here: {}\n", text::first_line(&approved)));
+            page.push_str(&format!("approved here: {}\n", text::name(&approved)));
         }
         let by_config = self.by_config.tools.iter();
         let rules: Vec<String> = by_config

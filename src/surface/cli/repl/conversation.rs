@@ -142,7 +142,7 @@ impl Conversation {
         let file = self.kept.file();
         let view = file.view();
         let name = file.path().file_stem().unwrap_or_default();
-        let mut page = format!("{}\n", ink.bold(text::first_line(&name.to_string_lossy())));
+        let mut page = format!("{}\n", ink.bold(text::name(&name.to_string_lossy())));
         page.push_str(&format!(
             "{}  {}\n",
             ink.dim("file"),

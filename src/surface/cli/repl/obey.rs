@@ -87,7 +87,7 @@ impl Shell<'_, '_> {
             .collect();
         let page = match tools.is_empty() {
             true if filter.is_empty() => "no tools found\n".to_owned(),
-            true => format!("no tool has `{}` in it\n", text::first_line(filter)),
+            true => format!("no tool has `{}` in it\n", text::name(filter)),
             false => list::tools(tools.into_iter(), self.session),
         };
         self.print(&page)

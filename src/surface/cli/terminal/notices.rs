@@ -30,8 +30,10 @@ impl Notices {
     }
 
     pub(super) fn say(&mut self, tool: &str, message: &str, level: NoticeLevel) {
-        let tool = self.ink.dim(format!("[{}]", text::first_line(tool)));
-        let mut lines = text::clean(message).trim_end().to_owned();
+        let tool = self.ink.dim(format!("[{}]", text::name(tool)));
+        // Only the first line says who speaks.
+        let message = text::clean(message);
+        let mut lines = message.trim_end().replace('\n', "\n│ ");
         lines.push('\n');
         let line = match level {
             NoticeLevel::Info => format!("{tool} {lines}"),

@@ -13,6 +13,7 @@ use super::tty::{Heard, Tty};
 use crate::render::ink::Ink;
 use crate::render::text;
 use crate::surface::cli::exit::say;
+use crate::tool::consent::FRAME;
 use crate::tool::{Answer, Asked, Question};
 use crate::workshop::{Desk, Edited};
 
@@ -28,7 +29,7 @@ pub(super) fn ask(
 ) -> io::Result<Answer> {
     // Before the question is to be seen: what was typed before is no answer.
     let mut terminal = Tty::by_keys()?;
-    let tool = text::first_line(&question.from.tool);
+    let tool = text::name(&question.from.tool);
     let (title, more) = match &question.what {
         Asked::Confirm { title, message } => (title, message.as_str()),
         Asked::Select { title, .. } | Asked::Input { title, .. } | Asked::Editor { title, .. } => {
@@ -53,7 +54,8 @@ fn head(tool: &str, title: &str, more: &str, ink: Ink) -> String {
     let first = titles.next().unwrap_or_default();
     let mut head = format!("{} {}\n", ink.dim(format!("[{tool}]")), ink.bold(first));
     for line in titles.chain(more.lines().map(text::clean)) {
-        head.push_str(&format!("{line}\n"));
+        // Only the first line says who asks.
+        head.push_str(&format!("{}{line}\n", ink.dim(FRAME)));
     }
     head
 }

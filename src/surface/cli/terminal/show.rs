@@ -67,7 +67,7 @@ impl Board {
     /// `None` where the system has no descriptor left.
     pub(super) fn new(widget: &Widget) -> Option<Board> {
         Some(Board {
-            tool: text::first_line(&widget.from.tool),
+            tool: text::name(&widget.from.tool),
             touches: widget.touches(),
             news: Mutex::default(),
             has_news: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?,

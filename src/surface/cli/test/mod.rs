@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::exit::{FAILURE, Failure, SUCCESS, say};
 use super::flags::Globals;
+use super::trust::ask_for_tests;
 use crate::config::{Config, Env, parse_duration};
 use crate::error::{Error, ErrorKind};
 use crate::render;
@@ -35,7 +36,8 @@ Examples:
   haft test --format junit --output report.xml
 
 A test meets no network and no program: what those would say is recorded. The code of the
-tools and of the tests does run, so test what you would run. See docs/testing.md.")]
+tools and of the tests does run: what a project brings is asked about first, unless you name the
+files. See docs/testing.md.")]
 pub(super) struct Args {
     /// Test files, modules with tests beside them, or directories
     paths: Vec<PathBuf>,
@@ -68,7 +70,7 @@ pub(super) struct Args {
     #[arg(long)]
     fail_fast: bool,
 
-    /// Only list the tests
+    /// Only list the tests; nothing runs
     #[arg(long)]
     list: bool,
 }
@@ -146,6 +148,15 @@ impl Args {
         if self.list {
             return self.list_all(&files, &config, &terms, out).await;
         }
+        let strange: Vec<_> = files
+            .iter()
+            .filter(|file| is_strange(file, &config))
+            .collect();
+        let strange: Vec<_> = strange
+            .into_iter()
+            .map(|file| (file.path.clone(), file.loads()))
+            .collect();
+        ask_for_tests(&config, &strange).await?;
         let ink = out.ink();
         let mut file = match &self.output {
             Some(path) => Some(File::create(config.cwd.join(path)).map_err(|error| {
@@ -196,7 +207,10 @@ impl Args {
             let shown = shown(file, config);
             let read = heeding(&mut signals, terms, Suite::read(file, terms)).await?;
             let mut suite = match read {
-                Ok(suite) => suite,
+                Ok(suite) => {
+                    ask_for_module(file, &suite, config).await?;
+                    suite
+                }
                 Err(problem) => {
                     count.failed += 1;
                     reporter.broken(&shown, &problem)?;
@@ -251,10 +265,16 @@ impl Args {
         let mut code = SUCCESS;
         for file in files {
             let shown = shown(file, config);
+            if file.is_script {
+                let note = "its tests are known when it runs";
+                writeln!(out, "{} > ({note})", render::text::name(&shown))?;
+                continue;
+            }
             match Suite::read(file, terms).await {
                 Ok(suite) => {
                     for name in suite.names().filter(|name| self.means(&shown, name)) {
-                        writeln!(out, "{shown} > {}", render::text::first_line(name))?;
+                        let file = render::text::name(&shown);
+                        writeln!(out, "{file} > {}", render::text::first_line(name))?;
                     }
                     suite.close().await;
                 }
@@ -290,6 +310,31 @@ impl Args {
         };
         Error::new(ErrorKind::Usage, text).with_hint(hint)
     }
+}
+
+/// Whether a project brings the file: the user has not named it, and it is not in a folder of theirs.
+fn is_strange(file: &TestFile, config: &Config) -> bool {
+    let roots = &config.roots;
+    let own = [
+        &roots.omp_agent,
+        &roots.omp_plugins,
+        &roots.claude,
+        &roots.codex,
+        &roots.cycod_user,
+    ];
+    let is_own = own.into_iter().any(|folder| file.path.starts_with(folder));
+    !config.trust_project && !file.is_named && !is_own
+}
+
+/// Asks about the module that a script names while it is read, unless that was known before.
+async fn ask_for_module(file: &TestFile, suite: &Suite, config: &Config) -> Result<(), Failure> {
+    let mut loads = file.loads();
+    let is_known = loads.iter().any(|known| known == suite.module());
+    if is_known || !is_strange(file, config) {
+        return Ok(());
+    }
+    loads.push(suite.module().to_owned());
+    ask_for_tests(config, &[(file.path.clone(), loads)]).await
 }
 
 /// The file as a user would write it.

@@ -27,7 +27,7 @@ impl<'a> Text<'a> {
     fn heading(&mut self, file: &str) -> io::Result<()> {
         if self.file != file {
             file.clone_into(&mut self.file);
-            writeln!(self.out, "{}", text::first_line(file))?;
+            writeln!(self.out, "{}", text::name(file))?;
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Args {
     pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
         let found = bench.workshop.find(&self.name, self.scope.to_search()?);
         let file = found.map_err(Error::from)?;
-        let shown = text::first_line(&self.name);
+        let shown = text::name(&self.name);
         let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
         let session = edited(
             &bench.config,

@@ -47,7 +47,7 @@ impl Args {
         let path = text::path(&path, &bench.config.home);
         say(&format!(
             "Exported tool '{}' to {path}\n",
-            text::first_line(&self.name)
+            text::name(&self.name)
         ));
         Ok(SUCCESS)
     }

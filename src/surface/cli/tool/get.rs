@@ -45,8 +45,8 @@ impl Args {
         bench.out.write_all(page.as_bytes())?;
         bench.out.flush()?;
         if let Some(instead) = file.summary().and_then(|summary| summary.deprecated) {
-            let name = text::first_line(&self.name);
-            let instead = text::first_line(instead);
+            let name = text::name(&self.name);
+            let instead = text::name(instead);
             say(&match instead.as_str() {
                 "" => format!("tool '{name}' is deprecated\n"),
                 instead => format!("tool '{name}' is deprecated: {instead}\n"),

@@ -128,7 +128,7 @@ impl Args {
             }
             Format::Simple => {
                 for row in &rows {
-                    writeln!(bench.out, "{}", text::clean(row.name))?;
+                    writeln!(bench.out, "{}", text::name(row.name))?;
                 }
             }
             Format::Table => {
@@ -187,7 +187,7 @@ impl Row<'_> {
         if let Some(instead) = self.deprecated {
             let mark = match instead {
                 "" => "[deprecated]".to_owned(),
-                instead => format!("[deprecated: {}]", text::first_line(instead)),
+                instead => format!("[deprecated: {}]", text::name(instead)),
             };
             description = format!("{mark} {description}");
         }
@@ -199,11 +199,11 @@ impl Row<'_> {
             false => self.scope.to_owned(),
         };
         vec![
-            text::first_line(self.name),
+            text::name(self.name),
             description,
             scope,
-            text::first_line(self.category.unwrap_or_default()),
-            text::first_line(&self.tags.join(", ")),
+            text::name(self.category.unwrap_or_default()),
+            text::name(&self.tags.join(", ")),
         ]
     }
 }
@@ -211,7 +211,7 @@ impl Row<'_> {
 /// A file that is no tool is in no row; its author should hear of it all the same.
 fn tell_broken(files: &[ToolFile]) {
     let broken = files.iter().filter(|file| file.opened.definition.is_none());
-    let names: Vec<String> = broken.map(|file| text::first_line(file.name())).collect();
+    let names: Vec<String> = broken.map(|file| text::name(file.name())).collect();
     if !names.is_empty() {
         let ink = crate::render::ink::Ink::for_stderr();
         let hint = format!("`haft tool validate {}` says what is wrong", names[0]);

@@ -26,7 +26,7 @@ impl Args {
     pub(super) async fn run(&self, bench: Bench<'_>) -> Result<u8, Failure> {
         let found = bench.workshop.find(&self.name, self.scope.to_search()?);
         let file = found.map_err(Error::from)?;
-        let name = text::first_line(file.name());
+        let name = text::name(file.name());
         let (scope, path) = (
             file.scope.as_str(),
             text::path(&file.path, &bench.config.home),

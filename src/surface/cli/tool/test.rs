@@ -77,7 +77,7 @@ impl Args {
                 .with_hint(hint)
                 .into());
         }
-        let name = text::first_line(&self.name);
+        let name = text::name(&self.name);
         let mut tests = entry.tests();
         if let Some(wanted) = &self.test {
             let known: Vec<String> = tests.iter().map(|test| test.name.clone()).collect();
@@ -123,7 +123,7 @@ impl Args {
         count: &mut Count,
         session: &mut Session<'_>,
     ) -> Result<(), Failure> {
-        let name = text::first_line(&test.name);
+        let name = text::name(&test.name);
         let ink = session.out.ink();
         if let Some(why) = &test.skipped {
             count.skipped += 1;

@@ -51,7 +51,7 @@ impl Args {
         if self.detailed {
             self.details(&file, bench.out)?;
         }
-        let name = text::first_line(&self.name);
+        let name = text::name(&self.name);
         match is_valid {
             true => {
                 writeln!(bench.out, "Tool '{name}' is valid.")?;
@@ -68,7 +68,7 @@ impl Args {
         writeln!(
             out,
             "file: {}",
-            text::clean(&file.path.display().to_string())
+            text::name(&file.path.display().to_string())
         )?;
         writeln!(out, "scope: {}", file.scope.as_str())?;
         if let Some(tool) = file.summary() {
@@ -76,9 +76,9 @@ impl Args {
                 true => "all".to_owned(),
                 false => tool.platforms.join(", "),
             };
-            writeln!(out, "version: {}", text::clean(tool.version))?;
+            writeln!(out, "version: {}", text::name(tool.version))?;
             writeln!(out, "platforms: {platforms}")?;
-            writeln!(out, "tags: {}", text::clean(&tool.tags.join(", ")))?;
+            writeln!(out, "tags: {}", text::name(&tool.tags.join(", ")))?;
             writeln!(out, "tests: {}", units::count(tool.tests, "test"))?;
         }
         Ok(())

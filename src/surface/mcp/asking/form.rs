@@ -6,36 +6,24 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
 
 use crate::render::text::clean;
-use crate::tool::{Answer, ApprovalRequest, Asked, Decision};
-
-/// Arguments beyond so many characters are cut where the user is asked about them.
-const SHOWN: usize = 2000;
+use crate::tool::consent::FRAME;
+use crate::tool::{Answer, ApprovalRequest, Asked, Decision, Question, visible};
 
 const APPROVE: &str = "Approve";
 
 /// Whether a call may run. `None`: it cannot be asked.
 pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
-    let mut lines = vec![format!(
-        "May the tool `{}` run? ({})",
-        request.tool,
-        request.tier.as_str()
-    )];
-    let said = [&request.reason, &request.details];
-    lines.extend(said.into_iter().flatten().cloned());
-    let arguments = request.arguments.get();
-    if arguments != "{}" {
-        let end = arguments.char_indices().nth(SHOWN);
-        lines.push(match end {
-            Some((end, _)) => format!("{}…", &arguments[..end]),
-            None => arguments.to_owned(),
-        });
-    }
+    let message = format!(
+        "{}\n\nMay the tool `{}` run?",
+        request.to_text(),
+        visible::name(&request.tool)
+    );
     let field = json!({
         "type": "string",
         "title": "Decision",
         "enum": [APPROVE, "Deny"],
     });
-    form(&lines.join("\n"), "decision", field)
+    form(&message, "decision", field)
 }
 
 /// What became of that.
@@ -46,9 +34,11 @@ pub(super) fn decision(result: &ElicitResult) -> Decision {
     }
 }
 
-/// A tool's question. `None`: it cannot be asked.
-pub(super) fn question(asked: &Asked) -> Option<ElicitRequestParams> {
-    match asked {
+/// A tool's question, behind the tool's name: it cannot be taken for one of haft's. `None`: it cannot be
+/// asked.
+pub(super) fn question(question: &Question) -> Option<ElicitRequestParams> {
+    let form = |text: &str, name: &str, field: Value| form(&from(question, text), name, field);
+    match &question.what {
         Asked::Select { title, options } => {
             let field = json!({"type": "string", "title": "Choice", "enum": options});
             form(title, "choice", field)
@@ -76,6 +66,19 @@ pub(super) fn question(asked: &Asked) -> Option<ElicitRequestParams> {
             form(title, "text", field)
         }
     }
+}
+
+/// Only the first line says who asks, so the others are framed.
+fn from(question: &Question, text: &str) -> String {
+    let mut message = format!("[{}] ", visible::name(&question.from.tool));
+    for (index, line) in text.lines().enumerate() {
+        if index > 0 {
+            message.push('\n');
+            message.push_str(if line.is_empty() { "" } else { FRAME });
+        }
+        message.push_str(line);
+    }
+    message
 }
 
 /// What became of that.

@@ -101,7 +101,7 @@ impl Approver for Questions {
 #[async_trait]
 impl UserInterface for Questions {
     async fn ask(&self, question: Question) -> Answer {
-        match self.put(form::question(&question.what)).await {
+        match self.put(form::question(&question)).await {
             Some(result) => form::answer(&question.what, &result),
             None => Answer::Dismissed,
         }

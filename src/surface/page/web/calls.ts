@@ -6,6 +6,7 @@ import { argumentsOf, type CallEntry, isRunning } from "./log.ts";
 import { said, time } from "./said.ts";
 import { address } from "./side.ts";
 import type { Store } from "./store.ts";
+import { exact } from "./visible.ts";
 
 const WORDS: { [State in CallEntry["state"]]: string } = {
   running: "running",
@@ -61,7 +62,7 @@ function rowOf(entry: CallEntry, again: Again): HTMLTableRowElement {
     "tr",
     { "data-state": entry.state },
     el("td", {}, el("span", { class: "state" }, el("span", { class: "dot" }), WORDS[entry.state])),
-    el("td", {}, el("a", { class: "tool-name", href: address(entry.tool), text: entry.tool })),
+    el("td", {}, el("a", { class: "tool-name", href: address(entry.tool), named: entry.tool })),
     el("td", { class: "when", text: new Date(entry.started).toLocaleTimeString() }),
     el("td", { class: "took", text: entry.durationMs === undefined ? "" : time(entry.durationMs) }),
     el("td", {}, isRunning(entry) ? stopButton(entry) : showButton(entry, more, again)),
@@ -77,7 +78,7 @@ function stopButton(entry: CallEntry): HTMLButtonElement {
     });
   });
   stop.className = "quiet";
-  stop.setAttribute("aria-label", `Cancel ${entry.tool}`);
+  stop.setAttribute("aria-label", `Cancel ${exact(entry.tool)}`);
   return stop;
 }
 
@@ -96,7 +97,7 @@ function showButton(entry: CallEntry, more: HTMLElement, again: Again): HTMLButt
   });
   show.className = "quiet";
   show.setAttribute("aria-expanded", "false");
-  show.setAttribute("aria-label", `Show what ${entry.tool} said`);
+  show.setAttribute("aria-label", `Show what ${exact(entry.tool)} said`);
   return show;
 }
 

@@ -1,4 +1,7 @@
-// Elements made and filled in one call. Text is always text: nothing here ever parses markup.
+// Elements made and filled in one call. Text is always text: nothing here ever parses markup, and no
+// character of it hides or reorders what is around it.
+
+import { exact, prose } from "./visible.ts";
 
 export type Child = Node | string | number | false | null | undefined;
 
@@ -6,6 +9,8 @@ export interface Attributes {
   class?: string;
   id?: string;
   text?: string;
+  /** Text that is a name or a path. */
+  named?: string;
   on?: { [Event in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Event]) => void };
   /** Any other attribute; `false`, null and undefined leave it out, `true` sets it empty. */
   [name: string]: unknown;
@@ -20,12 +25,18 @@ export function el<Name extends keyof HTMLElementTagNameMap>(
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (key === "text") element.textContent = String(value);
+    if (key === "text") element.textContent = prose(String(value));
+    else if (key === "named") element.textContent = exact(String(value));
     else if (key === "on") listen(element, value as NonNullable<Attributes["on"]>);
-    else element.setAttribute(key, value === true ? "" : String(value));
+    else element.setAttribute(key, value === true ? "" : attribute(key, String(value)));
   }
   append(element, children);
   return element;
+}
+
+/** What people read of an attribute is text as well. */
+function attribute(key: string, value: string): string {
+  return key === "title" || key === "placeholder" || key === "aria-label" ? prose(value) : value;
 }
 
 /** Replaces everything in `parent`. */
@@ -37,7 +48,7 @@ export function fill(parent: Element, ...children: Child[]): void {
 function append(parent: Element, children: Child[]): void {
   for (const child of children) {
     if (child === undefined || child === null || child === false) continue;
-    parent.append(typeof child === "number" ? String(child) : child);
+    parent.append(typeof child === "object" ? child : prose(String(child)));
   }
 }
 
@@ -67,5 +78,5 @@ export function button(
 /** Tells those who listen to the page instead of looking at it. */
 export function announce(text: string): void {
   const region = document.getElementById("announcer");
-  if (region) region.textContent = text;
+  if (region) region.textContent = prose(text);
 }

@@ -10,6 +10,7 @@ import { address, side } from "./side.ts";
 import { Store } from "./store.ts";
 import { takeTokenFromAddress, tokenDialog } from "./token.ts";
 import { type ToolView, toolView } from "./tool.ts";
+import { exact } from "./visible.ts";
 
 /** Views of tools that are kept, with what was typed in them and the calls that run. */
 const MOST_KEPT = 50;
@@ -73,7 +74,7 @@ function show(): void {
 }
 
 function showTool(name: string | null): void {
-  document.title = name === null ? "haft" : `${name} – haft`;
+  document.title = name === null ? "haft" : `${exact(name)} – haft`;
   const tool = store.state.tools.find((one) => one.name === name);
   if (tool) {
     const shown = viewOf(tool);

@@ -43,10 +43,10 @@ function card(problem: Problem): HTMLElement {
     "div",
     { class: `card problem ${problem.severity}` },
     el("pre", { class: "message", text: problem.message }),
-    place !== "" && el("p", { class: "path", text: place }),
-    file !== undefined && path !== undefined && el("p", { class: "path", text: `for ${path}` }),
+    place !== "" && el("p", { class: "path", named: place }),
+    file !== undefined && path !== undefined && el("p", { class: "path", named: `for ${path}` }),
     toolName !== undefined &&
-      el("p", {}, "Tool ", el("a", { href: address(toolName), text: toolName })),
+      el("p", {}, "Tool ", el("a", { href: address(toolName), named: toolName })),
     problem.hint !== undefined && el("p", { class: "hint", text: problem.hint }),
   );
 }

@@ -4,6 +4,7 @@ import { json, Refusal, refusalFrom, type Said, stream } from "./api.ts";
 import { announce, button, el, fill } from "./dom.ts";
 import { keepArguments } from "./log.ts";
 import { copyButton, said, time } from "./said.ts";
+import { prose } from "./visible.ts";
 
 type State = "running" | "done" | "failed" | "refused" | "stopped" | "lost";
 
@@ -104,7 +105,7 @@ export function startRun(tool: string, text: string, hooks: Hooks): Run {
     state = how;
     clearInterval(ticking);
     draw();
-    word.textContent = why === "" ? WORDS[how] : `${WORDS[how]}: ${why}`;
+    word.textContent = why === "" ? WORDS[how] : prose(`${WORDS[how]}: ${why}`);
     clock.textContent = time(duration ?? performance.now() - started);
     announce(`${tool}: ${word.textContent}`);
     hooks.changed();

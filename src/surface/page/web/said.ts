@@ -3,6 +3,7 @@
 import type { Block, Said } from "./api.ts";
 import { button, el } from "./dom.ts";
 import { parse, tree } from "./tree.ts";
+import { prose } from "./visible.ts";
 
 /** Text beyond this is cut until somebody asks. */
 const LONG = 40_000;
@@ -44,11 +45,11 @@ function kibibytes(base64: string): string {
 function text(value: string): HTMLElement {
   const found = structured(value);
   const plain = el("pre", { class: "text", tabindex: "0" });
-  plain.textContent = value.slice(0, LONG);
+  plain.textContent = prose(value.slice(0, LONG));
   const whole = el("div", { class: "block" }, plain);
   if (value.length > LONG) {
     const more = button(`Show ${value.length - LONG} more characters`, () => {
-      plain.textContent = value;
+      plain.textContent = prose(value);
       more.remove();
     });
     more.className = "quiet";

@@ -4,6 +4,7 @@ import { json, Refusal, stream } from "./api.ts";
 import { announce, button, el, fill } from "./dom.ts";
 import { said, time } from "./said.ts";
 import { tree } from "./tree.ts";
+import { prose } from "./visible.ts";
 
 /** As `/api/sessions` tells it. */
 export interface Session {
@@ -125,7 +126,7 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
       if (isAtEnd) events.scrollTop = events.scrollHeight;
     }
     if (event !== "completed") return;
-    about.textContent = ending(data);
+    about.textContent = prose(ending(data));
     is(data.state);
     announce(`Session ${WORDS[state]}`);
   }
@@ -138,7 +139,7 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
     element.dataset["state"] = LOOKS[state];
     element.setAttribute("aria-busy", String(state === "running"));
     word.textContent = state === "running" && isCancelled ? "Ending" : WORDS[state];
-    if (lost !== "") word.textContent += `: ${lost}`;
+    if (lost !== "") word.textContent += prose(`: ${lost}`);
     cancelButton.hidden = state !== "running" || isCancelled;
     followButton.hidden = following !== null;
     events.hidden = following === null;
@@ -174,7 +175,7 @@ const SHOWN: { [event: string]: (data: any) => (Node | string)[] | null } = {
     el(
       "details",
       { class: "more" },
-      el("summary", {}, "calls ", el("code", { text: data.tool ?? data.name })),
+      el("summary", {}, "calls ", el("code", { named: data.tool ?? data.name })),
       tree(data.input),
     ),
   ],

@@ -46,7 +46,7 @@ export function side(parent: HTMLElement, store: Store): Side {
     const link = el(
       "a",
       { href: address(tool.name), "aria-current": tool.name === chosen && "true" },
-      el("span", { class: "name", text: tool.name }),
+      el("span", { class: "name", named: tool.name }),
       el("span", { class: "line", text: firstLine(tool.description) }),
     );
     if (tool.trusted === false) link.append(el("span", { class: "badge", text: "not trusted" }));

@@ -58,7 +58,7 @@ export function toolView(tool: Tool): ToolView {
     el(
       "div",
       { class: "about-tool" },
-      el("h1", { id: heading, text: tool.label || tool.name, tabindex: "-1" }),
+      el("h1", { id: heading, named: tool.label || tool.name, tabindex: "-1" }),
       facts(tool),
       el("p", { class: "description", text: tool.description }),
       tool.trusted === false && notTrusted(),
@@ -130,12 +130,12 @@ function facts(tool: Tool): HTMLElement {
   return el(
     "p",
     { class: "facts" },
-    tool.label && tool.label !== tool.name ? el("code", { text: tool.name }) : null,
+    tool.label && tool.label !== tool.name ? el("code", { named: tool.name }) : null,
     fact(tool.providerName ?? tool.family, tool.family ? `family: ${tool.family}` : ""),
     fact(tool.level),
     fact(tool.approval, TIERS[tool.approval ?? ""]),
     tool.hidden === true && fact("hidden", "It is not shown to models."),
-    tool.path ? el("span", { class: "path", text: tool.path }) : null,
+    tool.path ? el("span", { class: "path", named: tool.path }) : null,
   );
 }
 

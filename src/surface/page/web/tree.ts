@@ -1,6 +1,7 @@
 // JSON as a tree that can be opened and closed, with all digits of its numbers.
 
 import { el } from "./dom.ts";
+import { prose } from "./visible.ts";
 
 /** Entries of one level that are shown before somebody asks for the rest. */
 const AT_ONCE = 200;
@@ -77,7 +78,7 @@ function children(entries: [string | number, unknown][], from: number, depth: nu
 
 function label(key: string | number | null): HTMLElement | null {
   if (key === null) return null;
-  return el("span", { class: typeof key === "number" ? "index" : "key", text: `${key}: ` });
+  return el("span", { class: typeof key === "number" ? "index" : "key", named: `${key}: ` });
 }
 
 function leaf(value: unknown): HTMLElement {
@@ -96,7 +97,7 @@ function textLeaf(value: string): HTMLElement {
     text: `${value.length - LONG} more`,
   });
   more.addEventListener("click", () => {
-    shown.textContent = JSON.stringify(value);
+    shown.textContent = prose(JSON.stringify(value));
     more.remove();
   });
   return el("span", {}, shown, " ", more);

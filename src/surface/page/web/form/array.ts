@@ -1,6 +1,7 @@
 // A list of fields: as long as one likes, or one for each place of a tuple.
 
 import { button, el, fill } from "../dom.ts";
+import { prose } from "../visible.ts";
 import { type Field, fieldFor, inside, type Place } from "./field.ts";
 import { initial, type Schema, same } from "./schema.ts";
 
@@ -87,7 +88,7 @@ export function arrayField(node: Schema, place: Place): Field {
       return item?.find(below) ?? item ?? self;
     },
     mark(message) {
-      note.textContent = message;
+      note.textContent = prose(message);
       note.hidden = message === "";
     },
   };
@@ -124,7 +125,7 @@ function checkList(choices: unknown[], node: Schema, place: Place): Field {
     },
     find: () => self,
     mark(message) {
-      note.textContent = message;
+      note.textContent = prose(message);
       note.hidden = message === "";
     },
   };

@@ -1,6 +1,7 @@
 // A group of fields, one for each property, and rows for properties of any name.
 
 import { button, el, freshId } from "../dom.ts";
+import { prose } from "../visible.ts";
 import { type Field, fieldFor, inside, type Place, type Wrong } from "./field.ts";
 import { jsonField } from "./json.ts";
 import { initial, isRecord, kindOf, type Schema } from "./schema.ts";
@@ -54,7 +55,7 @@ export function objectField(node: Schema, place: Place): Field {
       return found?.field.find(rest) ?? found?.field ?? free?.find(name, rest) ?? null;
     },
     mark(message) {
-      note.textContent = message;
+      note.textContent = prose(message);
       note.hidden = message === "";
     },
   };

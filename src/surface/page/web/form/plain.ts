@@ -1,6 +1,7 @@
 // Fields for one plain value: text, numbers, yes or no, one of a list, what is fixed.
 
 import { el, freshId } from "../dom.ts";
+import { prose } from "../visible.ts";
 import type { Field, Place } from "./field.ts";
 import { initial, type Schema, same } from "./schema.ts";
 
@@ -24,7 +25,7 @@ export function single(
     control,
     find: (path) => (path.length === 0 ? self() : null),
     mark(message) {
-      note.textContent = message;
+      note.textContent = prose(message);
       note.hidden = message === "";
       control.toggleAttribute("aria-invalid", message !== "");
       if (message !== "") control.setAttribute("aria-errormessage", note.id);

@@ -1,0 +1,123 @@
+//! `read` for what modules load: with `import`, static or dynamic, and with `require`.
+//!
+//! The code that a module was given with may be loaded without the permission: its packages, and the
+//! files that it imports by written-out names. Everything else is a file that is read. A text is one
+//! wherever it lies, but beside the module itself.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use deno_error::JsErrorBox;
+
+use super::is_asset;
+use crate::engine::graph::module_graph;
+use crate::tool::{PermissionKind, PermissionProfile};
+
+/// Where the kernel's own files are: they tell about every process, and lead around other permissions.
+const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Asks for `read` before a module is loaded. The default allows everything.
+#[derive(Default)]
+pub(in crate::engine) struct ReadGuard {
+    permissions: Option<Arc<PermissionProfile>>,
+    admitted: RefCell<Admitted>,
+}
+
+/// What modules that were loaded on purpose bring with them.
+#[derive(Default)]
+struct Admitted {
+    entries: BTreeSet<PathBuf>,
+    /// The files that they import by written-out names.
+    files: BTreeSet<PathBuf>,
+    /// Their own folders.
+    folders: BTreeSet<PathBuf>,
+    /// Where their packages are installed.
+    packages: BTreeSet<PathBuf>,
+}
+
+/// Whether a load needs the permission.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// It is part of a module that was loaded on purpose.
+    OfModule,
+    /// The permissions grant it.
+    Granted,
+}
+
+impl ReadGuard {
+    /// A guard by these permissions.
+    pub(in crate::engine) fn new(permissions: Arc<PermissionProfile>) -> ReadGuard {
+        let is_bounded = PermissionKind::ALL
+            .iter()
+            .any(|kind| permissions.of(*kind).is_bounded());
+        ReadGuard {
+            permissions: is_bounded.then_some(permissions),
+            admitted: RefCell::default(),
+        }
+    }
+
+    /// The module at `entry` is loaded on purpose. Finds what it imports, if that matters.
+    pub(in crate::engine) fn admit(&self, entry: &Path) {
+        let bounded = (self.permissions.as_ref()).is_some_and(|own| own.read.is_bounded());
+        if !bounded || self.admitted.borrow().entries.contains(entry) {
+            return;
+        }
+        let graph = module_graph(entry);
+        let mut admitted = self.admitted.borrow_mut();
+        admitted.entries.insert(entry.to_owned());
+        admitted.files.extend(graph.modules);
+        let real = entry.canonicalize().unwrap_or_else(|_| entry.to_owned());
+        admitted.files.insert(real.clone());
+        for file in [entry, &real] {
+            let folders = file.ancestors().skip(1);
+            (admitted.packages).extend(folders.map(|folder| folder.join("node_modules")));
+            (admitted.folders).extend(file.parent().map(Path::to_owned));
+        }
+    }
+
+    /// Refuses the file at `path` if it may not be loaded; `as_data` for a load that gives its text.
+    pub(super) fn check(&self, path: &Path, as_data: bool) -> Result<Access, JsErrorBox> {
+        let Some(permissions) = &self.permissions else {
+            return Ok(Access::Granted);
+        };
+        // What is not there cannot be read; the loader says so in its own words.
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let refused = |kind: PermissionKind, path: &Path| {
+            let text = permissions.refusal(kind, &path.display().to_string());
+            JsErrorBox::new("NotCapable", text)
+        };
+        if KERNEL.iter().any(|folder| real.starts_with(folder)) {
+            let mut needed: Vec<PermissionKind> = PermissionKind::ALL.to_vec();
+            if real.ends_with("environ") {
+                needed = vec![PermissionKind::Env];
+            }
+            needed.retain(|kind| permissions.of(*kind).is_bounded());
+            let bounded = needed.first().copied();
+            if let Some(kind) = bounded {
+                return Err(refused(kind, &real));
+            }
+        }
+        if !permissions.read.is_bounded() {
+            return Ok(Access::Granted);
+        }
+        let is_own = self.admitted.borrow().holds(&real, as_data || is_asset(&real));
+        match (is_own, permissions.read.allows_path(&real)) {
+            (true, _) => Ok(Access::OfModule),
+            (false, true) => Ok(Access::Granted),
+            (false, false) => Err(refused(PermissionKind::Read, path)),
+        }
+    }
+}
+
+impl Admitted {
+    fn holds(&self, real: &Path, is_data: bool) -> bool {
+        let is_below = |folders: &BTreeSet<PathBuf>| {
+            let mut above = real.ancestors().skip(1);
+            above.any(|folder| folders.contains(folder))
+        };
+        is_below(&self.packages)
+            || self.files.contains(real) && (!is_data || is_below(&self.folders))
+    }
+}

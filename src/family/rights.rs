@@ -1,0 +1,30 @@
+//! The permissions of a tool, as the rights of the programs that it is or starts.
+
+use crate::error::{Error, ErrorKind};
+use crate::process::{Names, Rights};
+use crate::tool::{Permission, PermissionKind, PermissionProfile};
+
+/// The rights of programs that are started under these permissions.
+pub(super) fn rights(profile: &PermissionProfile) -> Rights {
+    let names = |permission: &Permission| Names {
+        allow: match permission.granted() {
+            None => Some(Vec::new()),
+            Some(list) if list.is_empty() => None,
+            list => list,
+        },
+        deny: permission.denied().to_vec(),
+    };
+    let refusal = {
+        let profile = profile.clone();
+        move |program: &str| profile.refusal(PermissionKind::Run, program)
+    };
+    Rights::new(&names(&profile.run), names(&profile.env), refusal)
+}
+
+/// A refusal, whose second line is the hint, as an error of a call.
+pub(super) fn denied(refusal: &str) -> Error {
+    match refusal.split_once("\nhint: ") {
+        Some((text, hint)) => Error::new(ErrorKind::Denied, text).with_hint(hint),
+        None => Error::new(ErrorKind::Denied, refusal),
+    }
+}

@@ -1,0 +1,274 @@
+//! The text of a question for approval, the same on every surface.
+//!
+//! haft's own words begin at the margin; whatever a tool, a file or a caller wrote stands behind
+//! [`FRAME`], line by line, with all that cannot be seen as escapes. So no reason, no details and no
+//! argument can be taken for a question of haft's, and none can push the question away: each part has a
+//! number of lines that it may take, of which the first and the last are shown.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::ApprovalRequest;
+use super::visible;
+
+/// What stands before every line that is not haft's.
+pub(crate) const FRAME: &str = "│ ";
+const FRAME_WIDTH: usize = 2;
+
+/// The most lines of a tool's words and of the arguments that are shown.
+const MAX_TOOL_LINES: usize = 8;
+const MAX_ARGUMENT_LINES: usize = 20;
+/// Where nothing is known of the screen.
+const USUAL_COLUMNS: usize = 100;
+/// Narrower lines would be no text any more.
+const LEAST_COLUMNS: usize = 20;
+/// A part is never cut to less than this: its first and its last line, and how much is left out.
+const LEAST_LINES: usize = 3;
+/// The lines of haft's own around both parts.
+const OWN_LINES: usize = 6;
+/// Indentation beyond this leaves no room for text.
+const MAX_INDENT: usize = 20;
+
+/// How much room a question has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    columns: usize,
+    tool_lines: usize,
+    argument_lines: usize,
+}
+
+impl Room {
+    /// That of a screen; 0 where a side is not known.
+    pub(crate) fn of(columns: usize, rows: usize) -> Room {
+        let columns = match columns {
+            0 => USUAL_COLUMNS,
+            columns => columns.max(LEAST_COLUMNS),
+        };
+        let (tool_lines, argument_lines) = match rows {
+            0 => (MAX_TOOL_LINES, MAX_ARGUMENT_LINES),
+            rows => {
+                let rows = rows.saturating_sub(OWN_LINES);
+                let tool = (rows / 3).clamp(LEAST_LINES, MAX_TOOL_LINES);
+                let arguments = rows.saturating_sub(tool);
+                (tool, arguments.clamp(LEAST_LINES, MAX_ARGUMENT_LINES))
+            }
+        };
+        Room {
+            columns,
+            tool_lines,
+            argument_lines,
+        }
+    }
+
+    /// Lines as wide as here, and as many as there are.
+    pub(crate) fn without_end(self) -> Room {
+        Room {
+            tool_lines: usize::MAX,
+            argument_lines: usize::MAX,
+            ..self
+        }
+    }
+}
+
+/// A question as lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Consent {
+    /// All lines but the first, which names the tool.
+    pub(crate) lines: Vec<String>,
+    /// Lines were left out.
+    pub(crate) is_cut: bool,
+}
+
+impl ApprovalRequest {
+    /// The question as text for people, without the choice at its end. Every line that is not haft's
+    /// begins with `│ `; control characters and all that cannot be seen are escapes. Long details and
+    /// arguments are cut in the middle, and how many lines are missing is said.
+    pub fn to_text(&self) -> String {
+        let consent = self.consent(Room::of(0, 0));
+        let mut text = self.title();
+        for line in consent.lines {
+            text.push('\n');
+            text.push_str(&line);
+        }
+        text
+    }
+
+    /// The first line.
+    pub(crate) fn title(&self) -> String {
+        format!("Allow tool: {}", visible::name(&self.tool))
+    }
+
+    /// The lines below it.
+    pub(crate) fn consent(&self, room: Room) -> Consent {
+        let mut consent = Consent {
+            lines: vec![format!("Tier: {}", self.tier.as_str())],
+            is_cut: false,
+        };
+        let reason = self
+            .reason
+            .as_ref()
+            .map(|reason| format!("Reason: {reason}"));
+        let said: Vec<&str> = [&reason, &self.details]
+            .into_iter()
+            .flatten()
+            .flat_map(|text| text.lines())
+            .collect();
+        if !said.is_empty() {
+            consent.lines.push("The tool says:".to_owned());
+            let said: Vec<String> = said.into_iter().map(foreign).collect();
+            consent.add(&said, room.columns, room.tool_lines);
+        }
+        match arguments(self.arguments.get(), room.columns - FRAME_WIDTH) {
+            lines if lines.is_empty() => consent.lines.push("Arguments: none".to_owned()),
+            lines => {
+                consent.lines.push("Arguments:".to_owned());
+                consent.add(&lines, room.columns, room.argument_lines);
+            }
+        }
+        consent
+    }
+}
+
+impl Consent {
+    /// Adds framed lines, the middle of them left out if they are too many.
+    fn add(&mut self, lines: &[String], columns: usize, most: usize) {
+        let mut framed = Vec::new();
+        for line in lines {
+            wrap(line, columns - FRAME_WIDTH, &mut framed);
+        }
+        if framed.len() <= most {
+            return self.lines.append(&mut framed);
+        }
+        // What matters may stand at the end.
+        let tail = ((most - 1) / 3).max(1);
+        let head = most - 1 - tail;
+        let left_out = framed.len() - head - tail;
+        self.is_cut = true;
+        self.lines.extend(framed.drain(..head));
+        self.lines.push(format!("… {left_out} more lines"));
+        self.lines.extend(framed.drain(left_out..));
+    }
+}
+
+/// A line that is not haft's, without anything that cannot be seen.
+fn foreign(line: &str) -> String {
+    visible::line(&line.replace('\t', "    ")).into_owned()
+}
+
+fn wrap(line: &str, columns: usize, framed: &mut Vec<String>) {
+    let (mut part, mut width) = (FRAME.to_owned(), 0);
+    for c in line.chars() {
+        let wide = c.width().unwrap_or(0);
+        if width + wide > columns {
+            framed.push(part.trim_end().to_owned());
+            part = FRAME.to_owned();
+            width = 0;
+        }
+        part.push(c);
+        width += wide;
+    }
+    framed.push(part.trim_end().to_owned());
+}
+
+/// JSON text as lines: on one line where that fits. Nothing of it is left out, keys that are there
+/// twice neither; characters that need no escape are shown as themselves, and those that cannot be
+/// seen as escapes.
+fn arguments(text: &str, columns: usize) -> Vec<String> {
+    let tokens = tokens(text);
+    let is_empty = matches!(text.trim(), "" | "null") || tokens == ["{", "}"];
+    if is_empty {
+        return Vec::new();
+    }
+    let mut line = String::new();
+    for token in &tokens {
+        line.push_str(token);
+        if matches!(token.as_str(), ":" | ",") {
+            line.push(' ');
+        }
+        if line.len() > 4 * columns {
+            break;
+        }
+    }
+    let width: usize = line.chars().filter_map(UnicodeWidthChar::width).sum();
+    match width <= columns {
+        true => vec![line],
+        false => indented(&tokens),
+    }
+}
+
+fn indented(tokens: &[String]) -> Vec<String> {
+    let (mut lines, mut line, mut depth) = (Vec::new(), String::new(), 0usize);
+    let indent = |depth: usize| "  ".repeat(depth.min(MAX_INDENT / 2));
+    let mut tokens = tokens.iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token.as_str() {
+            "{" | "[" => {
+                line.push_str(token);
+                if let Some(end) = tokens.next_if(|next| matches!(next.as_str(), "}" | "]")) {
+                    line.push_str(end);
+                    continue;
+                }
+                depth += 1;
+                lines.push(std::mem::replace(&mut line, indent(depth)));
+            }
+            "}" | "]" => {
+                depth = depth.saturating_sub(1);
+                lines.push(std::mem::replace(&mut line, indent(depth)));
+                line.push_str(token);
+            }
+            "," => {
+                line.push(',');
+                lines.push(std::mem::replace(&mut line, indent(depth)));
+            }
+            ":" => line.push_str(": "),
+            token => line.push_str(token),
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// The tokens of JSON text. Escapes in strings that hide a plain character are resolved.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let len = match first {
+            '{' | '}' | '[' | ']' | ':' | ',' => 1,
+            '"' => end_of_string(rest),
+            _ => {
+                let end = rest.find(['{', '}', '[', ']', ':', ',', '"', ' ', '\t', '\n', '\r']);
+                end.unwrap_or(rest.len()).max(first.len_utf8())
+            }
+        };
+        let (token, after) = rest.split_at(len);
+        tokens.push(match first {
+            '"' => plain_string(token),
+            _ => visible::json(token).into_owned(),
+        });
+        rest = after.trim_start();
+    }
+    tokens
+}
+
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn plain_string(token: &str) -> String {
+    let Ok(Ok(plain)) =
+        serde_json::from_str::<String>(token).map(|text| serde_json::to_string(&text))
+    else {
+        // Half a surrogate pair; the escape is what can be shown of it.
+        return visible::json(token).into_owned();
+    };
+    visible::json(&plain).into_owned()
+}
