@@ -83,6 +83,8 @@ export interface RunningCall {
   readonly abort: AbortController | null;
   /** True once the reply was sent; nothing may follow it. */
   ended: boolean;
+  /** The same object for the question about a call and for the call; absent where nothing was asked. */
+  readonly identity?: object | undefined;
   /** Ends the call with an error that nobody caught. */
   fail(error: unknown): void;
 }

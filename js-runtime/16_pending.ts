@@ -6,6 +6,7 @@
 // once cannot apply it twice. It comes back when applying fails.
 
 import { op_haft_pending_done, op_haft_pending_push } from "ext:core/ops";
+import { currentCall } from "ext:haft/00_state.ts";
 
 type Ending = (reason: string, extra?: unknown) => any;
 
@@ -63,11 +64,12 @@ export function resolveTool(): Record<string, unknown> {
     // Discarding only forgets. What applying does is known to nobody but the action.
     approval(asked: Asked) {
       const newest = actions.at(-1);
-      if (newest !== undefined) chosen.set(asked, newest);
+      const identity = currentCall.get()?.identity;
+      if (newest !== undefined && identity !== undefined) chosen.set(identity, newest);
       return asked.action === "discard" ? "read" : "exec";
     },
     formatApprovalDetails: (asked: Asked) => [
-      `${asked.action}: ${chosen.get(asked)?.label ?? "nothing"}`,
+      `${asked.action}: ${chosenNow()?.label ?? "nothing"}`,
       `because: ${asked.reason}`,
     ],
     execute: (_id: string, asked: Asked) => resolve(asked),
@@ -81,11 +83,16 @@ interface Asked {
 }
 
 /** Which action the user was asked about: another may be on top by the time of the answer. */
-const chosen = new WeakMap<Asked, PendingAction>();
+const chosen = new WeakMap<object, PendingAction>();
+
+function chosenNow(): PendingAction | undefined {
+  const identity = currentCall.get()?.identity;
+  return identity === undefined ? undefined : chosen.get(identity);
+}
 
 async function resolve(asked: Asked): Promise<unknown> {
   const { action, reason, extra } = asked;
-  const pending = chosen.get(asked);
+  const pending = chosenNow();
   const place = pending === undefined ? -1 : actions.lastIndexOf(pending);
   if (pending === undefined || place < 0) {
     throw new Error("No pending action to resolve. Nothing to apply or discard.");

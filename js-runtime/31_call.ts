@@ -92,11 +92,17 @@ function checkSchema(schemaText: string, valueText: string) {
 }
 
 /** A call of the tool `owner` that runs from now on. */
-export function running(id: number, owner: string, moduleId: number): RunningCall {
+export function running(
+  id: number,
+  owner: string,
+  moduleId: number,
+  identity?: object,
+): RunningCall {
   const call: RunningCall = {
     id,
     owner,
     moduleId,
+    identity,
     abort: new captured.AbortController(),
     ended: false,
     fail: (error) => {

@@ -21,6 +21,7 @@ import { frozenCopy, frozenText } from "ext:haft/33_frozen.ts";
 interface Waiting {
   tool: LoadedTool;
   moduleId: number;
+  identity: object;
   /** A copy that nothing else knows. */
   frozen: unknown;
   /** What the user is shown of it. */
@@ -56,11 +57,12 @@ export function prepareCall(
       // A getter or a proxy of the tool's own schema.
       return reply(id, ReplyKind.Refused, messageOf(error));
     }
-    const stance = onBehalfOf(deliberation(id, tool, moduleId), () =>
+    const identity = {};
+    const stance = onBehalfOf(deliberation(id, tool, moduleId, identity), () =>
       stanceOn(tool.authored, () => frozenCopy(frozen)),
     );
     stance.arguments = text;
-    waiting.set(id, { tool, moduleId, frozen, text });
+    waiting.set(id, { tool, moduleId, identity, frozen, text });
     reply(id, ReplyKind.Done, captured.jsonStringify(stance));
   };
   const broken = (error: unknown) => {
@@ -75,7 +77,8 @@ export function startPrepared(id: number, preparedId: number, toolCallId: string
   const call = waiting.get(preparedId);
   if (call === undefined) return reply(id, ReplyKind.Failed, LOST);
   waiting.delete(preparedId);
-  execute(running(id, call.tool.name, call.moduleId), call.tool, toolCallId, unchanged(call));
+  const { tool, moduleId, identity } = call;
+  execute(running(id, tool.name, moduleId, identity), tool, toolCallId, unchanged(call));
 }
 
 // An instance of a tool's own class is shared, so it may be another than the user was shown.
@@ -97,6 +100,11 @@ export function forgetPrepared(preparedId: number): void {
 }
 
 // On whose behalf `approval` runs: there is no call yet that could fail, only a name for the log.
-function deliberation(id: number, tool: LoadedTool, moduleId: number): RunningCall {
-  return { id, owner: tool.name, moduleId, abort: null, ended: true, fail() {} };
+function deliberation(
+  id: number,
+  tool: LoadedTool,
+  moduleId: number,
+  identity: object,
+): RunningCall {
+  return { id, owner: tool.name, moduleId, identity, abort: null, ended: true, fail() {} };
 }
