@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use super::ask_user::Judges;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Gate,
-    Progress, Rule, Runner, Stance, Tool, Updates,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, CallTrace, Decision,
+    Gate, Progress, Rule, Runner, Stance, Tool, Updates,
 };
 
 /// Decides for one call.
@@ -23,7 +23,14 @@ pub(super) struct Gatekeeper {
     tool: Arc<Tool>,
     call: Call,
     updates: Updates,
+    trace: Option<Arc<CallTrace>>,
     waited: Mutex<Duration>,
+}
+
+/// What the policy says, and the rule that says it.
+struct Judgement {
+    verdict: Verdict,
+    rule: String,
 }
 
 /// What the policy says.
@@ -42,13 +49,21 @@ impl Gatekeeper {
         runner: &dyn Runner,
         call: &Call,
         updates: &Updates,
+        trace: Option<Arc<CallTrace>>,
     ) -> Option<Arc<Self>> {
-        let verdict = match runner.approval() {
-            Approval::ByTier => judge(policy, tool, &Stance::of_tier(tool.approval)),
-            Approval::Fixed(stance) => judge(policy, tool, stance),
-            Approval::PerCall => Verdict::Ask,
+        let judgement = match runner.approval() {
+            Approval::ByTier => Some(judge(policy, tool, &Stance::of_tier(tool.approval))),
+            Approval::Fixed(stance) => Some(judge(policy, tool, stance)),
+            Approval::PerCall => None,
         };
-        if matches!(verdict, Verdict::Allow) {
+        if let Some(Judgement {
+            verdict: Verdict::Allow,
+            rule,
+        }) = judgement
+        {
+            if let Some(trace) = trace {
+                trace.decided("allowed", rule);
+            }
             return None;
         }
         Some(Arc::new(Gatekeeper {
@@ -57,6 +72,7 @@ impl Gatekeeper {
             tool: tool.clone(),
             call: call.clone(),
             updates: updates.clone(),
+            trace,
             waited: Mutex::default(),
         }))
     }
@@ -86,16 +102,26 @@ impl Gatekeeper {
 impl Gate for Gatekeeper {
     async fn pass(&self, stance: Stance) -> Result<(), Error> {
         let tool = &*self.tool;
-        let refusal = match judge(&self.policy, tool, &stance) {
-            Verdict::Allow => return Ok(()),
-            Verdict::Deny(text) => text,
+        let Judgement { verdict, rule } = judge(&self.policy, tool, &stance);
+        let (decision, refusal) = match verdict {
+            Verdict::Allow => ("allowed", None),
+            Verdict::Deny(text) => ("denied", Some(text)),
             Verdict::Ask => match self.ask(stance.clone()).await {
-                Decision::Approved => return Ok(()),
-                Decision::Denied => format!("Tool call denied by user: {}", tool.name),
-                Decision::NobodyToAsk => nobody_to_ask(tool, &stance),
+                Decision::Approved => ("asked: allowed", None),
+                Decision::Denied => {
+                    let text = format!("Tool call denied by user: {}", tool.name);
+                    ("asked: denied", Some(text))
+                }
+                Decision::NobodyToAsk => ("nobody to ask", Some(nobody_to_ask(tool, &stance))),
             },
         };
-        Err(Error::new(ErrorKind::Denied, refusal))
+        if let Some(trace) = &self.trace {
+            trace.decided(decision, rule);
+        }
+        match refusal {
+            None => Ok(()),
+            Some(text) => Err(Error::new(ErrorKind::Denied, text)),
+        }
     }
 
     fn waited(&self) -> Duration {
@@ -114,41 +140,64 @@ impl fmt::Debug for Gatekeeper {
 /// The order is the original's: the refusals, then in yolo mode whoever has a rule, else the tool's
 /// wish to be asked about, its own rule, the user's rule, the mode. What the user approves by
 /// pattern comes before that wish, and after every rule that somebody wants to be asked.
-fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
+fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
     let name = &tool.name;
     if stance.policy == Some(Rule::Deny) {
         let reason = match &stance.reason {
             Some(reason) => format!("\nReason: {reason}"),
             None => String::new(),
         };
-        return Verdict::Deny(format!(
-            "Tool \"{name}\" is blocked by tool policy.{reason}"
-        ));
+        let text = format!("Tool \"{name}\" is blocked by tool policy.{reason}");
+        return Verdict::Deny(text).by("the tool's policy");
     }
     if let Some(refusal) = policy.refusal(tool, stance.tier) {
-        return Verdict::Deny(refusal);
+        return Verdict::Deny(refusal).by("the user's deny rules");
     }
     let user = user_rule(policy, name, stance);
     if let Some((key, Rule::Deny)) = user {
-        return Verdict::Deny(format!(
+        let rule = format!("the user's rule `{key}: deny`");
+        let text = format!(
             "Tool \"{name}\" is blocked by user policy.\n\
              To allow: remove \"tools.approval.{key}: deny\" from config."
-        ));
+        );
+        return Verdict::Deny(text).by(rule);
     }
     let inside = policy.asks_inside(tool).then_some(Rule::Prompt);
-    let rule = stance.policy.or(user.map(|(_, rule)| rule)).or(inside);
+    let (rule, whose) = match (stance.policy, user, inside) {
+        (Some(rule), _, _) => (Some(rule), "the tool's policy".to_owned()),
+        (None, Some((key, rule)), _) => {
+            let word = match rule {
+                Rule::Allow => "allow",
+                Rule::Prompt => "prompt",
+                Rule::Deny => "deny",
+            };
+            (Some(rule), format!("the user's rule `{key}: {word}`"))
+        }
+        (None, None, Some(rule)) => (Some(rule), "a rule for a tool that it uses".to_owned()),
+        (None, None, None) => (None, String::new()),
+    };
     if rule != Some(Rule::Prompt) && policy.approves(tool, stance) {
-        return Verdict::Allow;
+        return Verdict::Allow.by("the user's approve rules");
     }
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
     if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
-        return Verdict::Ask;
+        return Verdict::Ask.by("the tool asks for this call");
     }
+    let mode = || format!("mode {}, tier {}", policy.mode.name(), stance.tier.as_str());
     match rule {
-        Some(Rule::Prompt) => Verdict::Ask,
-        Some(_) => Verdict::Allow,
-        None if policy.lets_pass(stance) => Verdict::Allow,
-        None => Verdict::Ask,
+        Some(Rule::Prompt) => Verdict::Ask.by(whose),
+        Some(_) => Verdict::Allow.by(whose),
+        None if policy.lets_pass(stance) => Verdict::Allow.by(mode()),
+        None => Verdict::Ask.by(mode()),
+    }
+}
+
+impl Verdict {
+    fn by(self, rule: impl Into<String>) -> Judgement {
+        Judgement {
+            verdict: self,
+            rule: rule.into(),
+        }
     }
 }
 

@@ -42,10 +42,15 @@ impl Host {
         let looked = tokio::task::spawn_blocking(move || {
             let mut scan = discover::scan(&config);
             let judged = trust::judge(&config, &mut scan);
-            look(scan, judged, known, &by_name, &base, why)
+            let grant = trust::grant_hash(&config);
+            (look(scan, judged, known, &by_name, &base, why), grant)
         })
         .await;
         let is_complete = looked.is_ok();
+        let looked = looked.map(|(looked, grant)| {
+            self.judged_by(grant);
+            looked
+        });
         let mut looked = looked.unwrap_or_else(|error| {
             // Nothing runs that was not judged.
             let text = format!("the tools could not be looked at: {error}");

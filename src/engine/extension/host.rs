@@ -40,7 +40,7 @@ pub trait IsolateHost {
     fn built_ins_changed(&self, module: u32, what: &str);
 
     /// Starts a program for `pi.exec`; `request` is JSON, `id` names it for [`Self::abort_exec`].
-    fn exec(&self, id: u32, request: String) -> ExecFuture;
+    fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture;
 
     /// Stops the program that `id` names, if it still runs.
     fn abort_exec(&self, id: u32);

@@ -30,7 +30,7 @@ impl HttpPlan {
         tokio::select! {
             biased;
             () = ctx.cancel().cancelled() => Ended::Stopped("Request was cancelled".to_owned()),
-            answered = timeout(limit, self.exchange()) => match answered {
+            answered = timeout(limit, self.exchange(ctx)) => match answered {
                 Ok(Ok(ended)) => ended,
                 Ok(Err(why)) => Ended::Failed(format!("Request failed: {why}")),
                 Err(_) => {
@@ -41,8 +41,8 @@ impl HttpPlan {
         }
     }
 
-    async fn exchange(self) -> Result<Ended, String> {
-        let mut response = self.follow().await?;
+    async fn exchange(self, ctx: &CallCtx) -> Result<Ended, String> {
+        let mut response = self.follow(ctx).await?;
         let status = response.status();
         refuse_compressed(&response)?;
         let text = body(&mut response).await?;
@@ -55,8 +55,9 @@ impl HttpPlan {
     }
 
     /// The answer that is no redirect.
-    async fn follow(mut self) -> Result<Response, String> {
+    async fn follow(mut self, ctx: &CallCtx) -> Result<Response, String> {
         for _ in 0..=MAX_REDIRECTS {
+            ctx.connects(&self.url);
             let request = client()?.request(self.method.clone(), self.url.clone());
             let request = request.headers(self.headers.clone());
             let request = match &self.body {
