@@ -5,7 +5,7 @@
 
 import { core } from "ext:core/mod.js";
 import { op_haft_env_changes, op_haft_exec, op_haft_exec_abort } from "ext:core/ops";
-import { captured, settings } from "ext:haft/00_state.ts";
+import { captured, currentCall, settings } from "ext:haft/00_state.ts";
 
 export interface ExecOptions {
   signal?: AbortSignal;
@@ -48,7 +48,7 @@ export async function exec(
   signal?.addEventListener("abort", stop, { once: true });
   try {
     const request = captured.jsonStringify(makeRequest(command, args, options ?? {}));
-    const answer = captured.jsonParse(await op_haft_exec(id, request)) as ExecAnswer;
+    const answer = captured.jsonParse(await op_haft_exec(id, currentCall.get()?.id ?? 0, request)) as ExecAnswer;
     if (answer.error) throw execError(answer.error);
     return withAlias(answer);
   } finally {

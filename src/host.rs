@@ -12,6 +12,7 @@ mod pace;
 mod paths;
 mod pending;
 mod plan;
+mod recording;
 mod running;
 mod sdk;
 mod search;
@@ -28,6 +29,7 @@ use tokio::sync::{Mutex, OnceCell, watch};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
+use crate::audit;
 use crate::config::Config;
 use crate::discover::{Candidate, Places};
 use crate::engine::{self, Engine};
@@ -83,6 +85,10 @@ struct Inner {
     abortable: Abortable,
     /// The tools of the embedding program, which every catalog begins with.
     own: Catalog,
+    /// What the log says of all calls.
+    place: Arc<audit::Place>,
+    /// The hash of the grant by which the project's tools were judged last.
+    grant: std::sync::Mutex<Option<Arc<str>>>,
 }
 
 /// The tools so far. Paths may be loaded by name before anybody wants the whole catalog.
@@ -209,6 +215,8 @@ impl Host {
             base: std::sync::Mutex::new(engine.new_generation()),
             engine,
             resolver: OnceCell::new(),
+            place: Arc::new(audit::Place::of(&config)),
+            grant: std::sync::Mutex::default(),
             spill: Spill::new(config.state_dir.join("outputs"), config.limits.spill_kb),
             config,
             loaded: Mutex::new(so_far),

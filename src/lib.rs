@@ -44,6 +44,8 @@ mod dialect;
 
 mod execute;
 
+mod audit;
+
 mod watch;
 
 mod host;
@@ -61,10 +63,15 @@ mod render;
 mod surface;
 mod telemetry;
 
+/// The log of calls.
+pub use audit::{
+    AuditLog, CallOutcome, Caller, Content as RecordedArguments, DecisionRecord, Digest,
+    Event as AuditEvent, RecordedCall,
+};
 pub use config::{
-    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress, Mcp,
-    McpFlags, McpToolSettings, Permission, PermissionProfile, Roots, Serve, ServeFlags, Sessions,
-    Structured, Token, parse_duration,
+    Agents, Aynd, Config, CustomTools, Env, FileUse, Flags, Ikigai, Limits, ListenAddress,
+    LogSettings, LoggedArguments, Mcp, McpFlags, McpToolSettings, Permission, PermissionProfile,
+    Roots, Serve, ServeFlags, Sessions, Structured, Token, parse_duration,
 };
 pub use custom_tools::{
     CustomToolSource, LoadedCustomTool, LoadedCustomTools, ToolLoadError, ToolPath,

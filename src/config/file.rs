@@ -18,6 +18,7 @@ use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::{Standpoint, WrittenCustomTools};
 use super::layers::{self, Written, WrittenLimits, WrittenPermissions, optional_duration};
+use super::log::WrittenLog;
 use super::sessions::WrittenSessions;
 use super::{
     ListenAddress, McpFlags, Permission, PermissionKind, PermissionSource, ServeFlags, Token,
@@ -48,6 +49,7 @@ struct File {
     serve: Option<FileServe>,
     mcp: Option<McpFlags>,
     sessions: Option<WrittenSessions>,
+    log: Option<WrittenLog>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -206,6 +208,8 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
         ),
         // It decides which program is started with the user's rights.
         ("sessions", file.sessions.is_some(), "--config"),
+        // It must not be able to hide what its tools do.
+        ("log", file.log.is_some(), "--config"),
         // The files there are taken for the user's own, who trusts them.
         ("aynd.tools_dir", has_tools_dir, "--aynd-tools"),
         // What lies in it is trusted as the user's own.
@@ -320,6 +324,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
             no_watch: false,
         },
         mcp: file.mcp.unwrap_or_default(),
+        log: file.log,
         sessions: file.sessions.map(|sessions| sessions.anchored(base, home)),
         problems,
         ..Written::default()

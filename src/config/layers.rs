@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::aynd::WrittenAynd;
 use super::ikigai::WrittenIkigai;
 use super::kodelet::WrittenCustomTools;
+use super::log::WrittenLog;
 use super::sessions::WrittenSessions;
 use super::{
     Env, Flags, HEAP_MB, LEAST_HEAP_MB, Limits, McpFlags, Permission, PermissionKind,
@@ -50,6 +51,7 @@ pub(super) struct Written {
     pub serve: ServeFlags,
     pub mcp: McpFlags,
     pub sessions: Option<WrittenSessions>,
+    pub log: Option<WrittenLog>,
 }
 
 #[derive(Debug, Default)]
@@ -195,6 +197,7 @@ impl Written {
         self.serve.fill_from(lower.serve);
         self.mcp.fill_from(lower.mcp);
         self.sessions = self.sessions.take().or(lower.sessions);
+        self.log = self.log.take().or(lower.log);
         self.problems.extend(lower.problems);
 
         let (limits, low) = (&mut self.limits, lower.limits);

@@ -12,6 +12,7 @@ mod file;
 mod ikigai;
 mod kodelet;
 mod layers;
+mod log;
 mod mcp;
 mod omp;
 pub(crate) mod paths;
@@ -33,6 +34,7 @@ pub use duration::parse_duration;
 pub use env::Env;
 pub use ikigai::Ikigai;
 pub use kodelet::CustomTools;
+pub use log::{LogSettings, LoggedArguments};
 pub(crate) use mcp::parse_task_mode;
 pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
 pub use crate::tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
@@ -212,6 +214,8 @@ pub struct Config {
     pub agents: Agents,
     /// Sessions of an agent.
     pub sessions: Sessions,
+    /// The log of calls.
+    pub log: LogSettings,
 }
 
 /// What a project's configuration takes away from its own tools. It can give them nothing.
@@ -482,6 +486,7 @@ impl Config {
             mcp: written.mcp.resolve()?,
             agents,
             sessions: written.sessions.unwrap_or_default().resolve(env)?,
+            log: written.log.unwrap_or_default().resolve()?,
             cwd,
             home,
         })

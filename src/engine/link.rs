@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -117,6 +118,12 @@ impl Link {
     }
 }
 
+/// What of a request of `pi.exec` is noted.
+#[derive(Deserialize)]
+struct Program {
+    command: String,
+}
+
 impl IsolateHost for Link {
     fn is_es_module(&self, path: &str) -> bool {
         let required = self.required.get();
@@ -210,8 +217,13 @@ impl IsolateHost for Link {
         }
     }
 
-    fn exec(&self, id: u32, request: String) -> ExecFuture {
+    fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture {
         witness::fickle("it starts programs");
+        if let Some(trace) = self.shared.requests.trace(call)
+            && let Ok(Program { command }) = serde_json::from_str(&request)
+        {
+            trace.starts(&command);
+        }
         let cancel = CancellationToken::new();
         self.execs.borrow_mut().insert(id, cancel.clone());
         let permissions = &self.shared.key.permissions;

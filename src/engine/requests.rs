@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::oneshot;
 
 use super::isolate::{Answer, Lost};
-use crate::tool::{CallCtx, Ending, LogListener, Progress, Updates, User};
+use crate::tool::{CallCtx, CallTrace, Ending, LogListener, Progress, Updates, User};
 
 /// Who is behind a call.
 pub(super) struct Caller {
@@ -18,6 +18,7 @@ pub(super) struct Caller {
     user: Option<User>,
     log: Option<Arc<dyn LogListener>>,
     auto_approve: bool,
+    trace: Option<Arc<CallTrace>>,
     ending: Arc<Ending>,
 }
 
@@ -85,6 +86,7 @@ impl From<&CallCtx> for Caller {
             user: ctx.user.clone(),
             log: ctx.log.clone(),
             auto_approve: ctx.auto_approve,
+            trace: ctx.trace.clone(),
             ending: ctx.ending().clone(),
         }
     }
@@ -282,6 +284,19 @@ impl Requests {
         let table = self.table();
         let caller = table.slots.get(&id)?.caller.as_ref()?;
         Some(caller.auto_approve)
+    }
+
+    /// Where is noted what the call behind a request does; `None` also where there is no such call.
+    pub(super) fn trace(&self, id: u32) -> Option<Arc<CallTrace>> {
+        self.table().slots.get(&id)?.caller.as_ref()?.trace.clone()
+    }
+
+    /// The same of all calls that JavaScript has seen.
+    pub(super) fn traces(&self) -> Vec<Arc<CallTrace>> {
+        let table = self.table();
+        let taken = table.slots.values().filter(|slot| slot.is_taken);
+        let callers = taken.filter_map(|slot| slot.caller.as_ref());
+        callers.filter_map(|caller| caller.trace.clone()).collect()
     }
 
     /// Answers a request; forgotten ones and those answered before are let go.

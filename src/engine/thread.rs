@@ -20,6 +20,7 @@ use super::link::Link;
 use super::memory::Alarm;
 use super::patience::Patience;
 use super::platform::ForegroundTasks;
+use super::witness;
 
 /// Deep recursion of tools is V8's to refuse; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
@@ -81,6 +82,7 @@ fn live(
         }
     };
     let link = Rc::new(Link::new(shared.clone(), options));
+    witness::belongs_to(shared);
     // Dropped after the worker, which rings it.
     let alarm = Alarm::new(shared, options.heap_mb);
     runtime.block_on(async {

@@ -7,10 +7,13 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
+
+use super::isolate::Shared;
+use crate::tool::CallTrace;
 
 /// What one load asked for.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +56,8 @@ struct Witness {
 }
 
 thread_local! {
+    /// The isolate of this thread, whose calls are to blame for what is asked of the world.
+    static ISOLATE: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
     static WITNESS: RefCell<Witness> = RefCell::default();
 }
 
@@ -62,6 +67,20 @@ static SEES: OnceLock<bool> = OnceLock::new();
 /// Starts to listen; once, before the first isolate.
 pub(super) fn open_eyes() {
     SEES.get_or_init(|| AUDIT_SINK.set(AuditSink::Otel(permission_checked)).is_ok());
+}
+
+/// This thread is the one of `isolate`.
+pub(super) fn belongs_to(isolate: &Arc<Shared>) {
+    ISOLATE.set(Some(isolate.clone()));
+}
+
+/// Notes something in the traces of the calls that run in this isolate. Which of them it is, the runtime does
+/// not tell: too much is noted, never too little.
+fn blame_calls(note: impl Fn(&CallTrace)) {
+    ISOLATE.with_borrow(|isolate| {
+        let traces = isolate.iter().flat_map(|isolate| isolate.requests.traces());
+        traces.for_each(|trace| note(&trace));
+    });
 }
 
 /// A load begins on this thread.
@@ -200,6 +219,11 @@ fn note(write: impl FnOnce(&mut Notes)) {
 /// Deno is about to see whether something is allowed. Opening a file is told as reading and as
 /// writing it, whatever it is opened for.
 fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) {
+    match permission {
+        "net" => blame_calls(|trace| trace.connects(value)),
+        "run" => blame_calls(|trace| trace.starts(value)),
+        _ => {}
+    }
     note(|notes| match permission {
         "env" if value == "null" => notes.lists_env = true,
         "env" => {

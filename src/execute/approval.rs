@@ -13,9 +13,8 @@ use serde_json::value::RawValue;
 use super::ask_user::Judges;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{
-    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, Decision, Family, Gate,
-    Level,
-    Progress, Rule, Runner, Stance, Tier, Tool, Updates,
+    Approval, ApprovalMode, ApprovalPolicy, ApprovalRequest, Approver, Call, CallTrace, Decision,
+    Family, Gate, Level, Progress, Rule, Runner, Stance, Tier, Tool, Updates,
 };
 
 /// Decides for one call.
@@ -25,7 +24,14 @@ pub(super) struct Gatekeeper {
     tool: Arc<Tool>,
     call: Call,
     updates: Updates,
+    trace: Option<Arc<CallTrace>>,
     waited: Mutex<Duration>,
+}
+
+/// What the policy says, and the rule that says it.
+struct Judgement {
+    verdict: Verdict,
+    rule: String,
 }
 
 /// What the policy says.
@@ -46,19 +52,23 @@ impl Gatekeeper {
         runner: &dyn Runner,
         call: &Call,
         updates: &Updates,
+        trace: Option<Arc<CallTrace>>,
     ) -> Option<Arc<Self>> {
-        let (verdict, tier) = match runner.approval() {
+        let (judgement, tier) = match runner.approval() {
             Approval::ByTier => {
                 let stance = Stance::of_tier(tool.approval);
                 (judge(policy, tool, &stance), stance.tier)
             }
             Approval::Fixed(stance) => (judge(policy, tool, stance), policy.tier(tool, stance)),
-            Approval::PerCall => (Verdict::Ask, Tier::Exec),
+            Approval::PerCall => (Verdict::Ask.by("the tool decides for each call"), Tier::Exec),
         };
         // The runner binds a tool that is always of the tier `read` by itself.
-        if verdict == Verdict::Allow(Tier::Exec)
-            || tier == Tier::Read && matches!(verdict, Verdict::Allow(_))
+        if judgement.verdict == Verdict::Allow(Tier::Exec)
+            || tier == Tier::Read && matches!(judgement.verdict, Verdict::Allow(_))
         {
+            if let Some(trace) = trace {
+                trace.decided("allowed", judgement.rule);
+            }
             return None;
         }
         Some(Arc::new(Gatekeeper {
@@ -67,6 +77,7 @@ impl Gatekeeper {
             tool: tool.clone(),
             call: call.clone(),
             updates: updates.clone(),
+            trace,
             waited: Mutex::default(),
         }))
     }
@@ -100,16 +111,23 @@ impl Gate for Gatekeeper {
     async fn pass(&self, mut stance: Stance) -> Result<Tier, Error> {
         let tool = &*self.tool;
         stance.tier = self.policy.tier(tool, &stance);
-        let refusal = match judge(&self.policy, tool, &stance) {
-            Verdict::Allow(tier) => return Ok(tier),
-            Verdict::Deny(text) => text,
+        let Judgement { verdict, rule } = judge(&self.policy, tool, &stance);
+        let (decision, outcome) = match verdict {
+            Verdict::Allow(tier) => ("allowed", Ok(tier)),
+            Verdict::Deny(text) => ("denied", Err(text)),
             Verdict::Ask => match self.ask(stance.clone()).await {
-                Decision::Approved => return Ok(Tier::Exec),
-                Decision::Denied => format!("Tool call denied by user: {}", tool.name),
-                Decision::NobodyToAsk => nobody_to_ask(tool, &stance),
+                Decision::Approved => ("asked: allowed", Ok(Tier::Exec)),
+                Decision::Denied => {
+                    let text = format!("Tool call denied by user: {}", tool.name);
+                    ("asked: denied", Err(text))
+                }
+                Decision::NobodyToAsk => ("nobody to ask", Err(nobody_to_ask(tool, &stance))),
             },
         };
-        Err(Error::new(ErrorKind::Denied, refusal))
+        if let Some(trace) = &self.trace {
+            trace.decided(decision, rule);
+        }
+        outcome.map_err(|text| Error::new(ErrorKind::Denied, text))
     }
 
     fn unasked(&self) -> Tier {
@@ -132,7 +150,7 @@ impl fmt::Debug for Gatekeeper {
 /// Decides by the table in docs/approval.md. The stricter word counts: a tool may have a call refused
 /// or asked about, and never lifts a question that the user's rules, patterns or mode ask for.
 /// Where the user said nothing the order is the original's.
-fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
+fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
     let name = &tool.name;
     let stance = &Stance {
         tier: policy.tier(tool, stance),
@@ -143,41 +161,63 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Verdict {
             Some(reason) => format!("\nReason: {reason}"),
             None => String::new(),
         };
-        return Verdict::Deny(format!(
-            "Tool \"{name}\" is blocked by tool policy.{reason}"
-        ));
+        let text = format!("Tool \"{name}\" is blocked by tool policy.{reason}");
+        return Verdict::Deny(text).by("the tool's policy");
     }
     if let Some(refusal) = policy.refusal(tool, stance.tier) {
-        return Verdict::Deny(refusal);
+        return Verdict::Deny(refusal).by("the user's deny rules");
     }
     let user = user_rule(policy, name, stance);
     if let Some((key, Rule::Deny)) = user {
-        return Verdict::Deny(format!(
+        let rule = format!("the user's rule `{key}: deny`");
+        let text = format!(
             "Tool \"{name}\" is blocked by user policy.\n\
              To allow: remove \"tools.approval.{key}: deny\" from config."
-        ));
+        );
+        return Verdict::Deny(text).by(rule);
     }
-    let user = user.map(|(_, rule)| rule);
-    let wants_question = [user, stance.policy].contains(&Some(Rule::Prompt));
-    if wants_question || policy.asks_inside(tool) {
-        return Verdict::Ask;
+    let user_says = |rule: &str| match user {
+        Some((key, _)) => format!("the user's rule `{key}: {rule}`"),
+        None => String::new(),
+    };
+    let users_rule = user.map(|(_, rule)| rule);
+    if users_rule == Some(Rule::Prompt) {
+        return Verdict::Ask.by(user_says("prompt"));
+    }
+    if stance.policy == Some(Rule::Prompt) {
+        return Verdict::Ask.by("the tool's policy");
+    }
+    if policy.asks_inside(tool) {
+        return Verdict::Ask.by("a rule for a tool that it uses");
     }
     if let Some(tier) = policy.approves(tool, stance) {
-        return Verdict::Allow(tier);
+        return Verdict::Allow(tier).by("the user's approve rules");
     }
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
     // Its own `allow` takes back its own wish, and nothing else.
     if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
-        return Verdict::Ask;
+        return Verdict::Ask.by("the tool asks for this call");
     }
-    if user == Some(Rule::Allow) {
-        return Verdict::Allow(Tier::Exec);
+    if users_rule == Some(Rule::Allow) {
+        return Verdict::Allow(Tier::Exec).by(user_says("allow"));
     }
+    let mode = format!("mode {}, tier {}", policy.mode.name(), stance.tier.as_str());
     match (policy.lets_pass(&believed(policy, tool, stance)), policy.mode) {
         // What runs because of its tier has the rights of that tier; in yolo mode the tier is no reason.
-        (true, ApprovalMode::Yolo) => Verdict::Allow(Tier::Exec),
-        (true, ApprovalMode::AlwaysAsk | ApprovalMode::Write) => Verdict::Allow(stance.tier),
-        (false, _) => Verdict::Ask,
+        (true, ApprovalMode::Yolo) => Verdict::Allow(Tier::Exec).by(mode),
+        (true, ApprovalMode::AlwaysAsk | ApprovalMode::Write) => {
+            Verdict::Allow(stance.tier).by(mode)
+        }
+        (false, _) => Verdict::Ask.by(mode),
+    }
+}
+
+impl Verdict {
+    fn by(self, rule: impl Into<String>) -> Judgement {
+        Judgement {
+            verdict: self,
+            rule: rule.into(),
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind};
 use crate::tool::clock::Clock;
 use crate::tool::{
-    ApprovalPolicy, Approver, Call, CallCtx, Ending, Event, LogListener, Outcome, Runner, Stopped,
-    Tool, Updates, User, UserInterface, queue,
+    ApprovalPolicy, Approver, Call, CallCtx, CallTrace, Ending, Event, LogListener, Outcome,
+    Runner, Stopped, Tool, Updates, User, UserInterface, queue,
 };
 use approval::Gatekeeper;
 use ask_user::Judges;
@@ -35,6 +35,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) ui: Option<Arc<dyn UserInterface>>,
     /// Who hears what the tool logs, if anybody does.
     pub(crate) log: Option<Arc<dyn LogListener>>,
+    /// What it does is noted here, if the call is recorded.
+    pub(crate) trace: Option<Arc<CallTrace>>,
     /// Where too long a text goes.
     pub(crate) spill: &'a Spill,
     /// The most bytes of text, where that is not what `spill` goes by.
@@ -55,12 +57,14 @@ pub(crate) async fn execute(
         approver: terms.approver.as_ref(),
         ui: terms.ui.as_ref(),
     };
-    let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates);
+    let trace = terms.trace.clone();
+    let gate = Gatekeeper::for_call(terms.policy, judges, tool, runner, &call, &updates, trace);
     let mut ctx = CallCtx::new(terms.ending, updates);
     if let Some(gate) = gate {
         ctx = ctx.behind(gate);
     }
     ctx.log = terms.log;
+    ctx.trace = terms.trace;
     ctx.auto_approve = terms.policy.auto_approves();
     // Whatever ends the call, its questions end with it.
     let _withdraw = terms.ui.map(|ui| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Host;
+use super::recording::Recorder;
 use crate::tool::{ApprovalPolicy, Approver, LogListener, UserInterface};
 
 /// Who is behind a handle.
@@ -15,6 +16,8 @@ pub(super) struct Audience {
     pub(super) log: Option<Arc<dyn LogListener>>,
     /// The most bytes of text in a result, where that is not what the configuration says; 0: any number.
     pub(super) text_limit: Option<usize>,
+    /// Where its calls are recorded; `None`: nowhere.
+    pub(super) recorder: Option<Recorder>,
 }
 
 impl Host {

@@ -9,6 +9,7 @@ use futures::FutureExt;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
+use super::recording::{self, Recording};
 use super::running::{OutcomeOnly, Running};
 use super::{Host, RunningCall, SHUT_DOWN, Stopper, abort, pace};
 use crate::error::{Error, ErrorKind};
@@ -16,7 +17,7 @@ use crate::execute::{Terms, execute};
 use crate::family::exec::ikigai;
 use crate::family::js::RESOLVE;
 use crate::registry::{Catalog, Entry};
-use crate::tool::{Call, Event, Level, Outcome, Stopped, Test, queue};
+use crate::tool::{Call, CallTrace, Event, Level, Outcome, Stopped, Test, queue};
 
 impl Host {
     /// Starts a call. `timeout` overrides the configured one.
@@ -90,18 +91,25 @@ impl Host {
         let known = abort::Known::new(self, &call.id, stopper);
         let runs = pace::Running::begin(&self.0.pace);
         let (host, stops) = (self.clone(), stopper.clone());
+        let recording = self.record(&call);
         let running = async move {
             let (_known, _runs, _ending) = (known, runs, events.end_on_drop());
+            let trace = recording.as_ref().map(|recording| recording.trace.clone());
+            let running = host.run(call, entry, timeout, &stops, events, trace.clone());
             // Pinned first: what wraps it then moves a pointer, and not all that a call holds.
-            let running = pin!(host.run(call, entry, timeout, &stops, events));
+            let running = pin!(recording::traced(trace, running));
             // Nothing that a call does unwinds into the program around us.
             let ended = AssertUnwindSafe(running).catch_unwind().await;
             let ended = ended.unwrap_or_else(|_| Err(defect()));
             // Where the caller fired the token there is no reason.
-            match stops.ending().get() {
+            let ended = match stops.ending().get() {
                 Some(_) if host.0.closing.is_cancelled() => by_shutdown(ended),
                 _ => ended,
+            };
+            if let Some(recording) = recording {
+                Recording::end(recording, &ended);
             }
+            ended
         };
         Box::pin(running)
     }
@@ -114,6 +122,7 @@ impl Host {
         timeout: Option<Duration>,
         stopper: &Stopper,
         events: queue::Sender<Event>,
+        trace: Option<Arc<CallTrace>>,
     ) -> Result<Outcome, Error> {
         // In a box of its own: most calls have no use for so much room.
         let entry = match entry {
@@ -133,7 +142,11 @@ impl Host {
         };
         match entry {
             Ok(entry) => {
+                if let Some(trace) = &trace {
+                    trace.runs(&entry.tool, self.grant_of(&entry.tool));
+                }
                 let terms = Terms {
+                    trace,
                     timeout,
                     ending: stopper.ending().clone(),
                     policy: self

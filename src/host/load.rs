@@ -41,10 +41,15 @@ impl Host {
         let (before, by_name) = (known.clone(), given.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let (scan, judged) = trust::look(&config);
-            look(scan, judged, known, &by_name, &base, why)
+            let grant = trust::grant_hash(&config);
+            (look(scan, judged, known, &by_name, &base, why), grant)
         })
         .await;
         let is_complete = looked.is_ok();
+        let looked = looked.map(|(looked, grant)| {
+            self.judged_by(grant);
+            looked
+        });
         let mut looked = looked.unwrap_or_else(|error| {
             // Nothing runs that was not judged.
             let text = format!("the tools could not be looked at: {error}");

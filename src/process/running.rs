@@ -27,7 +27,7 @@ use crate::process::memory::Cell;
 use crate::process::order::Order;
 use crate::process::output::{Feed, Output};
 use crate::process::starved::Starvation;
-use crate::process::{Leftovers, Spawn, Stdin, ground, stop, verified};
+use crate::process::{Leftovers, Spawn, Stdin, ground, observe, stop, verified};
 
 /// How long outputs may still be read after the end, whatever else happens.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -104,6 +104,7 @@ impl Running {
         let Some(leader) = launch(order, ends, cancel).await? else {
             return Ok(None);
         };
+        observe::starts(&program);
         // The rest is done while the child gets going. A failure drops the leader: that ends it.
         let ended = watch(leader.pid()).map_err(system)?;
         let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;

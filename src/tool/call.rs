@@ -239,6 +239,17 @@ impl Stopped {
         }
     }
 
+    /// The reason of that name.
+    pub(crate) fn from_name(name: &str) -> Option<Stopped> {
+        let all = [
+            Stopped::Deadline,
+            Stopped::Cancelled,
+            Stopped::Discarded,
+            Stopped::HostShutdown,
+        ];
+        all.into_iter().find(|reason| reason.as_str() == name)
+    }
+
     /// The reason's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use super::clock::Clock;
 use super::{
-    Approval, Call, Ending, Event, LogListener, Look, Outcome, Painted, Problem, Scene, Stance,
-    Stopped, Tier, User, queue,
+    Approval, Call, CallTrace, Ending, Event, LogListener, Look, Outcome, Painted, Problem, Scene,
+    Stance, Stopped, Tier, User, queue,
 };
 use crate::error::Error;
 
@@ -120,6 +121,8 @@ pub struct CallCtx {
     pub log: Option<Arc<dyn LogListener>>,
     /// Calls like this one run without a question.
     pub auto_approve: bool,
+    /// What the call does is noted here; `None`: nowhere.
+    pub(crate) trace: Option<Arc<CallTrace>>,
     ending: Arc<Ending>,
 }
 
@@ -132,6 +135,7 @@ impl CallCtx {
             user: None,
             log: None,
             auto_approve: false,
+            trace: None,
             ending,
         }
     }
@@ -173,6 +177,14 @@ impl CallCtx {
         self.gate
             .as_ref()
             .map_or(Duration::ZERO, |gate| gate.waited())
+    }
+
+    /// Notes that the call sends a request to a host.
+    pub(crate) fn connects(&self, url: &Url) {
+        if let Some(trace) = &self.trace {
+            let port = url.port_or_known_default().unwrap_or_default();
+            trace.connects(&format!("{}:{port}", url.host_str().unwrap_or_default()));
+        }
     }
 
     /// What ends the call.

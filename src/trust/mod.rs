@@ -65,6 +65,12 @@ pub(crate) fn grant_file(config: &Config) -> PathBuf {
     store.file_of(&grant::real(&config.cwd))
 }
 
+/// The hash of the user's grant for the project, if there is one: it names the grant in the log of calls.
+pub(crate) fn grant_hash(config: &Config) -> Option<String> {
+    let grant = std::fs::read(grant_file(config)).ok()?;
+    Some(blake3::hash(&grant).to_hex().to_string())
+}
+
 fn is_granted(file: &ProjectFile<'_>) -> bool {
     let store = Store::at(file.state_dir, file.home);
     let project = grant::real(file.project);

@@ -42,13 +42,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("dialect", &["tool"]),
     ("registry", &["discover", "family", "tool", "error"]),
     ("execute", &["tool", "error"]),
+    // The log of calls: one writer a process, one format.
+    ("audit", &["config", "error", "private_files", "tool"]),
     // Where files change. What that means is the host's business.
     ("watch", &["tool"]),
     (
         "host",
         &[
-            "config", "discover", "engine", "error", "execute", "family", "registry", "render",
-            "tool", "trust", "watch",
+            // The log has the programs that a call starts.
+            "audit", "config", "discover", "engine", "error", "execute", "family", "process",
+            "registry", "render", "tool", "trust", "watch",
         ],
     ),
     // oh-my-pi's loader over a host.
@@ -99,6 +102,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "surface",
         &[
             "agents",
+            "audit",
             "config",
             "dialect",
             "discover",
@@ -135,7 +139,9 @@ const ROOT: &[&str] = &[
     "benches",
     "biome.json",
     "build.rs",
+    "SECURITY.md",
     "clippy.toml",
+    "deny.toml",
     "docs",
     // Programs that embed the crate; `tests/it/sdk` runs them.
     "examples",

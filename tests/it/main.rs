@@ -142,6 +142,8 @@ mod shell_checks;
 mod agent_sessions;
 // The page, in a real browser.
 mod page;
+// The log of calls: what is recorded, and what happens to a log that somebody changes.
+mod audit;
 // Rules about the sources themselves: who may use whom, what lies in the root.
 mod architecture;
 // What modules of a trusted project may load.

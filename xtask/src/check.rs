@@ -1,13 +1,13 @@
-//! `cargo xtask check`: what must hold before a commit and takes no test: form, lints, types.
+//! `cargo xtask check`: what must hold before a commit and takes no test: form, lints, types, dependencies.
 
 use std::process::Command;
 
 use clap::Args;
 
 use crate::error::Result;
-use crate::{command, prerequisites, workspace};
+use crate::{command, prerequisites, supply, workspace};
 
-/// Check the format, the lints (warnings are errors) and the types of the JS half.
+/// Check the format, the lints (warnings are errors), the types of the JS half, and the dependencies.
 #[derive(Args)]
 pub struct Check {}
 
@@ -31,6 +31,7 @@ impl Check {
             "-D",
             "warnings",
         ]);
-        command::run(&mut lints)
+        command::run(&mut lints)?;
+        supply::check(&root)
     }
 }

@@ -19,6 +19,7 @@ mod layout;
 mod machine;
 mod npm_packages;
 mod prerequisites;
+mod supply;
 mod system_tools;
 mod test;
 mod v8;
@@ -44,6 +45,8 @@ enum Chore {
     Test(test::Test),
     Check(check::Check),
     V8(v8::V8),
+    Advisories(supply::advisories::Advisories),
+    Notices(supply::notices::Notices),
     Bench(bench::Bench),
     Install(install::Install),
     Judge(judge::Judge),
@@ -68,6 +71,8 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Test(test) => test.run(),
         Chore::Check(check) => check.run(),
         Chore::V8(v8) => v8.run(),
+        Chore::Advisories(advisories) => advisories.run(),
+        Chore::Notices(notices) => notices.run(),
         Chore::Bench(bench) => bench.run(),
         Chore::Install(install) => install.run(),
         Chore::Judge(judge) => judge.run(),

@@ -28,6 +28,15 @@ pub fn cargo_home() -> Result<PathBuf> {
     Ok(home.join(".cargo"))
 }
 
+/// The user's folder for what can be had again.
+pub fn user_cache() -> Result<PathBuf> {
+    let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    given
+        .or(home)
+        .ok_or_else(|| Error::unexpected("there is no home directory"))
+}
+
 /// Where cargo puts what it builds, as cargo itself says.
 pub fn target_dir(root: &Path) -> Result<PathBuf> {
     let metadata = metadata(root, &["--no-deps"])?;
@@ -72,7 +81,8 @@ pub fn package_source(directory: &Path, package: &str) -> Result<PathBuf> {
         .ok_or_else(|| Error::unexpected(format!("cargo knows no source of `{package}`")))
 }
 
-fn metadata(directory: &Path, more: &[&str]) -> Result<serde_json::Value> {
+/// What cargo knows of the packages.
+pub fn metadata(directory: &Path, more: &[&str]) -> Result<serde_json::Value> {
     let mut cargo = command::cargo(directory);
     cargo.args(["metadata", "--format-version", "1"]).args(more);
     let text = command::output(&mut cargo)?;

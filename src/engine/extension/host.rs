@@ -43,7 +43,7 @@ pub trait IsolateHost {
     fn built_ins_changed(&self, module: u32, what: &str);
 
     /// Starts a program for `pi.exec`; `request` is JSON, `id` names it for [`Self::abort_exec`].
-    fn exec(&self, id: u32, request: String) -> ExecFuture;
+    fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture;
 
     /// The text of a refusal of the runtime in haft's words; `None` if it is none.
     fn explain_refusal(&self, text: &str) -> Option<String>;

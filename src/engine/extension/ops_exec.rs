@@ -8,16 +8,18 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// Runs a program to its end. Request and answer are JSON text.
+/// Runs a program to its end on behalf of the call `call`; 0: outside of calls. Request and answer are JSON
+/// text.
 #[op2]
 #[string]
 pub async fn op_haft_exec(
     state: Rc<RefCell<OpState>>,
     id: u32,
+    call: u32,
     #[string] request: String,
 ) -> String {
     let host = state.borrow().borrow::<Rc<dyn IsolateHost>>().clone();
-    host.exec(id, request).await
+    host.exec(id, call, request).await
 }
 
 /// Stops the program that `id` names.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::exit::{FAILURE, Failure, SUCCESS};
 use super::schema;
 use super::session::Session;
+use crate::audit;
 use crate::config::Config;
 use crate::dialect::{Names, Provider, offer};
 use crate::discover::{LookedAt, Verdict};
@@ -76,7 +77,11 @@ struct FileView<'a> {
 impl Args {
     pub(super) async fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
         let catalog = session.catalog().await?;
-        let catalog = with_what_providers_say(&catalog, session.host.config());
+        let mut catalog = with_what_providers_say(&catalog, session.host.config());
+        if session.host.audit_log().is_some() {
+            let folder = audit::folder(session.host.config());
+            catalog.problems.extend(audit::check(&folder));
+        }
         let worst = catalog.problems.iter().map(|p| p.severity).max();
         let ok = worst < Some(Severity::Error);
         let config = session.host.config();

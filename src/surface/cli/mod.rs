@@ -18,6 +18,7 @@ mod doctor;
 mod install;
 mod learn;
 mod list;
+mod log;
 mod manual;
 mod new;
 mod refresh;
@@ -43,17 +44,24 @@ mod trust_page;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::audit;
 use crate::process;
+use crate::render;
 use crate::render::ink::Ink;
 use crate::surface::stdout::Out;
 use crate::telemetry;
 use exit::{Answer, Failure};
 use flags::Globals;
 use session::Session;
+
+/// How long the end of the program waits for the last lines of the log of calls.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Finds the tools people write for LLM agents and runs them safely and fast.
 #[derive(Parser)]
@@ -87,6 +95,7 @@ enum Command {
     Refresh(With<refresh::Args>),
     Watch(With<watch::Args>),
     Trust(With<trust::Args>),
+    Log(Box<log::Args>),
     Install(With<install::Args>),
     #[command(alias = "tools", override_help = include_str!("tool/help/tool.txt"))]
     #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -120,6 +129,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(out) => out,
         Err(error) => return exit::without_output(&error, err),
     };
+    audit::set_reporter(|problem| {
+        // Paths are not shortened: no configuration has been read here.
+        let text = render::problem::problem(problem, Path::new(""), Ink::for_stderr());
+        exit::say(&text);
+    });
     let code = match Cli::try_parse_from(argv::plain(args, Cli::command)) {
         Ok(cli) => {
             let answer = cli.command.answer();
@@ -148,6 +162,7 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     runtime.shutdown_background();
     // Whatever was not waited for: a second signal, a host that did not end in time.
     process::kill_all();
+    audit::flush_all(FLUSH_TIMEOUT);
     let code = ended?;
     out.flush()?;
     Ok(code)
@@ -171,9 +186,13 @@ impl Command {
             }
             Command::Repl(c) => {
                 let flags = c.args.over(globals.flags());
-                Session::with_input(flags, out, async |s, input| c.args.run(s, input).await).await
+                Session::with_input(flags, "repl", out, async |s, input| {
+                    c.args.run(s, input).await
+                })
+                .await
             }
             Command::Trust(c) => c.args.run(globals, out).await,
+            Command::Log(args) => args.run(globals, out).await,
             Command::Tool(args) => args.run(globals, out).await,
             Command::Test(c) => c.args.run(globals, out).await,
             Command::New(c) => c.args.run(globals, out),
@@ -204,7 +223,7 @@ impl Command {
             Command::Tool(args) => return Some(args.globals()),
             Command::Serve(args) => return Some(args.globals()),
             Command::Agents(args) => return Some(args.globals()),
-            Command::Completions(_) | Command::Manual(_) => return None,
+            Command::Log(_) | Command::Completions(_) | Command::Manual(_) => return None,
         };
         Some(globals.clone())
     }
@@ -217,6 +236,7 @@ impl Command {
             Command::Doctor(c) => Answer::json_if(c.args.json),
             Command::Watch(c) => Answer::json_if(c.args.json),
             Command::Trust(c) => Answer::json_if(c.args.json),
+            Command::Log(args) => Answer::json_if(args.json),
             Command::Install(c) => Answer::json_if(c.args.json),
             Command::Call(c) => c.args.answer(),
             Command::Tool(args) => args.answer(),

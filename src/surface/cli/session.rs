@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::exit::{Failure, say};
 use super::flags::Globals;
 use super::{learn, progress, trust};
+use crate::audit::Caller;
 use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
 use crate::host::Host;
@@ -51,6 +52,8 @@ pub(super) struct Session<'a> {
     pub(super) renewals: u32,
     /// How long the end may take.
     pub(super) patience: Duration,
+    /// What the log of calls names the command.
+    surface: &'static str,
 }
 
 impl<'a> Session<'a> {
@@ -70,16 +73,18 @@ impl<'a> Session<'a> {
         work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
     ) -> Result<u8, Failure> {
         // A call's own `-` has been read by now.
-        Session::with_input(flags, out, async |session, input| {
+        Session::with_input(flags, "cli", out, async |session, input| {
             drop(input);
             work(session).await
         })
         .await
     }
 
-    /// The same for a command that reads what it is to do from standard input.
+    /// The same for a command that reads what it is to do from standard input; `surface` is its name in the log
+    /// of calls.
     pub(super) async fn with_input(
         flags: Flags,
+        surface: &'static str,
         out: &'a mut Out,
         work: impl AsyncFnOnce(&mut Session<'a>, File) -> Result<u8, Failure>,
     ) -> Result<u8, Failure> {
@@ -88,7 +93,8 @@ impl<'a> Session<'a> {
         // No tool may read what was meant for haft.
         let input = stdin::claim()?;
         let mut session = Session {
-            host: Host::for_one_call(config),
+            host: Host::for_one_call(config).recorded(Caller::parent(surface)),
+            surface,
             out,
             err: Ink::for_stderr(),
             signals: Signals::take()?,
@@ -126,11 +132,12 @@ impl<'a> Session<'a> {
     }
 
     fn make_host(&self, config: Config) -> Host {
-        match (self.is_learning, self.has_later) {
+        let host = match (self.is_learning, self.has_later) {
             (true, _) => Host::learning(config),
             (false, true) => Host::new(config),
             (false, false) => Host::for_one_call(config),
-        }
+        };
+        host.recorded(Caller::parent(self.surface))
     }
 
     /// Every tool, loaded now if need be. Ctrl-C ends the wait.

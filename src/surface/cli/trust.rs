@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::exit::{Failure, SUCCESS, say};
 use super::flags::Globals;
 use super::{learn, trust_page};
+use crate::audit::{self, Caller, Event};
 use crate::config::{Config, Flags};
 use crate::error::{Error, ErrorKind};
 use crate::render::ink::Ink;
@@ -121,7 +122,7 @@ impl Args {
                 let text = format!("{project} is not trusted; nothing of it has run");
                 return Err(Error::new(ErrorKind::Denied, text).into());
             }
-            review.grant()?;
+            grant(&review, &config)?;
             let tools = units::count(review.tools.len(), "tool");
             writeln!(out, "trusted: {tools} of {project}")?;
         }
@@ -179,7 +180,7 @@ pub(super) async fn offer(flags: Flags, ink: Ink) -> Result<bool, Failure> {
     if !ask(&review).await? {
         return Ok(false);
     }
-    review.grant()?;
+    grant(&review, &config)?;
     Ok(true)
 }
 
@@ -215,7 +216,18 @@ pub(super) async fn ask_for_tests(
         let text = "these tests are not trusted; none of them has run";
         return Err(refused(ErrorKind::Denied, text));
     }
-    Ok(review.grant()?)
+    grant(&review, config)
+/// Trusts what was looked at, and records that.
+fn grant(review: &Review, config: &Config) -> Result<(), Failure> {
+    review.grant()?;
+    let granted = Event::TrustGranted {
+        project: review.project.to_string_lossy().into_owned(),
+        tools: review.tools.len(),
+        grant: trust::grant_hash(config),
+        by: Caller::parent("cli"),
+    };
+    audit::record(config, granted);
+    Ok(())
 }
 
 pub(super) fn can_ask() -> bool {
@@ -280,7 +292,14 @@ fn revoke(flags: Flags, out: &mut Out) -> Result<u8, Failure> {
     let store = Store::at(&config.state_dir, &config.home);
     let shown = text::path(&project, &config.home);
     match store.forget(&project)? {
-        true => writeln!(out, "{shown} is not trusted any more")?,
+        true => {
+            let revoked = Event::TrustRevoked {
+                project: project.to_string_lossy().into_owned(),
+                by: Caller::parent("cli"),
+            };
+            audit::record(&config, revoked);
+            writeln!(out, "{shown} is not trusted any more")?;
+        }
         false => writeln!(out, "{shown} was not trusted")?,
     }
     Ok(SUCCESS)

@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Open;
-use super::client::ClientTraits;
+use super::client::{self, ClientTraits};
 use super::entry::Entry;
 use super::execution::{self, Execution, Step};
 use super::log::{self, Lines};
@@ -77,6 +77,7 @@ pub(super) async fn run(
     };
     let traits = ClientTraits::of(context.client_info().as_ref());
     let host = traits.host_for(server.host().clone(), tool);
+    let host = client::named(host, context.client_info().as_ref());
     let form = server.result_form(is_new);
     let wants_outcome_only = !can_ask && task == TaskMode::Never;
     if wants_outcome_only && context.meta.get_progress_token().is_none() {

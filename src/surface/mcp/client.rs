@@ -15,6 +15,14 @@ pub(super) struct ClientTraits {
     is_codex: bool,
 }
 
+/// The host for calls of a client that introduces itself like this: the log of calls has its name.
+pub(super) fn named(host: Host, client: Option<&Implementation>) -> Host {
+    match client {
+        Some(client) => host.called_by(|caller| caller.client = Some(client.name.clone())),
+        None => host,
+    }
+}
+
 impl ClientTraits {
     /// The client that introduces itself like this.
     pub(super) fn of(client: Option<&Implementation>) -> ClientTraits {

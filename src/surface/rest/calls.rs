@@ -30,13 +30,17 @@ pub(super) struct Cancelled<'a> {
     cancelled: bool,
 }
 
-/// The calls that run, and the last that ended: at most 1000, for at most an hour.
+/// The calls that run, and the last that ended: results are kept of at most 1000, for at most an hour; older
+/// calls are listed as far as the log of calls has them.
 #[utoipa::path(
     get, path = "/api/calls", operation_id = "listCalls", tag = "calls",
     responses((status = 200, description = "The calls", body = CallList<'static>)),
 )]
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
-    let body = shared.ledger.show_all(|calls| bytes(&CallList { calls }));
+    let history = shared.history.calls().await;
+    let body = shared
+        .ledger
+        .show_all(&history, |calls| bytes(&CallList { calls }));
     Ok(fresh(body?))
 }
 
@@ -50,8 +54,12 @@ pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    match shared.ledger.show(&id, |call| bytes(call)) {
-        Some(body) => Ok(fresh(body?)),
+    if let Some(body) = shared.ledger.show(&id, |call| bytes(call)) {
+        return Ok(fresh(body?));
+    }
+    let history = shared.history.calls().await;
+    match history.iter().find(|one| one.call.call == id) {
+        Some(one) => Ok(fresh(bytes(&CallView::recorded(&one.call))?)),
         None => Err(unknown(&id)),
     }
 }
@@ -69,9 +77,20 @@ pub(super) async fn cancel(
     State(shared): State<Arc<Shared>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    let Some(cancelled) = shared.ledger.cancel(&id) else {
-        return Err(unknown(&id));
+    let cancelled = match shared.ledger.cancel(&id) {
+        Some(cancelled) => cancelled,
+        None => {
+            let history = shared.history.calls().await;
+            if history.iter().all(|one| one.call.call != id) {
+                return Err(unknown(&id));
+            }
+            false
+        }
     };
+    if !cancelled {
+        // Its line in the log stays.
+        shared.history.forget(&id);
+    }
     let status = match cancelled {
         true => StatusCode::ACCEPTED,
         false => StatusCode::OK,

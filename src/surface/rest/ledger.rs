@@ -3,7 +3,7 @@
 //! What ended is kept within bounds of number, bytes and time, the newest first; what runs is bounded by
 //! the connections that wait for it. Each start and end is told to whoever listens.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::Feed;
+use super::history::Recorded;
 use super::record::{CallState, CallView, Ended, Record};
 use crate::error::{Error, ErrorKind};
 use crate::surface::http::Fault;
@@ -206,20 +207,34 @@ impl Ledger {
         past.map(|past| tell(&past.view(true)))
     }
 
-    /// Shows every call to `tell`, without what they came to: those that run, then the newest first.
-    pub(super) fn show_all<T>(&self, tell: impl FnOnce(&[CallView<'_>]) -> T) -> T {
+    /// Shows every call to `tell`, without what they came to: those that run, then the newest first, then those
+    /// that only the log knows.
+    pub(super) fn show_all<T>(
+        &self,
+        history: &[Arc<Recorded>],
+        tell: impl FnOnce(&[CallView<'_>]) -> T,
+    ) -> T {
         let mut calls = self.calls();
         calls.forget_old();
         let mut running: Vec<_> = calls.running.values().cloned().collect();
         let ended: Vec<_> = calls.ended.iter().rev().cloned().collect();
         drop(calls);
         running.sort_by_key(|running| std::cmp::Reverse(running.record.started));
+        let known: HashSet<&str> = (running.iter().map(|running| &running.record))
+            .chain(ended.iter().map(|past| &past.record))
+            .map(|record| record.id.as_str())
+            .collect();
+        let others = history.iter();
+        let others = others.filter(|one| !one.is_ours || !known.contains(one.call.call.as_str()));
+        let others = others.take(MOST.saturating_sub(ended.len()));
+        let others = others.map(|one| CallView::recorded(&one.call));
         let running = running.iter().map(|running| {
             let record = &running.record;
             record.view(record.millis(), None)
         });
         let views: Vec<_> = running
             .chain(ended.iter().map(|past| past.view(false)))
+            .chain(others)
             .collect();
         tell(&views)
     }

@@ -17,6 +17,7 @@ mod record;
 
 mod events;
 mod feed;
+mod history;
 
 mod sessions;
 
@@ -37,7 +38,8 @@ use state::Shared;
 
 /// All of `/api`, and the book for calls that others make. Streams end when `stop` fires. Needs a runtime.
 pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn CallBook>) {
-    let shared = Arc::new(Shared::new(host.clone(), stop.clone()));
+    let host = host.called_by(|caller| caller.surface = "rest".to_owned());
+    let shared = Arc::new(Shared::new(host, stop.clone()));
     tokio::spawn(Arc::clone(&shared).tell_changes());
     let book = Arc::new(Book(Arc::clone(&shared.ledger)));
     let router = Router::new()

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 
+use crate::audit::{CallOutcome, RecordedCall};
 use crate::surface::http::{Fault, ProblemDetails};
 use crate::surface::wire::OutcomeView;
 use crate::tool::{Moment, Outcome, Stopped};
@@ -162,6 +163,27 @@ impl Record {
 }
 
 impl<'a> CallView<'a> {
+    /// A call of which no more is known than the log says.
+    pub(super) fn recorded(call: &'a RecordedCall) -> CallView<'a> {
+        let was_run = call.outcome != Some(CallOutcome::Refused)
+            && !matches!(call.reason.as_deref(), Some("isolate lost" | "internal"));
+        CallView {
+            call_id: &call.call,
+            tool: &call.tool,
+            state: match was_run {
+                true => CallState::Finished,
+                false => CallState::Failed,
+            },
+            started_at: &call.started,
+            duration_ms: call.ms.unwrap_or_default(),
+            is_error: Some(call.outcome != Some(CallOutcome::Ok)),
+            stopped: call.reason.as_deref().and_then(Stopped::from_name),
+            partial_result: None,
+            result: None,
+            error: None,
+        }
+    }
+
     /// The same of a call that has ended like this; `None`: what it came to is not kept.
     pub(super) fn ended(self, state: CallState, text: Option<&'a RawValue>) -> CallView<'a> {
         let is_finished = state == CallState::Finished;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::Feed;
+use super::history::History;
 use super::ledger::Ledger;
 use super::tools::Listing;
 use crate::host::Host;
@@ -24,6 +25,8 @@ pub(super) struct Shared {
     pub(super) feed: Arc<Feed>,
     /// The calls.
     pub(super) ledger: Arc<Ledger>,
+    /// Those that the log knows.
+    pub(super) history: Arc<History>,
     /// The problems as they were last told; `None` before the tools were looked for.
     told: Mutex<Option<String>>,
 }
@@ -47,6 +50,7 @@ impl Shared {
     pub(super) fn new(host: Host, stop: CancellationToken) -> Shared {
         let feed = Arc::<Feed>::default();
         Shared {
+            history: Arc::new(History::of(&host)),
             host,
             stop,
             listing: Listing::default(),

@@ -25,6 +25,7 @@ use super::payload::{Answer, json, null, read};
 use super::questions::Questions;
 use super::told::Told;
 use super::ui::PeerUi;
+use crate::audit::Caller;
 use crate::config::{Config, Flags};
 use crate::error::ErrorKind;
 use crate::host::Host;
@@ -197,7 +198,8 @@ impl Service {
             return Ok(host.clone());
         }
         let config = Config::resolve(self.flags.clone())?;
-        Ok(self.host.insert(Host::new(config)).clone())
+        let host = Host::new(config).recorded(Caller::parent("rpc"));
+        Ok(self.host.insert(host).clone())
     }
 
     fn initialize(&mut self, params: Option<&RawValue>) -> Answer {
@@ -207,7 +209,7 @@ impl Service {
         let asked: Initialize = read("initialize", params)?;
         let capabilities = asked.capabilities();
         let config = Config::resolve(asked.over(self.flags.clone())?)?;
-        let mut host = Host::new(config);
+        let mut host = Host::new(config).recorded(Caller::parent("rpc"));
         if capabilities.approval {
             host = host.asking(self.questions.clone());
         }

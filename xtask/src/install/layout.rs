@@ -13,6 +13,7 @@ const BASH: &str = "bash-completion/completions";
 const ZSH: &str = "zsh/site-functions";
 const FISH: &str = "fish/vendor_completions.d";
 const MANUAL: &str = "man/man1";
+const DOCUMENTS: &str = "doc/haft";
 
 impl Layout {
     pub fn below(prefix: &Path) -> Self {
@@ -26,7 +27,7 @@ impl Layout {
 
     /// Every folder that something goes into.
     pub fn folders(&self) -> Vec<PathBuf> {
-        let shared = [BASH, ZSH, FISH, MANUAL].map(|folder| self.share.join(folder));
+        let shared = [BASH, ZSH, FISH, MANUAL, DOCUMENTS].map(|folder| self.share.join(folder));
         [self.bin.clone(), self.libexec.clone()]
             .into_iter()
             .chain(shared)
@@ -48,6 +49,10 @@ impl Layout {
             ("zsh", self.share.join(ZSH).join("_haft")),
             ("fish", self.share.join(FISH).join("haft.fish")),
         ]
+    }
+
+    pub fn notices(&self) -> PathBuf {
+        self.share.join(DOCUMENTS).join("THIRD_PARTY_NOTICES.txt")
     }
 
     pub fn manual_page(&self, name: &OsStr) -> PathBuf {

@@ -15,10 +15,11 @@ use std::process::Command;
 use clap::Args;
 
 use crate::error::{During, Error, Result};
+use crate::supply::notices;
 use crate::{command, prerequisites, system_tools, workspace};
 use layout::Layout;
 
-/// Build haft and install it: the program, the system tools, completions and manual pages.
+/// Build haft and install it: the program, the system tools, completions, manual pages, notices of third parties.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -71,6 +72,8 @@ impl Install {
             installed.push(path);
         }
         installed.extend(manual(&haft, &layout)?);
+        place::text(&notices::text(&workspace::root())?, &layout.notices())?;
+        installed.push(layout.notices());
 
         for path in installed {
             println!("{}", path.display());

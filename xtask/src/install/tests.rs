@@ -62,11 +62,12 @@ impl Place {
     }
 }
 
-const INSTALLED: [&str; 8] = [
+const INSTALLED: [&str; 9] = [
     "bin/haft",
     "libexec/haft/bash",
     "libexec/haft/file-read",
     "share/bash-completion/completions/haft",
+    "share/doc/haft/THIRD_PARTY_NOTICES.txt",
     "share/fish/vendor_completions.d/haft.fish",
     "share/man/man1/haft-list.1",
     "share/man/man1/haft.1",

@@ -3,15 +3,14 @@
 //! In the user's cache, so that every checkout of this machine has them; the folder is called after what
 //! is pinned, so that another version is another folder.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::packages;
-use crate::command;
-use crate::error::{During, Error, Result};
+use crate::error::{During, Result};
 use crate::machine::Machine;
+use crate::{command, workspace};
 
 /// What is pinned, as pip reads it.
 const PINNED: &str = "tests/judges/requirements.txt";
@@ -19,7 +18,7 @@ const PINNED: &str = "tests/judges/requirements.txt";
 pub fn ensure(root: &Path) -> Result<()> {
     let list = root.join(PINNED);
     let pinned = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
-    let folder = cache()?
+    let folder = workspace::user_cache()?
         .join("haft-judges")
         .join(pinned.trim().replace("==", "-"));
     // Written last, so that half an environment is none.
@@ -51,12 +50,4 @@ fn python(machine: &Machine) -> Result<()> {
         &names,
         machine,
     )
-}
-
-fn cache() -> Result<PathBuf> {
-    let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    given
-        .or(home)
-        .ok_or_else(|| Error::unexpected("there is no home directory"))
 }

@@ -4,6 +4,7 @@
 //! `python3` or `curl` it finds, and its failure is a panic in the middle of a build. Here an
 //! unreachable server is an answer, and the file is in cargo's cache for every later build.
 
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
@@ -12,8 +13,9 @@ use flate2::read::GzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::archive::Archive;
+use super::pins::Pins;
 use super::store;
-use crate::error::Result;
+use crate::error::{During, Result};
 
 /// Long enough for a slow line, short enough for a machine that has none.
 const CONNECT: Duration = Duration::from_secs(8);
@@ -24,8 +26,8 @@ pub enum Download {
     Unreachable(String),
 }
 
-/// Downloads the archive into cargo's cache.
-pub fn fetch(archive: &Archive, entry: &Path) -> Result<Download> {
+/// Downloads the archive into cargo's cache, if it is the one that is pinned.
+pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<Download> {
     let url = archive.url();
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_resolve(Some(CONNECT))
@@ -41,7 +43,13 @@ pub fn fetch(archive: &Archive, entry: &Path) -> Result<Download> {
     let body = answer.body_mut();
     let bar = bar(body.content_length());
     let reader = bar.wrap_read(body.as_reader());
-    let ended = store::write(entry, |file| {
+    // Not into the cache: there it would be used before it is checked.
+    let folder = entry.parent().unwrap_or(Path::new("."));
+    let doing = || format!("write below `{}`", folder.display());
+    fs::create_dir_all(folder).during(doing)?;
+    let aside = tempfile::tempdir_in(folder).during(doing)?;
+    let whole = aside.path().join(archive.file_name());
+    let ended = store::write(&whole, |file| {
         let mut copy = Tee {
             from: reader,
             to: file,
@@ -56,7 +64,10 @@ pub fn fetch(archive: &Archive, entry: &Path) -> Result<Download> {
         Ok(())
     });
     bar.finish_and_clear();
-    ended.map(|()| Download::Done)
+    ended?;
+    pins.check(archive, &whole)?;
+    fs::rename(&whole, entry).during(doing)?;
+    Ok(Download::Done)
 }
 
 fn bar(length: Option<u64>) -> ProgressBar {
@@ -81,12 +92,14 @@ impl<R: Read, W: io::Write> Read for Tee<R, W> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs::File;
     use std::io::Write;
     use std::net::TcpListener;
     use std::thread;
 
     use super::super::archive::tests::archive_at;
+    use super::super::pins;
+    use super::super::pins::tests::{hello, pins as pins_of};
     use super::*;
 
     /// A server that answers one request with this body, as if it had `length` bytes.
@@ -118,7 +131,10 @@ mod tests {
         let entry = folder.path().join("entry");
         let body = gzipped(b"the library");
         let server = serve(body.clone(), body.len());
-        let ended = fetch(&archive_at(&server), &entry).expect("downloaded");
+        let whole = folder.path().join("whole");
+        fs::write(&whole, &body).expect("written");
+        let pins = pins_of(&pins::sum(&whole).expect("read"));
+        let ended = fetch(&archive_at(&server), &entry, &pins).expect("downloaded");
         assert!(matches!(ended, Download::Done));
         assert_eq!(fs::read(&entry).expect("kept"), body);
     }
@@ -130,8 +146,23 @@ mod tests {
         let body = gzipped(b"the library");
         let half = body[..body.len() / 2].to_vec();
         let server = serve(half, body.len());
-        assert!(fetch(&archive_at(&server), &entry).is_err());
+        assert!(fetch(&archive_at(&server), &entry, &hello()).is_err());
         assert!(File::open(&entry).is_err());
+    }
+
+    #[test]
+    fn a_mirror_with_another_archive_is_refused_and_nothing_is_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let entry = folder.path().join("entry");
+        let body = gzipped(b"another library");
+        let server = serve(body.clone(), body.len());
+        let error = fetch(&archive_at(&server), &entry, &hello());
+        let error = error.err().expect("refused").to_string();
+        assert!(
+            error.contains("is not the V8 archive that is pinned"),
+            "{error}"
+        );
+        assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 0);
     }
 
     #[test]
@@ -140,7 +171,7 @@ mod tests {
         let address = listener.local_addr().expect("bound");
         drop(listener);
         let archive = archive_at(&format!("http://{address}"));
-        let ended = fetch(&archive, Path::new("/nowhere")).expect("an answer");
+        let ended = fetch(&archive, Path::new("/nowhere"), &hello()).expect("an answer");
         assert!(matches!(ended, Download::Unreachable(_)));
     }
 }

@@ -1,11 +1,12 @@
 //! `cargo xtask v8`: makes sure that this machine has the V8 library that the build links.
 //!
 //! The order: what `RUSTY_V8_ARCHIVE` names, cargo's cache, an offline bundle, the download, a
-//! build from source. Whatever the last three give is kept in cargo's cache, where the `v8`
+//! build from source. All but the last are held against the pinned hashes. Whatever the last three give is kept in cargo's cache, where the `v8`
 //! crate's build script looks first; afterwards plain `cargo build` works.
 
 mod archive;
 mod download;
+mod pins;
 mod places;
 mod source;
 mod store;
@@ -16,6 +17,7 @@ use crate::error::Result;
 use crate::workspace;
 use archive::Archive;
 use download::Download;
+use pins::Pins;
 use places::{Found, Places};
 
 /// Get the V8 library that the build links, and say where it came from.
@@ -32,6 +34,7 @@ impl V8 {
             let root = workspace::root();
             let archive = Archive::needed(&root)?;
             let entry = source::build(&archive, &root, &workspace::cargo_home()?)?;
+            pins::note_built_here(&entry)?;
             tell(
                 &archive,
                 &format!("built from source, kept as {}", entry.display()),
@@ -46,19 +49,21 @@ impl V8 {
 pub fn ensure() -> Result<()> {
     let root = workspace::root();
     let archive = Archive::needed(&root)?;
+    let pins = Pins::of_repository();
     let places = Places::of(&root, workspace::cargo_home()?);
-    let from = match places.find(&archive)? {
+    let from = match places.find(&archive, &pins)? {
         Some(Found::Given(given)) => format!("RUSTY_V8_ARCHIVE, {given}"),
         Some(Found::Cached(entry)) => format!("cargo's cache, {}", entry.display()),
         Some(Found::Bundled(path)) => format!("the bundle, {}", path.display()),
         None => {
             let entry = archive.cache_entry(&places.cargo_home);
-            match download::fetch(&archive, &entry)? {
+            match download::fetch(&archive, &entry, &pins)? {
                 Download::Done => format!("downloaded, kept as {}", entry.display()),
                 Download::Unreachable(why) => {
                     eprintln!("the V8 archive cannot be downloaded: {why}");
                     eprintln!("  it would come from {}", archive.url());
                     source::build(&archive, &root, &places.cargo_home)?;
+                    pins::note_built_here(&entry)?;
                     format!("built from source, kept as {}", entry.display())
                 }
             }

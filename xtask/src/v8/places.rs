@@ -4,13 +4,11 @@
 //! named and that holds the wrong thing is an error, not a reason to look further.
 
 use std::env;
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::archive::Archive;
+use super::pins::{self, Pins};
 use super::store;
 use crate::error::{During, Error, Result};
 
@@ -41,17 +39,19 @@ impl Places {
         }
     }
 
-    pub fn find(&self, archive: &Archive) -> Result<Option<Found>> {
+    pub fn find(&self, archive: &Archive, pins: &Pins) -> Result<Option<Found>> {
         if let Some(given) = &self.given {
-            return check_given(given).map(Some);
+            return check_given(given, archive, pins).map(Some);
         }
         let entry = archive.cache_entry(&self.cargo_home);
         if entry.is_file() {
+            pins.check(archive, &entry)?;
             return Ok(Some(Found::Cached(entry)));
         }
         let bundled = self.bundle.join(archive.file_name());
         if bundled.is_file() {
             check_sum(&bundled)?;
+            pins.check(archive, &bundled)?;
             store::copy(&bundled, &entry)?;
             return Ok(Some(Found::Bundled(bundled)));
         }
@@ -59,13 +59,17 @@ impl Places {
     }
 }
 
-fn check_given(given: &str) -> Result<Found> {
+fn check_given(given: &str, archive: &Archive, pins: &Pins) -> Result<Found> {
     let address = given.starts_with("http:") || given.starts_with("https:");
     if !address && !Path::new(given).is_file() {
         return Err(Error::Missing {
             what: format!("RUSTY_V8_ARCHIVE is `{given}`, and there is no such file"),
             hint: "correct the path, or unset it to let `cargo xtask v8` find an archive".into(),
         });
+    }
+    match address {
+        true => pins.check_address(given)?,
+        false => pins.check(archive, Path::new(given))?,
     }
     Ok(Found::Given(given.to_owned()))
 }
@@ -78,7 +82,7 @@ fn check_sum(path: &Path) -> Result<()> {
     let expected = expected_sum(&text, &name).ok_or_else(|| {
         Error::unexpected(format!("`{}` has no line for `{name}`", list.display()))
     })?;
-    let actual = sum(path).during(|| format!("read `{}`", path.display()))?;
+    let actual = pins::sum(path).during(|| format!("read `{}`", path.display()))?;
     if actual != expected.to_ascii_lowercase() {
         return Err(Error::Missing {
             what: format!("`{}` is damaged: its SHA-256 is {actual}", path.display()),
@@ -88,26 +92,14 @@ fn check_sum(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn sum(path: &Path) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut hash)?;
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
-}
-
 fn expected_sum<'a>(list: &'a str, name: &str) -> Option<&'a str> {
-    list.lines().find_map(|line| {
-        let (sum, file) = line.split_once(char::is_whitespace)?;
-        (file.trim_start().trim_start_matches('*') == name).then_some(sum)
-    })
+    pins::lines(list).find_map(|(sum, file)| (file == name).then_some(sum))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::archive::tests::archive;
+    use super::super::pins::tests::{hello, pins};
     use super::*;
 
     /// An empty cargo home and an empty bundle folder.
@@ -145,18 +137,21 @@ mod tests {
     #[test]
     fn an_empty_machine_has_none() {
         let disk = disk();
-        assert_eq!(disk.places.find(&archive()).expect("looked"), None);
+        assert_eq!(
+            disk.places.find(&archive(), &hello()).expect("looked"),
+            None
+        );
     }
 
     #[test]
     fn the_bundle_goes_to_the_cache_and_is_found_there_from_then_on() {
         let disk = disk();
         let bundled = put_bundle(&disk.places, &good_sums());
-        let first = disk.places.find(&archive()).expect("looked");
+        let first = disk.places.find(&archive(), &hello()).expect("looked");
         assert_eq!(first, Some(Found::Bundled(bundled)));
         let entry = archive().cache_entry(&disk.places.cargo_home);
         assert_eq!(fs::read_to_string(&entry).expect("copied"), "hello\n");
-        let second = disk.places.find(&archive()).expect("looked");
+        let second = disk.places.find(&archive(), &hello()).expect("looked");
         assert_eq!(second, Some(Found::Cached(entry)));
     }
 
@@ -164,16 +159,57 @@ mod tests {
     fn a_damaged_bundle_is_refused_and_never_cached() {
         let disk = disk();
         put_bundle(&disk.places, &good_sums().replace("5891", "0000"));
-        let error = disk.places.find(&archive()).expect_err("damaged");
+        let error = disk.places.find(&archive(), &hello()).expect_err("damaged");
         assert!(error.to_string().contains("damaged"), "{error}");
         assert!(!archive().cache_entry(&disk.places.cargo_home).exists());
+    }
+
+    #[test]
+    fn what_is_not_pinned_is_refused_wherever_it_is_found() {
+        let disk = disk();
+        // The list beside the bundle says yes: who changes one changes the other.
+        put_bundle(&disk.places, &good_sums());
+        let other = pins(&"0".repeat(64));
+        let error = disk.places.find(&archive(), &other).expect_err("another");
+        assert!(
+            error
+                .to_string()
+                .contains("is not the V8 archive that is pinned"),
+            "{error}"
+        );
+        let entry = archive().cache_entry(&disk.places.cargo_home);
+        assert!(!entry.exists());
+
+        disk.places.find(&archive(), &hello()).expect("looked");
+        fs::write(&entry, "changed\n").expect("written");
+        let error = disk
+            .places
+            .find(&archive(), &hello())
+            .expect_err("changed in the cache");
+        assert!(
+            error
+                .to_string()
+                .contains("is not the V8 archive that is pinned"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_address_that_the_crate_would_download_from_is_refused() {
+        let mut disk = disk();
+        disk.places.given = Some("https://mirror.example/librusty_v8.a.gz".into());
+        let error = disk
+            .places
+            .find(&archive(), &hello())
+            .expect_err("unverified");
+        assert!(error.to_string().contains("is not verified"), "{error}");
     }
 
     #[test]
     fn a_bundle_without_its_sum_is_refused() {
         let disk = disk();
         put_bundle(&disk.places, "00  other.gz\n");
-        let error = disk.places.find(&archive()).expect_err("no sum");
+        let error = disk.places.find(&archive(), &hello()).expect_err("no sum");
         assert!(error.to_string().contains("has no line for"), "{error}");
     }
 
@@ -183,7 +219,7 @@ mod tests {
         let bundled = put_bundle(&disk.places, &good_sums());
         let given = bundled.display().to_string();
         disk.places.given = Some(given.clone());
-        let found = disk.places.find(&archive()).expect("looked");
+        let found = disk.places.find(&archive(), &hello()).expect("looked");
         assert_eq!(found, Some(Found::Given(given)));
         assert!(!archive().cache_entry(&disk.places.cargo_home).exists());
     }
@@ -193,7 +229,7 @@ mod tests {
         let mut disk = disk();
         put_bundle(&disk.places, &good_sums());
         disk.places.given = Some("/nowhere/librusty_v8.a".into());
-        let error = disk.places.find(&archive()).expect_err("missing");
+        let error = disk.places.find(&archive(), &hello()).expect_err("missing");
         assert!(error.to_string().contains("no such file"), "{error}");
     }
 }

@@ -34,7 +34,7 @@ impl HttpPlan {
         tokio::select! {
             biased;
             () = ctx.cancel().cancelled() => Ended::Stopped("Request was cancelled".to_owned()),
-            answered = timeout(limit, self.exchange(permissions)) => match answered {
+            answered = timeout(limit, self.exchange(ctx, permissions)) => match answered {
                 Ok(Ok(ended)) => ended,
                 Ok(Err(why)) => Ended::Failed(format!("Request failed: {why}")),
                 Err(_) => {
@@ -45,8 +45,12 @@ impl HttpPlan {
         }
     }
 
-    async fn exchange(self, permissions: &PermissionProfile) -> Result<Ended, String> {
-        let mut response = self.follow(permissions).await?;
+    async fn exchange(
+        self,
+        ctx: &CallCtx,
+        permissions: &PermissionProfile,
+    ) -> Result<Ended, String> {
+        let mut response = self.follow(ctx, permissions).await?;
         let status = response.status();
         refuse_compressed(&response)?;
         let text = body(&mut response).await?;
@@ -59,11 +63,16 @@ impl HttpPlan {
     }
 
     /// The answer that is no redirect.
-    async fn follow(mut self, permissions: &PermissionProfile) -> Result<Response, String> {
+    async fn follow(
+        mut self,
+        ctx: &CallCtx,
+        permissions: &PermissionProfile,
+    ) -> Result<Response, String> {
         for _ in 0..=MAX_REDIRECTS {
             if let Some(refusal) = self.refusal(permissions) {
                 return Err(refusal);
             }
+            ctx.connects(&self.url);
             let request = client()?.request(self.method.clone(), self.url.clone());
             let request = request.headers(self.headers.clone());
             let request = match &self.body {

@@ -2,6 +2,7 @@
 
 use super::How;
 use super::web;
+use crate::audit::Caller;
 use crate::config::{Config, Flags, ListenAddress, Structured, parse_task_mode};
 use crate::host::Host;
 use crate::surface::cli::exit::Failure;
@@ -69,12 +70,12 @@ impl Args {
         let config = Config::resolve(flags.clone())?;
         let selection = self.selection(&config)?;
         if is_over_http {
-            return web::run(globals, flags, |web| {
+            return web::run(globals, flags, "mcp-http", |web| {
                 web.for_clients(mcp::router(&web.host, selection, &web.stop, &web.cut, None))
             })
             .await;
         }
-        let host = Host::new(config);
+        let host = Host::new(config).recorded(Caller::parent("mcp"));
         Ok(mcp::serve_stdio(host, selection, out.file()?).await?)
     }
 

@@ -82,7 +82,7 @@ impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &Out) -> Result<u8, Failure> {
         let flags = globals.flags();
         match &self.what {
-            None => web::run(globals, self.how.over(flags)?, everything).await,
+            None => web::run(globals, self.how.over(flags)?, "http", everything).await,
             Some(What::Mcp(c)) => c.args.run(globals, &self.how, flags, out).await,
             Some(What::Rest(c)) => c.args.run(globals, &self.how, flags).await,
         }

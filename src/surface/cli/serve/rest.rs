@@ -34,7 +34,7 @@ impl Args {
         flags: Flags,
     ) -> Result<u8, Failure> {
         let flags = earlier.followed_by(&self.how).over(flags)?;
-        web::run(globals, flags, |web| with_page(web).0).await
+        web::run(globals, flags, "rest", |web| with_page(web).0).await
     }
 }
 

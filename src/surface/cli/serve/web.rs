@@ -7,6 +7,7 @@ use axum::Router;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::audit::{Caller, Event};
 use crate::config::{Config, Flags};
 use crate::host::Host;
 use crate::render;
@@ -48,10 +49,11 @@ impl Web {
     }
 }
 
-/// Serves what `compose` makes until a signal comes; a second one does not wait. Gives the exit code.
+/// Serves what `compose` makes, `surface` in the log of calls, until a signal comes; a second one does not wait. Gives the exit code.
 pub(super) async fn run(
     globals: &Globals,
     flags: Flags,
+    surface: &str,
     compose: impl FnOnce(&Web) -> Router,
 ) -> Result<u8, Failure> {
     let config = Config::resolve(flags)?;
@@ -63,7 +65,16 @@ pub(super) async fn run(
     let (limits, grace) = (BodyLimits::of(&config.serve), config.limits.grace);
     let connections = config.serve.connections;
     let words = globals.words(&config, false);
-    let host = Host::new(config);
+    let host = Host::new(config).recorded(Caller::on(surface));
+    let log = host.audit_log().cloned();
+    let address = listening.url();
+    if let Some(log) = &log {
+        log.record(Event::ServerStarted {
+            surface: surface.to_owned(),
+            address: address.clone(),
+            by: Caller::parent("cli"),
+        });
+    }
     let web = Web {
         sessions: Sessions::new(host.clone(), words),
         host,
@@ -105,6 +116,12 @@ pub(super) async fn run(
         () = signals.next() => INTERRUPTED,
     };
     let _ = timeout(STOPPING, host.kill()).await;
+    if let Some(log) = log {
+        log.record(Event::ServerStopped {
+            surface: surface.to_owned(),
+            address,
+        });
+    }
     Ok(code)
 }
 

@@ -47,7 +47,8 @@ pub(crate) fn router(
     let sessions = Sessions::new(serve.mcp_sessions as usize, serve.mcp_session_idle);
     let sessions = Arc::new(sessions);
     tokio::spawn(Arc::clone(&sessions).sweep(stop.clone()));
-    let server = Server::new(host.clone(), selection, || false, stop.child_token(), book);
+    let host = host.called_by(|caller| caller.surface = "mcp-http".to_owned());
+    let server = Server::new(host, selection, || false, stop.child_token(), book);
     let config = StreamableHttpServerConfig::default()
         // The guard knows which names and origins are ours.
         .disable_allowed_hosts()

@@ -20,7 +20,7 @@ use super::answers::Answers;
 use super::plain::Plain;
 use crate::host::{Host, Stopper};
 use crate::surface::mcp::call;
-use crate::surface::mcp::client::ClientTraits;
+use crate::surface::mcp::client::{self, ClientTraits};
 use crate::surface::mcp::log::Herald;
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
@@ -89,6 +89,7 @@ impl Direct {
                 if let ClientRequest::InitializeRequest(request) = &request.request {
                     self.client = introduced(&request.params);
                     self.traits = ClientTraits::of(Some(&request.params.client_info));
+                    self.host = client::named(self.host.clone(), Some(&request.params.client_info));
                 }
             }
             JsonRpcMessage::Notification(notification) => {

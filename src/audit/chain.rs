@@ -1,0 +1,477 @@
+//! The files of the log: one chain of hashed lines over all of them, appended to under a lock.
+//!
+//! Each append takes the lock, makes sure that the end of the file is what `head.json` says, and writes all its
+//! lines at once. Where the end is not what it should be, the chain goes on from `head.json`, so that the gap
+//! stays visible for ever. Nothing that was written is ever changed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::{FlockOperation, OFlags, flock, statvfs};
+use serde::{Deserialize, Serialize};
+
+use super::line::{Event, Line};
+use crate::config::LogSettings;
+use crate::private_files;
+use crate::tool::{Moment, Problem};
+
+/// The file that is appended to.
+pub(super) const CURRENT: &str = "audit.jsonl";
+const HEAD: &str = "head.json";
+const LOCK: &str = "lock";
+/// Before the number of its first line in the name of a rotated file.
+const ROTATED_PREFIX: &str = "audit-";
+const ROTATED_SUFFIX: &str = ".jsonl";
+/// The length of `head.json`: it is overwritten in one piece.
+const HEAD_LEN: usize = 128;
+/// So much of a file's end is read at first to find its last line.
+const TAIL_LEN: u64 = 16 << 10;
+
+/// The hash before the first line.
+pub(super) const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The end of the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// The number of the last line; 0: there is none.
+    pub(super) n: u64,
+    /// Its hash.
+    pub(super) hash: String,
+}
+
+/// The files of one log, for whoever appends.
+pub(super) struct Chain {
+    folder: PathBuf,
+    max_size: u64,
+    keep: u32,
+    /// The current file after our last append: as long as it is that nothing has to be read.
+    known: Option<Known>,
+}
+
+struct Known {
+    inode: u64,
+    size: u64,
+    head: Head,
+}
+
+/// The open files of one append, under the lock.
+struct Held {
+    /// Unlocks when it is closed.
+    _lock: File,
+    head: File,
+    current: File,
+}
+
+/// The end of the current file as it was found.
+#[derive(Default)]
+struct End {
+    /// The last whole line.
+    last: Option<Head>,
+    /// What follows it without an end of line.
+    fragment: Vec<u8>,
+}
+
+/// The lines of an append that are to be written at once.
+struct Batch {
+    head: Head,
+    bytes: Vec<u8>,
+    at: String,
+    pid: u32,
+}
+
+impl Chain {
+    pub(super) fn new(folder: &Path, settings: &LogSettings) -> Chain {
+        Chain {
+            folder: folder.to_owned(),
+            max_size: settings.max_size,
+            keep: settings.keep,
+            known: None,
+        }
+    }
+
+    /// Appends `events`, in one write.
+    ///
+    /// # Errors
+    /// When not all of them could be written. A part of a line may be left at the end of the file, which the
+    /// next append notes.
+    pub(super) fn append(&mut self, events: &[Event]) -> io::Result<()> {
+        let mut held = Held::open(&self.folder)?;
+        let found = held.current.metadata()?;
+        let known = self.known.take();
+        let known = known.filter(|known| (known.inode, known.size) == (found.ino(), found.len()));
+        let (head, notes, fragment) = match known {
+            Some(known) => (known.head, Vec::new(), Vec::new()),
+            None => held.continue_from(&self.folder)?,
+        };
+        if !fragment.is_empty() {
+            (&held.current).write_all(b"\n")?;
+        }
+        let mut batch = Batch::of(&head, notes.iter().chain(events))?;
+        let mut obsolete = Vec::new();
+        if found.len() > 0 && found.len() + batch.bytes.len() as u64 > self.max_size {
+            let dropped;
+            (dropped, obsolete) = self.rotate(&mut held, &head)?;
+            // The notes are about what stands right before them.
+            batch = Batch::of(&head, notes.iter().chain(&dropped).chain(events))?;
+        }
+        (&held.current).write_all(&batch.bytes)?;
+        held.write_head(&batch.head)?;
+        // The log says by now that they are gone.
+        for path in &obsolete {
+            fs::remove_file(path)?;
+        }
+        let found = held.current.metadata()?;
+        self.known = Some(Known {
+            inode: found.ino(),
+            size: found.len(),
+            head: batch.head,
+        });
+        Ok(())
+    }
+
+    /// Puts the current file, whose last line is `head`, aside and starts another. Gives the files that are too
+    /// old now, and the note about them.
+    fn rotate(&self, held: &mut Held, head: &Head) -> io::Result<(Option<Event>, Vec<PathBuf>)> {
+        let current = self.folder.join(CURRENT);
+        let mut first = first_line(&current)?.map_or(head.n, |line| line.n);
+        // In a log that somebody changed there may be such a file; it is not ours to replace.
+        while self
+            .folder
+            .join(rotated_name(first))
+            .symlink_metadata()
+            .is_ok()
+        {
+            first += 1;
+        }
+        fs::rename(&current, self.folder.join(rotated_name(first)))?;
+        held.current = open(&self.folder, CURRENT)?;
+        let mut rotated = rotated_files(&self.folder)?;
+        let excess = rotated.len().saturating_sub(self.keep as usize);
+        if excess == 0 {
+            return Ok((None, Vec::new()));
+        }
+        // The chain goes on where the first of those files begins that stay.
+        let kept = rotated.split_off(excess);
+        let dropped = match kept.first().map(|path| first_line(path)).transpose()? {
+            Some(Some(line)) => Head {
+                n: line.n.saturating_sub(1),
+                hash: line.prev,
+            },
+            // What cannot be read stays to be looked at.
+            Some(None) => return Ok((None, Vec::new())),
+            None => head.clone(),
+        };
+        let note = Event::LogDropped {
+            to: dropped.n,
+            hash: dropped.hash,
+        };
+        Ok((Some(note), rotated))
+    }
+}
+
+impl Batch {
+    /// The lines of `events`, which follow `head`.
+    fn of<'a>(head: &Head, events: impl Iterator<Item = &'a Event>) -> io::Result<Batch> {
+        let mut batch = Batch {
+            head: head.clone(),
+            bytes: Vec::new(),
+            at: Moment::of(SystemTime::now()).precise(),
+            pid: std::process::id(),
+        };
+        for event in events {
+            batch.push(event)?;
+        }
+        Ok(batch)
+    }
+
+    fn push(&mut self, event: &Event) -> io::Result<()> {
+        let line = Line {
+            n: self.head.n + 1,
+            prev: std::mem::take(&mut self.head.hash),
+            at: self.at.clone(),
+            pid: self.pid,
+            event: event.clone(),
+        };
+        let begin = self.bytes.len();
+        serde_json::to_writer(&mut self.bytes, &line)?;
+        self.head = Head {
+            n: line.n,
+            hash: hash(&self.bytes[begin..]),
+        };
+        self.bytes.push(b'\n');
+        Ok(())
+    }
+}
+
+impl Held {
+    /// Opens the files and waits for the lock.
+    fn open(folder: &Path) -> io::Result<Held> {
+        private_files::make_folder(folder)?;
+        check_folder(folder)?;
+        let lock = lock(folder)?;
+        Ok(Held {
+            _lock: lock,
+            head: open(folder, HEAD)?,
+            current: open(folder, CURRENT)?,
+        })
+    }
+
+    /// Where the chain goes on, what has to be noted there, and the fragment of a line that stands before it.
+    fn continue_from(&self, folder: &Path) -> io::Result<(Head, Vec<Event>, Vec<u8>)> {
+        let head = read_head(&self.head)?;
+        let mut end = end_of(&self.current)?;
+        if end.last.is_none()
+            && end.fragment.is_empty()
+            && let Some(newest) = rotated_files(folder)?.last()
+        {
+            // Somebody was stopped between the rotation and the first line of the new file.
+            end.last = end_of(&open_to_read(newest)?)?.last;
+        }
+        let mut notes = Vec::new();
+        if !end.fragment.is_empty() {
+            notes.push(Event::LogTorn {
+                fragment: hash(&end.fragment),
+                bytes: end.fragment.len() as u64,
+            });
+        }
+        let damaged = |why: String| Event::LogDamaged { why };
+        let next = match (head, end.last) {
+            (None, None) => {
+                notes.push(Event::LogCreated {
+                    version: env!("CARGO_PKG_VERSION").to_owned(),
+                });
+                Head::start()
+            }
+            (None, Some(last)) => {
+                notes.push(damaged(format!("`{HEAD}` was missing or unreadable")));
+                last
+            }
+            (Some(head), Some(last)) if last.n > head.n || last == head => last,
+            (Some(head), Some(last)) if last.n == head.n => {
+                notes.push(damaged(format!("line #{} was changed", head.n)));
+                head
+            }
+            (Some(head), last) if head.n > 0 => {
+                let from = last.map_or(1, |last| last.n + 1);
+                let gap = format!("the lines up to #{} were missing, from #{from} on", head.n);
+                notes.push(damaged(gap));
+                head
+            }
+            (Some(head), _) => {
+                notes.push(Event::LogCreated {
+                    version: env!("CARGO_PKG_VERSION").to_owned(),
+                });
+                head
+            }
+        };
+        Ok((next, notes, end.fragment))
+    }
+
+    fn write_head(&self, head: &Head) -> io::Result<()> {
+        let mut text = serde_json::to_string(head)?;
+        let padding = (HEAD_LEN - 1).saturating_sub(text.len());
+        text.extend(std::iter::repeat_n(' ', padding));
+        text.push('\n');
+        self.head.write_all_at(text.as_bytes(), 0)
+    }
+}
+
+impl Head {
+    /// Before the first line.
+    fn start() -> Head {
+        Head {
+            n: 0,
+            hash: NO_HASH.to_owned(),
+        }
+    }
+}
+
+/// The hash of a line without its end.
+pub(super) fn hash(line: &[u8]) -> String {
+    blake3::hash(line).to_hex().to_string()
+}
+
+/// Waits for the lock of the log, which is held until the file is closed.
+pub(super) fn lock(folder: &Path) -> io::Result<File> {
+    let lock = open(folder, LOCK)?;
+    flock(lock.as_fd(), FlockOperation::LockExclusive)?;
+    Ok(lock)
+}
+
+/// What `head.json` says, if it says anything.
+pub(super) fn head_of(folder: &Path) -> io::Result<Option<Head>> {
+    match open_to_read(&folder.join(HEAD)) {
+        Ok(file) => read_head(&file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_head(mut file: &File) -> io::Result<Option<Head>> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0))?;
+    // What is no text is no head.
+    let read = file.take(4 * HEAD_LEN as u64).read_to_string(&mut text);
+    Ok(read.ok().and_then(|_| serde_json::from_str(&text).ok()))
+}
+
+/// All files of the log, the oldest first.
+pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = rotated_files(folder)?;
+    let current = folder.join(CURRENT);
+    if current.symlink_metadata().is_ok() {
+        files.push(current);
+    }
+    Ok(files)
+}
+
+/// The rotated ones, the oldest first.
+fn rotated_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let names = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let number = name
+            .strip_prefix(ROTATED_PREFIX)?
+            .strip_suffix(ROTATED_SUFFIX)?;
+        number.parse::<u64>().ok()?;
+        Some(name)
+    });
+    let mut names: Vec<_> = names.collect();
+    // The numbers have as many digits each.
+    names.sort();
+    Ok(names.iter().map(|name| folder.join(name)).collect())
+}
+
+fn rotated_name(first: u64) -> String {
+    format!("{ROTATED_PREFIX}{first:020}{ROTATED_SUFFIX}")
+}
+
+/// Opens a file of ours to append to it or, of `head.json`, to write it: never through a link.
+fn open(folder: &Path, name: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).create(true).mode(0o600);
+    match name {
+        CURRENT => options.append(true),
+        _ => options.write(true).truncate(false),
+    };
+    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    options.custom_flags(flags.bits().cast_signed());
+    let path = folder.join(name);
+    let file = options.open(&path)?;
+    let found = file.metadata()?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    if !found.is_file() || !is_ours || found.mode() & 0o022 != 0 {
+        let text = format!("others than you may write to {}", path.display());
+        return Err(io::Error::other(text));
+    }
+    Ok(file)
+}
+
+/// Opens a file of the log to read it: never through a link.
+pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other(format!(
+            "{} is not a file",
+            path.display()
+        ))),
+    }
+}
+
+fn check_folder(folder: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(folder)?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    match found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        true => Ok(()),
+        false => {
+            let text = format!(
+                "{} must be a folder of yours that only you can read and write (mode 0700)",
+                folder.display()
+            );
+            Err(io::Error::other(text))
+        }
+    }
+}
+
+/// The first line of a file, if it is one of the log.
+fn first_line(path: &Path) -> io::Result<Option<Line>> {
+    let mut lines = io::BufRead::split(io::BufReader::new(open_to_read(path)?), b'\n');
+    let line = lines.next().transpose()?;
+    Ok(line.and_then(|line| serde_json::from_slice(&line).ok()))
+}
+
+/// The number of the first line of a file.
+pub(super) fn first_number(path: &Path) -> Option<u64> {
+    Some(first_line(path).ok()??.n)
+}
+
+/// The last whole line of a file that can be read as one, and what follows the last end of line.
+fn end_of(file: &File) -> io::Result<End> {
+    let size = file.metadata()?.len();
+    let mut wanted = TAIL_LEN;
+    loop {
+        let begin = size.saturating_sub(wanted);
+        let mut bytes = vec![0; usize::try_from(size - begin).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut bytes, begin)?;
+        let after_last = bytes.iter().rposition(|byte| *byte == b'\n');
+        let (lines, fragment) = bytes.split_at(after_last.map_or(0, |at| at + 1));
+        let mut lines = lines.split(|byte| *byte == b'\n').rev();
+        // The first one may lack its beginning.
+        let whole = lines.clone().count().saturating_sub(usize::from(begin > 0));
+        let last = lines.by_ref().take(whole).find_map(|line| {
+            let read: Line = serde_json::from_slice(line).ok()?;
+            Some(Head {
+                n: read.n,
+                hash: hash(line),
+            })
+        });
+        if last.is_some() || begin == 0 {
+            return Ok(End {
+                last,
+                fragment: fragment.to_owned(),
+            });
+        }
+        wanted = wanted.saturating_mul(4);
+    }
+}
+
+/// What keeps the log from being written, if anything does. Appends nothing.
+pub(crate) fn check(folder: &Path) -> Option<Problem> {
+    let attempt = || -> io::Result<()> {
+        let held = Held::open(folder)?;
+        let disk = statvfs(folder)?;
+        if disk.f_bavail == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let (_, notes, _) = held.continue_from(folder)?;
+        let damage = notes.into_iter().find_map(|note| match note {
+            Event::LogDamaged { why } => Some(why),
+            _ => None,
+        });
+        match damage {
+            Some(why) => Err(io::Error::other(format!("it was changed: {why}"))),
+            None => Ok(()),
+        }
+    };
+    attempt().err().map(|error| problem(folder, &error))
+}
+
+/// The problem of a log that cannot be written.
+pub(super) fn problem(folder: &Path, error: &io::Error) -> Problem {
+    let why = crate::config::paths::plain(error);
+    Problem::warning(format!("calls are not recorded: {why}"))
+        .at(folder)
+        .hint("`haft log --verify` checks the log; `log: {enabled: false}` in config.yaml turns it off")
+}

@@ -1,0 +1,169 @@
+//! Reads the log: all of it, the newest lines, or what is appended meanwhile.
+//!
+//! Readers take no lock: a line is written in one piece, and what has no end yet is read the next time.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::chain::{self, CURRENT};
+use super::line::Line;
+
+/// So much of a file is read at once on the way back.
+const BLOCK_LEN: u64 = 64 << 10;
+
+/// Reads the lines of a log.
+pub(crate) struct Reader {
+    folder: PathBuf,
+}
+
+impl Reader {
+    /// Of the log in `folder`, which need not exist.
+    pub(crate) fn of(folder: &Path) -> Reader {
+        Reader {
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Shows each line to `look`, the newest first, with its text, until that says false. What is not a line is
+    /// passed over.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn newest_first(&self, mut look: impl FnMut(&str, Line) -> bool) -> io::Result<()> {
+        for path in chain::files(&self.folder)?.iter().rev() {
+            let file = match chain::open_to_read(path) {
+                // It was rotated away meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            if !lines_backwards(&file, &mut look)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives false if `look` has seen enough.
+fn lines_backwards(file: &File, look: &mut impl FnMut(&str, Line) -> bool) -> io::Result<bool> {
+    let mut end = file.metadata()?.len();
+    // The beginning of the line whose end has been read.
+    let mut rest: Vec<u8> = Vec::new();
+    while end > 0 {
+        let begin = end.saturating_sub(BLOCK_LEN);
+        let mut block = vec![0; usize::try_from(end - begin).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut block, begin)?;
+        block.append(&mut rest);
+        let mut pieces = block.split(|byte| *byte == b'\n');
+        let first = pieces.next().unwrap_or_default();
+        let whole: Vec<&[u8]> = pieces.collect();
+        for line in whole.into_iter().rev() {
+            if !show(line, look) {
+                return Ok(false);
+            }
+        }
+        rest = first.to_vec();
+        end = begin;
+    }
+    Ok(show(&rest, look))
+}
+
+fn show(line: &[u8], look: &mut impl FnMut(&str, Line) -> bool) -> bool {
+    let Ok(text) = std::str::from_utf8(line) else {
+        return true;
+    };
+    match serde_json::from_str(text) {
+        Ok(read) => look(text, read),
+        Err(_) => true,
+    }
+}
+
+/// Reads what is appended to a log.
+pub(crate) struct Tail {
+    folder: PathBuf,
+    /// The file that is read, and how far.
+    reading: Option<(BufReader<File>, u64)>,
+    /// A line without its end.
+    begun: Vec<u8>,
+    /// Lines up to this one have been seen.
+    seen: u64,
+}
+
+impl Tail {
+    /// Of the log in `folder`, from the line after `seen` on.
+    pub(crate) fn after(folder: &Path, seen: u64) -> Tail {
+        Tail {
+            folder: folder.to_owned(),
+            reading: None,
+            begun: Vec::new(),
+            seen,
+        }
+    }
+
+    /// The lines that have come since the last look, with their texts.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn new_lines(&mut self) -> io::Result<Vec<(String, Line)>> {
+        let mut found = Vec::new();
+        if let Some((reader, _)) = &mut self.reading {
+            read_into(reader, &mut self.begun, &mut self.seen, &mut found)?;
+        }
+        if self.is_current()? {
+            return Ok(found);
+        }
+        // The file was rotated, perhaps more than once: whatever is newer than what was seen is in the others.
+        let files = chain::files(&self.folder)?;
+        for (at, path) in files.iter().enumerate() {
+            let next = files.get(at + 1).and_then(|next| chain::first_number(next));
+            if next.is_some_and(|next| next <= self.seen + 1) {
+                continue;
+            }
+            let file = match chain::open_to_read(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            let inode = file.metadata()?.ino();
+            let mut reader = BufReader::new(file);
+            self.begun.clear();
+            read_into(&mut reader, &mut self.begun, &mut self.seen, &mut found)?;
+            if path.file_name().is_some_and(|name| name == CURRENT) {
+                self.reading = Some((reader, inode));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the file that is read is the one that is appended to.
+    fn is_current(&self) -> io::Result<bool> {
+        let Some((_, inode)) = &self.reading else {
+            return Ok(false);
+        };
+        match self.folder.join(CURRENT).symlink_metadata() {
+            Ok(found) => Ok(found.ino() == *inode),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn read_into(
+    reader: &mut BufReader<File>,
+    begun: &mut Vec<u8>,
+    seen: &mut u64,
+    found: &mut Vec<(String, Line)>,
+) -> io::Result<()> {
+    while reader.read_until(b'\n', begun)? > 0 && begun.last() == Some(&b'\n') {
+        begun.pop();
+        let text = String::from_utf8(std::mem::take(begun)).unwrap_or_default();
+        if let Ok(line) = serde_json::from_str::<Line>(&text)
+            && line.n > *seen
+        {
+            *seen = line.n;
+            found.push((text, line));
+        }
+    }
+    Ok(())
+}

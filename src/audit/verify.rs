@@ -1,0 +1,241 @@
+//! Walks the chain of the log and finds where it is broken.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::chain::{self, CURRENT, Head, NO_HASH};
+use super::line::{Event, Line};
+
+/// What the walk came to.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// How many files there are.
+    pub(crate) files: usize,
+    /// How many lines.
+    pub(crate) lines: u64,
+    /// The numbers of the first and the last line.
+    pub(crate) range: Option<(u64, u64)>,
+    /// Where the chain is broken.
+    pub(crate) findings: Vec<Finding>,
+    /// What is remarkable and not a break: fragments of lines, lines that could not be written.
+    pub(crate) notes: Vec<Finding>,
+}
+
+/// One thing that is wrong, and where.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The line in it, from 1; `None`: the file as a whole.
+    pub(crate) line: Option<u64>,
+    /// What is wrong.
+    pub(crate) text: String,
+}
+
+/// The walk so far.
+#[derive(Default)]
+struct Walk {
+    report: Report,
+    /// What `head.json` says.
+    head: Option<Head>,
+    /// The line before.
+    last: Option<Head>,
+    /// What the first line says of the one before it, where that is not the beginning.
+    origin: Option<(Finding, Head)>,
+    /// A line that is none: a fragment, if the next line says so.
+    fragment: Option<(Finding, String)>,
+    /// The line that `head.json` names was met, and is another one.
+    head_differs: bool,
+}
+
+/// Checks the log in `folder`.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn verify(folder: &Path) -> io::Result<Report> {
+    let mut walk = Walk::default();
+    if folder.symlink_metadata().is_err() {
+        return Ok(walk.report);
+    }
+    // Under the lock for as long as it takes to open the files; what is appended later is left out.
+    let mut files = Vec::new();
+    {
+        let _lock = chain::lock(folder)?;
+        walk.head = chain::head_of(folder)?;
+        for path in chain::files(folder)? {
+            let file = chain::open_to_read(&path)?;
+            let length = file.metadata()?.len();
+            files.push((path, file.take(length)));
+        }
+    }
+    walk.report.files = files.len();
+    for (path, file) in files {
+        let mut reader = BufReader::new(file);
+        let mut number = 0;
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            if reader.read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            number += 1;
+            let place = |text: String| Finding {
+                path: path.clone(),
+                line: Some(number),
+                text,
+            };
+            match bytes.strip_suffix(b"\n") {
+                Some(line) => walk.line(line, &place),
+                None => walk.unfinished(&bytes, &path, &place),
+            }
+        }
+    }
+    walk.end(folder);
+    Ok(walk.report)
+}
+
+impl Walk {
+    fn line(&mut self, bytes: &[u8], place: &dyn Fn(String) -> Finding) {
+        let line: Line = match serde_json::from_slice(bytes) {
+            Ok(line) => line,
+            Err(error) => {
+                self.settle_fragment();
+                let text = format!("it is not a line of the log: {error}");
+                self.fragment = Some((place(text), chain::hash(bytes)));
+                return;
+            }
+        };
+        if let Some((finding, hash)) = self.fragment.take() {
+            match &line.event {
+                Event::LogTorn { fragment, .. } if *fragment == hash => {
+                    self.report.notes.push(Finding {
+                        text: "a writer was stopped in the middle of this line".to_owned(),
+                        ..finding
+                    })
+                }
+                _ => self.report.findings.push(finding),
+            }
+        }
+        self.link(&line, place);
+        self.note(&line.event, place);
+        let this = Head {
+            n: line.n,
+            hash: chain::hash(bytes),
+        };
+        if let Some(head) = self.head.as_ref().filter(|head| head.n == line.n) {
+            self.head_differs |= head.hash != this.hash;
+        }
+        self.report.lines += 1;
+        let first = self.report.range.map_or(line.n, |(first, _)| first);
+        self.report.range = Some((first, line.n));
+        self.last = Some(this);
+    }
+
+    /// Holds a line against the one before.
+    fn link(&mut self, line: &Line, place: &dyn Fn(String) -> Finding) {
+        let n = line.n;
+        let Some(last) = &self.last else {
+            let is_beginning = n == 1 && line.prev == NO_HASH;
+            if !is_beginning {
+                let missing = n.saturating_sub(1);
+                let text = format!("the lines up to #{missing} are missing");
+                let before = Head {
+                    n: missing,
+                    hash: line.prev.clone(),
+                };
+                self.origin = Some((place(text), before));
+            }
+            return;
+        };
+        let text = if n == last.n + 1 && line.prev == last.hash {
+            return;
+        } else if n == last.n + 1 {
+            let before = last.n;
+            format!("line #{n} does not follow the line before it: #{before} or #{n} was changed")
+        } else if n > last.n + 1 {
+            let (from, to) = (last.n + 1, n - 1);
+            format!("the lines #{from} to #{to} are missing before line #{n}")
+        } else {
+            let before = last.n;
+            format!("line #{n} stands after line #{before}: it was inserted or moved")
+        };
+        self.report.findings.push(place(text));
+    }
+
+    fn note(&mut self, event: &Event, place: &dyn Fn(String) -> Finding) {
+        match event {
+            Event::LogDropped { to, hash } => {
+                let dropped = Head {
+                    n: *to,
+                    hash: hash.clone(),
+                };
+                // By its rotation, as the configuration says.
+                self.origin.take_if(|(_, missing)| *missing == dropped);
+            }
+            Event::LogDamaged { why } => {
+                let text = format!("haft found the end of the log changed: {why}");
+                self.report.findings.push(place(text));
+            }
+            Event::LogLost { lines, why } => {
+                let text = format!("{lines} lines could not be written: {why}");
+                self.report.notes.push(place(text));
+            }
+            _ => {}
+        }
+    }
+
+    /// The end of a file without an end of line.
+    fn unfinished(&mut self, bytes: &[u8], path: &Path, place: &dyn Fn(String) -> Finding) {
+        self.settle_fragment();
+        let is_current = path.file_name().is_some_and(|name| name == CURRENT);
+        match is_current {
+            // The next line notes it.
+            true => {
+                let text = format!(
+                    "a writer was stopped after {} bytes of this line",
+                    bytes.len()
+                );
+                self.report.notes.push(place(text));
+            }
+            false => {
+                let text = "the end of this line is missing".to_owned();
+                self.report.findings.push(place(text));
+            }
+        }
+    }
+
+    /// No line says that it is one.
+    fn settle_fragment(&mut self) {
+        let finding = self.fragment.take().map(|(finding, _)| finding);
+        self.report.findings.extend(finding);
+    }
+
+    fn end(&mut self, folder: &Path) {
+        self.settle_fragment();
+        let origin = self.origin.take().map(|(finding, _)| finding);
+        if let Some(finding) = origin {
+            self.report.findings.insert(0, finding);
+        }
+        let whole = |text: String| Finding {
+            path: folder.join("head.json"),
+            line: None,
+            text,
+        };
+        let last = self.last.as_ref().map_or(0, |last| last.n);
+        let text = match &self.head {
+            None if last == 0 => return,
+            None => "it is missing or unreadable: whether lines at the end are missing is unknown"
+                .to_owned(),
+            Some(head) if head.n > last => {
+                format!(
+                    "the lines #{} to #{} at the end are missing",
+                    last + 1,
+                    head.n
+                )
+            }
+            Some(head) if self.head_differs => format!("line #{} was changed", head.n),
+            Some(_) => return,
+        };
+        self.report.findings.push(whole(text));
+    }
+}

@@ -1,0 +1,429 @@
+//! The one writer of a log in this process: a queue, and a thread that empties it in batches.
+//!
+//! A call pays for a place in the queue and, once in a [`BATCH_WINDOW`], for waking the thread. Making JSON,
+//! hashing and writing are the thread's.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::chain::{self, Chain};
+use super::line::{
+    Caller, Content, DecisionRecord, Digest, Event, Outcome, RecordedCall, cut, rights,
+};
+use crate::config::{Config, LogSettings};
+use crate::tool::{CallTrace, Moment, Problem};
+
+/// How long the thread waits for more before it writes. A crash can lose what came in this time.
+pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(20);
+
+/// More than this does not wait to be written: a disk that hangs must not fill the memory.
+const QUEUE_CAPACITY: usize = 65_536;
+
+/// Writes the log of one folder.
+pub(super) struct Writer {
+    folder: PathBuf,
+    settings: LogSettings,
+    queue: Mutex<Queue>,
+    /// Wakes the thread.
+    work: Condvar,
+    /// Wakes whoever waits for a flush.
+    written: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    items: Vec<Item>,
+    /// The thread runs.
+    has_thread: bool,
+    /// The thread waits for items, so it has to be woken.
+    is_idle: bool,
+    /// So many are on their way to the disk.
+    in_work: usize,
+    /// Someone waits: the thread does not wait for more.
+    is_urgent: bool,
+    /// So many were left out since the last line that tells of it.
+    lost: u64,
+    problem: Option<Problem>,
+    has_reported: bool,
+}
+
+enum Item {
+    Event(Event),
+    Started(Arc<Open>),
+    Ended(Arc<Open>, Box<Ended>),
+}
+
+/// A call that comes, and from where.
+pub(crate) struct Origin {
+    /// The caller's id for it.
+    pub(crate) call: String,
+    /// The name of the tool.
+    pub(crate) tool: String,
+    /// Who calls.
+    pub(crate) caller: Arc<Caller>,
+    /// What is the same for all calls of a host.
+    pub(crate) place: Arc<Place>,
+    /// The arguments, as far as they are kept.
+    pub(crate) arguments: Option<Content>,
+}
+
+/// What the log says of all calls of a host.
+pub(crate) struct Place {
+    cwd: String,
+    rights: String,
+}
+
+impl Place {
+    /// Of a host that goes by `config`.
+    pub(crate) fn of(config: &Config) -> Place {
+        Place {
+            cwd: config.cwd.to_string_lossy().into_owned(),
+            rights: rights(&config.permissions),
+        }
+    }
+}
+
+/// A call that runs.
+struct Open {
+    origin: Origin,
+    /// What happens meanwhile.
+    trace: Arc<CallTrace>,
+    at: SystemTime,
+    since: Instant,
+    /// Unique in this process.
+    run: u64,
+}
+
+/// What is known at the end of a call.
+pub(crate) struct Ending {
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+    /// More about that.
+    pub(crate) reason: Option<&'static str>,
+    /// The result.
+    pub(crate) result: Option<Digest>,
+}
+
+/// A call in the log, from its start to [`OpenCall::end`].
+pub(crate) struct OpenCall {
+    writer: Arc<Writer>,
+    open: Arc<Open>,
+}
+
+/// How a call ended, and when.
+struct Ended {
+    ending: Ending,
+    took: Duration,
+}
+
+impl OpenCall {
+    /// Writes how it ended.
+    pub(crate) fn end(self, ending: Ending) {
+        let took = self.open.since.elapsed();
+        let ended = Box::new(Ended { ending, took });
+        self.writer.put(Item::Ended(self.open, ended));
+    }
+}
+
+/// What is told of a log that cannot be written, once a process.
+static REPORTER: OnceLock<fn(&Problem)> = OnceLock::new();
+
+/// The writers of this process by their folders.
+static WRITERS: Mutex<Vec<Arc<Writer>>> = Mutex::new(Vec::new());
+
+/// Sets who is told when a log cannot be written. The first one counts.
+pub(crate) fn set_reporter(report: fn(&Problem)) {
+    // A second one is the same program again.
+    let _ = REPORTER.set(report);
+}
+
+/// Waits until all logs of this process are written, but no longer than `patience`.
+pub(crate) fn flush_all(patience: Duration) {
+    let until = Instant::now() + patience;
+    for writer in writers().clone() {
+        if !writer.flush(until.saturating_duration_since(Instant::now())) {
+            let error =
+                std::io::Error::other("another haft process holds the log, or the disk hangs");
+            let mut queue = writer.queue();
+            writer.failed(&mut queue, &error);
+        }
+    }
+}
+
+fn writers() -> MutexGuard<'static, Vec<Arc<Writer>>> {
+    WRITERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Writer {
+    /// The writer for `folder`; the settings of the first who asks count.
+    pub(super) fn shared(folder: &Path, settings: &LogSettings) -> Arc<Writer> {
+        let mut writers = writers();
+        let known = writers
+            .iter()
+            .find(|writer| writer.folder == folder && writer.settings == *settings);
+        if let Some(writer) = known {
+            return writer.clone();
+        }
+        let writer = Arc::new(Writer {
+            folder: folder.to_owned(),
+            settings: settings.clone(),
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            written: Condvar::new(),
+        });
+        writers.push(writer.clone());
+        writer
+    }
+
+    pub(super) fn settings(&self) -> &LogSettings {
+        &self.settings
+    }
+
+    pub(super) fn event(self: &Arc<Self>, event: Event) {
+        self.put(Item::Event(event));
+    }
+
+    pub(super) fn begin(self: &Arc<Self>, origin: Origin, trace: Arc<CallTrace>) -> OpenCall {
+        static RUNS: AtomicU64 = AtomicU64::new(1);
+        let open = Arc::new(Open {
+            origin,
+            trace,
+            at: SystemTime::now(),
+            since: Instant::now(),
+            run: RUNS.fetch_add(1, Ordering::Relaxed),
+        });
+        self.put(Item::Started(open.clone()));
+        OpenCall {
+            writer: self.clone(),
+            open,
+        }
+    }
+
+    pub(super) fn problem(&self) -> Option<Problem> {
+        self.queue().problem.clone()
+    }
+
+    pub(super) fn flush(&self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        let mut queue = self.queue();
+        while !queue.items.is_empty() || queue.in_work > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            queue.is_urgent = true;
+            self.work.notify_all();
+            let waited = self.written.wait_timeout(queue, left);
+            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.problem.is_none()
+    }
+
+    fn put(self: &Arc<Self>, item: Item) {
+        let mut queue = self.queue();
+        if queue.items.len() >= QUEUE_CAPACITY {
+            // A start is told by its end, too.
+            queue.lost += u64::from(!matches!(item, Item::Started(_)));
+            return;
+        }
+        queue.items.push(item);
+        if !queue.has_thread {
+            queue.has_thread = true;
+            let writer = self.clone();
+            let thread = std::thread::Builder::new()
+                .name("haft-audit".to_owned())
+                .spawn(move || writer.work());
+            if let Err(error) = thread {
+                queue.has_thread = false;
+                queue.lost += queue.items.len() as u64;
+                queue.items.clear();
+                self.failed(&mut queue, &error);
+            }
+        } else if queue.is_idle {
+            queue.is_idle = false;
+            drop(queue);
+            self.work.notify_all();
+        }
+    }
+
+    /// The thread.
+    fn work(&self) {
+        let mut chain = Chain::new(&self.folder, &self.settings);
+        // The calls that run and of which no line tells yet.
+        let mut untold: HashMap<u64, Arc<Open>> = HashMap::new();
+        loop {
+            let (items, lost) = self.next_batch(!untold.is_empty());
+            let mut events = Vec::with_capacity(items.len() + usize::from(lost > 0));
+            if lost > 0 {
+                events.push(Event::LogLost {
+                    lines: lost,
+                    why: self.why_lost(),
+                });
+            }
+            for item in items {
+                match item {
+                    Item::Event(event) => events.push(event),
+                    Item::Started(open) => {
+                        untold.insert(open.run, open);
+                    }
+                    Item::Ended(open, ending) => {
+                        untold.remove(&open.run);
+                        events.push(ended(&open, *ending));
+                    }
+                }
+            }
+            let is_urgent = self.queue().is_urgent;
+            let is_due = |open: &Open| is_urgent || open.since.elapsed() >= BATCH_WINDOW;
+            let mut due: Vec<_> = untold.extract_if(|_, open| is_due(open)).collect();
+            due.sort_by_key(|(run, _)| *run);
+            events.extend(due.iter().map(|(_, open)| started(open)));
+            let written = match events.is_empty() {
+                true => Ok(()),
+                false => chain.append(&events),
+            };
+            let mut queue = self.queue();
+            queue.in_work = 0;
+            match written {
+                Ok(()) if !events.is_empty() => queue.problem = None,
+                Ok(()) => {}
+                Err(error) => {
+                    // What was to tell of lost lines is lost as well.
+                    let before = events.iter().map(|event| match event {
+                        Event::LogLost { lines, .. } => *lines,
+                        _ => 1,
+                    });
+                    queue.lost += before.sum::<u64>();
+                    self.failed(&mut queue, &error);
+                }
+            }
+            if queue.items.is_empty() {
+                queue.is_urgent = false;
+                self.written.notify_all();
+            }
+        }
+    }
+
+    /// Waits for items, and for a moment longer, since where one call ends another one follows. With
+    /// `has_untold` there may be none.
+    fn next_batch(&self, has_untold: bool) -> (Vec<Item>, u64) {
+        let mut queue = self.queue();
+        while queue.items.is_empty() && !has_untold {
+            queue.is_idle = true;
+            queue = self
+                .work
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.is_idle = false;
+        let until = Instant::now() + BATCH_WINDOW;
+        while !queue.is_urgent {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.work.wait_timeout(queue, left);
+            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        let items = std::mem::take(&mut queue.items);
+        // At least one, because lines may be due without any.
+        queue.in_work = items.len().max(1);
+        let lost = match items.is_empty() {
+            true => 0,
+            false => std::mem::take(&mut queue.lost),
+        };
+        (items, lost)
+    }
+
+    fn why_lost(&self) -> String {
+        let queue = self.queue();
+        let problem = queue.problem.as_ref();
+        problem.map_or_else(
+            || "too many at once".to_owned(),
+            |problem| problem.message.clone(),
+        )
+    }
+
+    /// Keeps the problem, and tells it if it is the first.
+    fn failed(&self, queue: &mut Queue, error: &std::io::Error) {
+        let problem = chain::problem(&self.folder, error);
+        tracing::warn!(problem = %problem.message, "the log of calls cannot be written");
+        if !std::mem::replace(&mut queue.has_reported, true)
+            && let Some(report) = REPORTER.get()
+        {
+            report(&problem);
+        }
+        queue.problem = Some(problem);
+    }
+
+    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The line of a call that runs.
+fn started(open: &Open) -> Event {
+    Event::CallStarted(Box::new(call(open)))
+}
+
+/// The line of a call that ended.
+fn ended(open: &Open, Ended { ending, took }: Ended) -> Event {
+    Event::Call(Box::new(RecordedCall {
+        ended: Some(Moment::of(open.at + took).precise()),
+        ms: Some((took.as_secs_f64() * 1e6).round() / 1e3),
+        outcome: Some(ending.outcome),
+        reason: ending.reason.map(str::to_owned),
+        result: ending.result,
+        ..call(open)
+    }))
+}
+
+/// What is known of a call by now.
+fn call(open: &Open) -> RecordedCall {
+    let Origin {
+        call,
+        tool: name,
+        caller,
+        place,
+        arguments,
+    } = &open.origin;
+    let notes = open.trace.notes();
+    let source = notes.tool.as_ref().map(|tool| &tool.source);
+    RecordedCall {
+        run: format!("{:08x}-{}", process_key(), open.run),
+        call: cut(call),
+        tool: cut(name),
+        caller: (**caller).clone(),
+        cwd: place.cwd.clone(),
+        family: source.map(|source| source.family.as_str().to_owned()),
+        level: source.map(|source| source.level.as_str().to_owned()),
+        path: source.map(|source| source.path.to_string_lossy().into_owned()),
+        grant: notes.grant.as_deref().map(str::to_owned),
+        rights: place.rights.clone(),
+        arguments: arguments.clone(),
+        approval: notes.approval.map(|(decision, rule)| DecisionRecord {
+            decision: decision.to_owned(),
+            rule,
+        }),
+        started: Moment::of(open.at).precise(),
+        programs: notes.programs.into_iter().collect(),
+        hosts: notes.hosts.into_iter().collect(),
+        more: notes.has_more,
+        ..RecordedCall::default()
+    }
+}
+
+/// Tells this process from others, also from a later one of the same number.
+fn process_key() -> u32 {
+    static KEY: OnceLock<u32> = OnceLock::new();
+    *KEY.get_or_init(|| {
+        let mut bytes = [0; 4];
+        match getrandom::fill(&mut bytes) {
+            Ok(()) => u32::from_ne_bytes(bytes),
+            Err(_) => std::process::id(),
+        }
+    })
+}

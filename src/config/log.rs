@@ -1,0 +1,102 @@
+//! The log of calls: whether there is one, how large it gets, what it keeps of arguments.
+//!
+//! All of it is the user's to say, never a project's: a project must not be able to hide what it does.
+
+use std::str::FromStr;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use crate::error::{Error, ErrorKind};
+
+/// About fifteen thousand calls.
+const MAX_SIZE: u64 = 10 << 20;
+/// A smaller file would be rotated with nearly every line.
+const MIN_SIZE: u64 = 4 << 10;
+/// Rotated files: with the current one about 110 MB.
+const KEEP: u32 = 10;
+
+/// The log of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    /// Whether the `haft` program keeps one. Programs that embed haft decide for themselves.
+    pub enabled: bool,
+    /// A file that would be longer than this, in bytes, is rotated.
+    pub max_size: u64,
+    /// How many rotated files are kept.
+    pub keep: u32,
+    /// What is kept of arguments.
+    pub arguments: LoggedArguments,
+}
+
+/// What the log keeps of arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoggedArguments {
+    /// Nothing.
+    None,
+    /// Their hash and their length.
+    #[default]
+    Digest,
+    /// All of them, secrets included.
+    Full,
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        LogSettings {
+            enabled: true,
+            max_size: MAX_SIZE,
+            keep: KEEP,
+            arguments: LoggedArguments::default(),
+        }
+    }
+}
+
+/// The same as the user's file says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WrittenLog {
+    enabled: Option<bool>,
+    #[serde(deserialize_with = "size")]
+    max_size: Option<u64>,
+    keep: Option<u32>,
+    arguments: Option<LoggedArguments>,
+}
+
+impl WrittenLog {
+    pub(super) fn resolve(self) -> Result<LogSettings, Error> {
+        let default = LogSettings::default();
+        let settings = LogSettings {
+            enabled: self.enabled.unwrap_or(default.enabled),
+            max_size: self.max_size.unwrap_or(default.max_size),
+            keep: self.keep.unwrap_or(default.keep),
+            arguments: self.arguments.unwrap_or(default.arguments),
+        };
+        match settings.max_size < MIN_SIZE {
+            true => Err(
+                Error::new(ErrorKind::Usage, "log.max_size: less than 4KB is too small")
+                    .with_hint("write it like 10MB; `enabled: false` turns the log off"),
+            ),
+            false => Ok(settings),
+        }
+    }
+}
+
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| parse_size(&text).map_err(D::Error::custom))
+        .transpose()
+}
+
+/// Reads `512KB`, `10MB`, `1GB`, in powers of 1024.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let refuse = || format!("`{text}` is not a size: write it like 512KB, 10MB or 1GB");
+    let units = [("KB", 10), ("MB", 20), ("GB", 30)];
+    let found = units.iter().find_map(|(unit, shift)| {
+        let number = text.trim().strip_suffix(unit)?.trim_end();
+        Some((u64::from_str(number).ok()?, *shift))
+    });
+    let (number, shift) = found.ok_or_else(refuse)?;
+    number.checked_mul(1 << shift).ok_or_else(refuse)
+}

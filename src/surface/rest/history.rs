@@ -1,0 +1,120 @@
+//! The calls of servers in this directory that the log of calls knows, also those of a server before this one.
+
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::audit::{self, Event, Line, Reader, RecordedCall, Tail};
+use crate::host::Host;
+
+/// So many are remembered.
+const MAX_CALLS: usize = 1000;
+
+/// The surfaces whose calls `/api/calls` lists.
+const SURFACES: [&str; 3] = ["http", "rest", "mcp-http"];
+
+/// A call that the log knows.
+pub(super) struct Recorded {
+    /// What the log says.
+    pub(super) call: RecordedCall,
+    /// It was made in this process, so the ledger may know more of it.
+    pub(super) is_ours: bool,
+}
+
+/// The calls in the log.
+pub(super) struct History {
+    /// `None` where calls are not recorded.
+    folder: Option<PathBuf>,
+    cwd: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Reads what is added; `None` before the first look.
+    tail: Option<Tail>,
+    /// The oldest first.
+    calls: VecDeque<Arc<Recorded>>,
+    /// The ids of those that a client wants to be forgotten.
+    forgotten: HashSet<String>,
+}
+
+impl History {
+    pub(super) fn of(host: &Host) -> History {
+        let config = host.config();
+        History {
+            folder: host.audit_log().map(|_| audit::folder(config)),
+            cwd: config.cwd.to_string_lossy().into_owned(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The calls that ended, the newest first. What cannot be read is left out.
+    pub(super) async fn calls(self: &Arc<Self>) -> Vec<Arc<Recorded>> {
+        let history = Arc::clone(self);
+        let read = tokio::task::spawn_blocking(move || history.read()).await;
+        match read {
+            Ok(Ok(calls)) => calls,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the log of calls cannot be read");
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Leaves out a call from now on.
+    pub(super) fn forget(&self, id: &str) {
+        let mut state = self.state();
+        state.forgotten.insert(id.to_owned());
+        state.calls.retain(|one| one.call.call != id);
+    }
+
+    fn read(&self) -> io::Result<Vec<Arc<Recorded>>> {
+        let Some(folder) = &self.folder else {
+            return Ok(Vec::new());
+        };
+        let mut state = self.state();
+        let lines = match &mut state.tail {
+            Some(tail) => tail.new_lines()?,
+            None => {
+                let (mut newest, mut lines) = (0, Vec::new());
+                Reader::of(folder).newest_first(|text, line| {
+                    newest = newest.max(line.n);
+                    if self.is_meant(&line) {
+                        lines.push((text.to_owned(), line));
+                    }
+                    lines.len() < MAX_CALLS
+                })?;
+                lines.reverse();
+                state.tail = Some(Tail::after(folder, newest));
+                lines
+            }
+        };
+        for (_, line) in lines {
+            if let (true, Event::Call(call)) = (self.is_meant(&line), line.event)
+                && !state.forgotten.contains(&call.call)
+            {
+                let is_ours = line.pid == std::process::id();
+                let call = *call;
+                state.calls.push_back(Arc::new(Recorded { call, is_ours }));
+            }
+        }
+        let excess = state.calls.len().saturating_sub(MAX_CALLS);
+        state.calls.drain(..excess);
+        Ok(state.calls.iter().rev().cloned().collect())
+    }
+
+    fn is_meant(&self, line: &Line) -> bool {
+        let Event::Call(call) = &line.event else {
+            return false;
+        };
+        call.cwd == self.cwd && SURFACES.contains(&call.caller.surface.as_str())
+    }
+
+    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

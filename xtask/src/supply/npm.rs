@@ -1,0 +1,81 @@
+//! The npm half: every package that the lock file names comes from the registry and has a hash.
+//!
+//! npm checks the hashes when it installs; a package without one it would take as it comes.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::error::{During, Error, Result};
+
+/// Where packages may come from.
+const REGISTRY: &str = "https://registry.npmjs.org/";
+
+pub fn check(root: &Path) -> Result<()> {
+    let path = root.join("package-lock.json");
+    let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
+    let lock: Value = serde_json::from_str(&text)
+        .map_err(|error| Error::unexpected(format!("`{}` is not JSON: {error}", path.display())))?;
+    let problems = problems(&lock);
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Missing {
+            what: format!("package-lock.json: {}", problems.join("; ")),
+            hint: "install from the npm registry, and let npm write the lock file".into(),
+        }),
+    }
+}
+
+fn problems(lock: &Value) -> Vec<String> {
+    let Some(packages) = lock["packages"].as_object() else {
+        return vec!["it names no packages".to_owned()];
+    };
+    let others = packages.iter().filter(|(path, _)| !path.is_empty());
+    let problems = others.flat_map(|(path, package)| {
+        let resolved = package["resolved"].as_str().unwrap_or_default();
+        let integrity = package["integrity"].as_str().unwrap_or_default();
+        let from = (!resolved.starts_with(REGISTRY))
+            .then(|| format!("`{path}` comes from `{resolved}` and not from the registry"));
+        let hash = (!integrity.starts_with("sha512-"))
+            .then(|| format!("`{path}` has no SHA-512 integrity"));
+        from.into_iter().chain(hash)
+    });
+    problems.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn lock(package: Value) -> Value {
+        json!({"packages": {"": {"name": "haft"}, "node_modules/zod": package}})
+    }
+
+    #[test]
+    fn the_lock_file_of_the_checkout_is_fine() {
+        check(&crate::workspace::root()).expect("it is fine");
+    }
+
+    #[test]
+    fn what_has_no_hash_or_comes_from_elsewhere_is_named() {
+        let good = json!({"resolved": "https://registry.npmjs.org/zod/-/zod-4.6.7.tgz", "integrity": "sha512-abc"});
+        assert_eq!(problems(&lock(good.clone())), Vec::<String>::new());
+        let mut weak = good.clone();
+        weak["integrity"] = json!("sha1-abc");
+        assert_eq!(
+            problems(&lock(weak)),
+            ["`node_modules/zod` has no SHA-512 integrity"]
+        );
+        let mut git = good;
+        git["resolved"] = json!("git+ssh://git@github.com/a/zod.git");
+        assert_eq!(
+            problems(&lock(git)),
+            [
+                "`node_modules/zod` comes from `git+ssh://git@github.com/a/zod.git` and not from the registry"
+            ]
+        );
+    }
+}
