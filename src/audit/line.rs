@@ -417,6 +417,10 @@ pub(super) fn rights(profile: &PermissionProfile) -> String {
             Permission::All => return None,
             Permission::None => format!("{kind}: none"),
             Permission::List(names) => format!("{kind}: [{}]", names.join(", ")),
+            Permission::Except { allow, deny } => {
+                let (allow, deny) = (allow.join(", "), deny.join(", "));
+                format!("{kind}: {{allow: [{allow}], deny: [{deny}]}}")
+            }
         })
     });
     let bounded: Vec<_> = bounded.collect();

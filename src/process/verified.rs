@@ -43,6 +43,9 @@ const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
 /// The folder in which the image of a project begins.
 const IMAGE: &str = "project";
 
+/// `fcntl`'s command that chooses the signal of a lease (fcntl(2)); `libc` has no name for it.
+const F_SETSIG: i32 = 10;
+
 const PRIVATE: u32 = 0o700;
 const READ_ONLY: u32 = 0o500;
 
@@ -253,7 +256,7 @@ fn set_lease(file: &File) -> Result<(), Errno> {
     // SAFETY: both calls take numbers only, and the descriptor is open.
     let result = unsafe {
         // The default signal, SIGIO, would end the process.
-        match nix::libc::fcntl(descriptor, nix::libc::F_SETSIG, nix::libc::SIGURG) {
+        match nix::libc::fcntl(descriptor, F_SETSIG, nix::libc::SIGURG) {
             0 => nix::libc::fcntl(descriptor, nix::libc::F_SETLEASE, nix::libc::F_RDLCK),
             failed => failed,
         }

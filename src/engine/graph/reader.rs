@@ -17,7 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::imports::Imports;
 use super::open::What;
-use super::{missing, nesting};
+use super::missing;
 use crate::engine::loader::text_of;
 
 /// The most memory that the process may map.

@@ -217,6 +217,8 @@ pub(super) async fn ask_for_tests(
         return Err(refused(ErrorKind::Denied, text));
     }
     grant(&review, config)
+}
+
 /// Trusts what was looked at, and records that.
 fn grant(review: &Review, config: &Config) -> Result<(), Failure> {
     review.grant()?;
