@@ -333,15 +333,16 @@ fn escaped(text: &str) -> String {
 }
 
 /// Where Deno's Node modules answer otherwise than Node: a script, what is in it once, and what should be.
-const CORRECTIONS: &[(&str, &str, &str)] = &[(
-    // Of a program that cannot be started the result has all members, and `error` whatever the reason.
-    "ext:deno_node/internal/child_process.ts",
-    "    if (ObjectPrototypeIsPrototypeOf(Deno.errors.NotFound.prototype, err)) {
+const CORRECTIONS: &[(&str, &str, &str)] = &[
+    (
+        // Of a program that cannot be started the result has all members, and `error` whatever the reason.
+        "ext:deno_node/internal/child_process.ts",
+        "    if (ObjectPrototypeIsPrototypeOf(Deno.errors.NotFound.prototype, err)) {
       result.error = _createSpawnError(\"ENOENT\", command, args, true);
     }
   }
   return result;",
-    "    if (ObjectPrototypeIsPrototypeOf(Deno.errors.NotFound.prototype, err)) {
+        "    if (ObjectPrototypeIsPrototypeOf(Deno.errors.NotFound.prototype, err)) {
       result.error = _createSpawnError(\"ENOENT\", command, args, true);
     } else if (
       ObjectPrototypeIsPrototypeOf(Deno.errors.PermissionDenied.prototype, err)
@@ -358,54 +359,64 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[(
     result.stderr = null;
   }
   return result;",
-), (
-    // What `require` compiles is checked in isolates of projects: `js-runtime/07_verify.ts`.
-    "node:module",
-    "  let f;
+    ),
+    (
+        // What `require` compiles is checked in isolates of projects: `js-runtime/07_verify.ts`.
+        "node:module",
+        "  let f;
   let err;
 
   if (patched) {",
-    "  let f;
+        "  let f;
   let err;
 
   internals.haftCode.required(content);
   if (patched) {",
-), (
-    "node:module",
-    "      ? op_import_sync_with_source(specifier, code)",
-    "      ? (internals.haftCode.required(code), op_import_sync_with_source(specifier, code))",
-), (
-    "node:module",
-    "  module.exports = op_napi_open(
+    ),
+    (
+        "node:module",
+        "      ? op_import_sync_with_source(specifier, code)",
+        "      ? (internals.haftCode.required(code), op_import_sync_with_source(specifier, code))",
+    ),
+    (
+        "node:module",
+        "  module.exports = op_napi_open(
     filename,",
-    "  internals.haftCode.native(filename);
+        "  internals.haftCode.native(filename);
   module.exports = op_napi_open(
     filename,",
-), (
-    "ext:deno_node/vm.js",
-    "const { core, primordials } = __bootstrap;",
-    "const { core, internals, primordials } = __bootstrap;",
-), (
-    "ext:deno_node/vm.js",
-    "op_vm_create_script(",
-    "(internals.haftCode.text(), op_vm_create_script)(",
-), (
-    "ext:deno_node/vm.js",
-    "op_vm_compile_function(",
-    "(internals.haftCode.text(), op_vm_compile_function)(",
-), (
-    "ext:deno_node/vm.js",
-    "op_vm_create_context(",
-    "(internals.haftCode.text(), op_vm_create_context)(",
-), (
-    "ext:deno_node/vm.js",
-    "op_vm_create_context_without_contextify(",
-    "(internals.haftCode.text(), op_vm_create_context_without_contextify)(",
-), (
-    "ext:deno_node/vm.js",
-    "op_vm_module_create_source_text_module(",
-    "(internals.haftCode.text(), op_vm_module_create_source_text_module)(",
-)];
+    ),
+    (
+        "ext:deno_node/vm.js",
+        "const { core, primordials } = __bootstrap;",
+        "const { core, internals, primordials } = __bootstrap;",
+    ),
+    (
+        "ext:deno_node/vm.js",
+        "op_vm_create_script(",
+        "(internals.haftCode.text(), op_vm_create_script)(",
+    ),
+    (
+        "ext:deno_node/vm.js",
+        "op_vm_compile_function(",
+        "(internals.haftCode.text(), op_vm_compile_function)(",
+    ),
+    (
+        "ext:deno_node/vm.js",
+        "op_vm_create_context(",
+        "(internals.haftCode.text(), op_vm_create_context)(",
+    ),
+    (
+        "ext:deno_node/vm.js",
+        "op_vm_create_context_without_contextify(",
+        "(internals.haftCode.text(), op_vm_create_context_without_contextify)(",
+    ),
+    (
+        "ext:deno_node/vm.js",
+        "op_vm_module_create_source_text_module(",
+        "(internals.haftCode.text(), op_vm_module_create_source_text_module)(",
+    ),
+];
 
 fn corrected(specifier: &str, source: String) -> String {
     CORRECTIONS

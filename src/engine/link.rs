@@ -124,22 +124,26 @@ impl IsolateHost for Link {
     }
 
     fn check_required(&self, code: &str) -> Result<(), Refusal> {
-        self.verifier().map_or(Ok(()), |verifier| verifier.check_required(code))
+        self.verifier()
+            .map_or(Ok(()), |verifier| verifier.check_required(code))
     }
 
     fn check_text(&self) -> Result<(), Refusal> {
-        self.verifier().map_or(Ok(()), |verifier| verifier.check_text(CodeFrom::Text))
+        self.verifier()
+            .map_or(Ok(()), |verifier| verifier.check_text(CodeFrom::Text))
     }
 
     fn check_native(&self, path: &str) -> Result<(), Refusal> {
-        self.verifier().map_or(Ok(()), |verifier| verifier.check_file(Path::new(path)))
+        self.verifier()
+            .map_or(Ok(()), |verifier| verifier.check_file(Path::new(path)))
     }
 
     fn check_wasm(&self, bytes: &[u8], url: &str) -> Result<(), Refusal> {
         let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
         let path = path.map(|path| std::fs::canonicalize(&path).unwrap_or(path));
-        self.verifier()
-            .map_or(Ok(()), |verifier| verifier.check_wasm(bytes, path.as_deref()))
+        self.verifier().map_or(Ok(()), |verifier| {
+            verifier.check_wasm(bytes, path.as_deref())
+        })
     }
 
     fn noticed_symbol(&self) {

@@ -142,7 +142,9 @@ impl Engine {
     /// The files that the project's modules loaded although they are not trusted yet.
     pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
         let verifier = self.0.options.verifier.as_ref();
-        verifier.map(|verifier| verifier.learned()).unwrap_or_default()
+        verifier
+            .map(|verifier| verifier.learned())
+            .unwrap_or_default()
     }
 
     /// Whether tools may leave actions pending.

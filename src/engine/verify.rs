@@ -106,16 +106,16 @@ impl Verifier {
         match path {
             // What is listed has the bytes that were trusted, whatever else is allowed.
             Some(path) if files.lists(path) || !files.code_from_bytes => self.check(path, &digest),
-            None if !files.code_from_bytes => {
-                Err(JsErrorBox::generic(CodeFrom::Bytes.refusal()))
-            }
+            None if !files.code_from_bytes => Err(JsErrorBox::generic(CodeFrom::Bytes.refusal())),
             _ => Ok(()),
         }
     }
 
     /// Checks a file that a tool reads as data: one that was trusted as WebAssembly stays that.
     pub(super) fn check_data(&self, path: &Path, bytes: &[u8]) -> Result<(), JsErrorBox> {
-        let is_wasm = path.extension().is_some_and(|extension| extension == "wasm");
+        let is_wasm = path
+            .extension()
+            .is_some_and(|extension| extension == "wasm");
         let real = || std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match is_wasm && self.files().lists(&real()) {
             true => self.check(path, &blake3::hash(bytes)),

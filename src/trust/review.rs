@@ -101,7 +101,9 @@ impl Review {
             let graph = super::graph(&grapher, &candidate);
             let entry = names.name(&candidate.resolved);
             let files = names.files(&graph);
-            let was = before.as_ref().and_then(|grant| grant.files_of(&entry, &candidate));
+            let was = before
+                .as_ref()
+                .and_then(|grant| grant.files_of(&entry, &candidate));
             tools.push(reviewed(&names, &candidate, &graph, state(was, &files)));
             let tool = TrustedTool {
                 family: candidate.source.family,
@@ -167,7 +169,9 @@ impl Review {
             let graph = union(test, graphs.collect());
             let files = names.files(&graph);
             let entry = names.name(test);
-            let was = before.as_ref().and_then(|grant| grant.files_of_test(&entry));
+            let was = before
+                .as_ref()
+                .and_then(|grant| grant.files_of_test(&entry));
             let is_granted = was.as_ref().is_some_and(|was| {
                 let mut files = files.iter();
                 files.all(|(file, hash)| was.get(file) == Some(hash))

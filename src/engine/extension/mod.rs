@@ -26,7 +26,9 @@ mod ops_witness;
 
 use deno_core::OpDecl;
 
-pub use host::{AskFuture, ExecFuture, IsolateHost, LogLevel, Refusal, ReplyKind, ShowFuture, TouchFuture};
+pub use host::{
+    AskFuture, ExecFuture, IsolateHost, LogLevel, Refusal, ReplyKind, ShowFuture, TouchFuture,
+};
 pub use ops_children::set_script_runner;
 pub use ops_env::begin_with as begin_with_env;
 pub use ops_read::too_large;

@@ -131,11 +131,7 @@ struct Wrong {
     place: Option<(usize, usize)>,
 }
 
-fn parsed(
-    path: &Path,
-    verifier: Option<&Verifier>,
-    parse: Parse,
-) -> Result<String, JsErrorBox> {
+fn parsed(path: &Path, verifier: Option<&Verifier>, parse: Parse) -> Result<String, JsErrorBox> {
     let text = read_text(path, verifier)?;
     let value = parse(&text).map_err(|wrong| syntax_error(path, &wrong))?;
     let mut module = default_export(&value);

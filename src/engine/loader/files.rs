@@ -104,10 +104,7 @@ pub(super) fn read_text(path: &Path, verifier: Option<&Verifier>) -> Result<Stri
 
 /// The same, and what a witness wants to know about it. The bytes that are returned are the bytes that
 /// were verified.
-pub(super) fn read(
-    path: &Path,
-    verifier: Option<&Verifier>,
-) -> Result<(String, Read), JsErrorBox> {
+pub(super) fn read(path: &Path, verifier: Option<&Verifier>) -> Result<(String, Read), JsErrorBox> {
     let bytes = std::fs::read(path).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
     })?;

@@ -23,7 +23,9 @@ use serde_json::value::RawValue;
 use super::{Loaded, Means};
 use crate::config::{Config, Permission, PermissionProfile};
 use crate::discover::Candidate;
-use crate::engine::{self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Verifier, Wanted};
+use crate::engine::{
+    self, Access, Engine, EngineOptions, LoadFailure, Module, Round, Verifier, Wanted,
+};
 use crate::tool::json;
 use crate::tool::{
     ArgumentOrder, CurrentSession, DefaultUser, Problem, Source, Stance, Tape, Tier, Tool,
