@@ -105,7 +105,11 @@ fn yes_has_to_be_said() {
     ] {
         let mut terminal = fixture.call(&["sure"]);
         terminal.shows("[sure] Remove it?");
-        terminal.shows("It is gone then.\r\nFor good.\r\n");
+        // Only the first line says whose words these are.
+        terminal.shows("│ ");
+        terminal.shows("It is gone then.\r\n");
+        terminal.shows("│ ");
+        terminal.shows("For good.\r\n");
         terminal.shows("Yes or No? [y/N]");
         terminal.types(key);
         terminal.answers(expected);

@@ -10,23 +10,26 @@ use crate::sandbox::Sandbox;
 /// Every command, and every flow that looks at a project. Those that serve are ended after a while.
 const COMMANDS: &[&str] = &[
     "haft list",
-    "haft list --json",
-    "haft list --verbose",
+    "haft list --json --no-cache",
+    "haft --verbose list",
     "haft show mod",
     "haft show custom_tool_kode",
     "haft schema",
     "haft schema mod",
-    "haft schema yam --provider openai",
+    "haft schema --for openai-strict",
+    "haft schema --check",
     "haft call mod '{}'",
+    "haft call mod '{}' --json",
     "haft call mod '{}' --dry-run",
     "haft call custom_tool_kode '{}'",
-    "haft call yam '{}' --yolo",
+    "haft call iki '{}'",
+    "haft call yam '{}' --approval-mode yolo",
     "haft call yam '{}' --dry-run",
     "haft call plugged '{}'",
-    "haft call '.omp/tools/mod' '{}'",
+    "haft call mod '{}' --session x --auto-approve",
     "haft doctor",
     "haft doctor --json",
-    "haft doctor clients",
+    "haft doctor --clients",
     "haft refresh",
     "haft trust",
     "haft trust --list",
@@ -36,36 +39,35 @@ const COMMANDS: &[&str] = &[
     "haft install --yes",
     "haft tool list",
     "haft tool get yam",
-    "haft tool validate",
+    "haft tool validate yam",
     "haft tool validate .cycod/tools/yam.yaml",
-    "haft tool test yam",
-    "haft tool test",
     "haft tool run yam",
-    "haft tool export yam --output out.json",
+    "haft tool run yam --dry-run",
+    "haft tool test yam",
+    "haft tool export yam",
     "haft test",
     "haft test --list",
     "haft test .omp",
     "haft test --record",
     "haft test --live",
     "haft agents list",
-    "haft agents config",
     "haft agents config claude-code",
-    "haft agents doctor",
+    "haft agents config codex",
+    "haft agents config cursor",
     "haft completions bash",
     "haft completions zsh",
-    "haft complete -- haft call ''",
-    "haft new --list",
-    "printf '/tools\\nmod {}\\n/show mod\\n/reload\\n/test\\n' | haft repl",
+    "haft new js fresh && rm -r .omp/tools/fresh",
+    "printf 'mod {}\\n/tools\\n/show mod\\n/problems\\n/reload\\n' | haft repl",
     "printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}' \
        '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}' \
-       '{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"mod\",\"arguments\":{}}}' \
+       '{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"mod\",\"callId\":\"c\",\"arguments\":{}}}' \
        '{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/refresh\"}' | haft rpc",
     "printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"x\",\"version\":\"1\"}}}' \
        '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}' \
        '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}' \
        '{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"mod\",\"arguments\":{}}}' | haft serve mcp",
-    "timeout 8 haft watch & sleep 2; echo '// changed' >> .omp/tools/mod.ts; echo '#' >> .cycod/tools/yam.yaml; wait",
-    "timeout 8 haft serve --listen 127.0.0.1:0 > served.txt 2>&1 & sleep 3; echo '// again' >> .omp/tools/mod.ts; wait",
+    "timeout 6 haft watch & sleep 2; echo '// changed' >> .omp/tools/mod.ts; echo '#' >> .cycod/tools/yam.yaml; wait",
+    "timeout 6 haft serve --listen 127.0.0.1:0 > served.txt 2>&1 & sleep 2; echo '// again' >> .omp/tools/mod.ts; wait",
     "haft --system-tools --builtin-tools list",
     "cd sub && haft list && haft test && haft doctor",
 ];
@@ -159,10 +161,7 @@ fn project(sandbox: &Sandbox) {
             sh("yaml-cleanup")
         ),
     );
-    write(
-        ".haft/config.yaml",
-        "tools: [./named.ts]\nikigai: {project: true}\n",
-    );
+    write(".haft/config.yaml", "tools: [./named.ts]\n");
     write("named.ts", &tool("named"));
     for (path, name) in [
         ("vitest.config.ts", "vitest"),
@@ -269,7 +268,7 @@ fn no_command_runs_code_of_an_untrusted_project() {
         fs::remove_file(sandbox.path().join("canaries").join(canary)).expect("a file of ours");
     }
     for command in COMMANDS {
-        let ran = sandbox.sh(&format!("cd p && {command}"));
+        let ran = sandbox.sh(&format!("export HAFT_IKIGAI_PROJECT=1; cd p && {command}"));
         let flown = canaries(&sandbox);
         assert!(flown.is_empty(), "{command} ran {flown:?}:\n{}", ran.output);
     }
@@ -293,6 +292,9 @@ fn no_command_runs_code_of_an_untrusted_project() {
         ".ikigai-tools-iki",
         "yaml",
     ] {
-        assert!(flown.contains(canary), "{canary} is not among {flown:?}");
+        assert!(
+            flown.contains(canary),
+            "{canary} is not among {flown:?}:\n{said}"
+        );
     }
 }
