@@ -249,7 +249,9 @@ fn facts(text: &str) -> Option<Value> {
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let fields = fields.into_iter().map(|(name, value)| (name, sorted(value)));
+            let fields = fields
+                .into_iter()
+                .map(|(name, value)| (name, sorted(value)));
             let fields: BTreeMap<_, _> = fields.collect();
             Value::Object(fields.into_iter().collect())
         }
