@@ -48,7 +48,9 @@ export async function exec(
   signal?.addEventListener("abort", stop, { once: true });
   try {
     const request = captured.jsonStringify(makeRequest(command, args, options ?? {}));
-    const answer = captured.jsonParse(await op_haft_exec(id, currentCall.get()?.id ?? 0, request)) as ExecAnswer;
+    const answer = captured.jsonParse(
+      await op_haft_exec(id, currentCall.get()?.id ?? 0, request),
+    ) as ExecAnswer;
     if (answer.error) throw execError(answer.error);
     return withAlias(answer);
   } finally {

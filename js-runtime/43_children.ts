@@ -6,6 +6,7 @@
 
 import { core } from "ext:core/mod.js";
 import { op_haft_release_program, op_haft_starts_program } from "ext:core/ops";
+import { currentCall } from "ext:haft/00_state.ts";
 
 interface Child {
   readonly pid: number;
@@ -16,17 +17,17 @@ type Start = (...args: unknown[]) => any;
 
 const { apply } = Reflect;
 
-/** Does the same as `start`, and tells of it first. */
-const told = (start: Start): Start =>
+/** Does the same as `start`, and tells of it first, with the name of the program. */
+const told = (start: Start, nameOf: (first: unknown) => unknown): Start =>
   function (this: unknown, ...args) {
-    op_haft_starts_program();
+    op_haft_starts_program(currentCall.get()?.id ?? 0, `${nameOf(args[0])}`);
     return apply(start, this, args);
   };
 
 const processes = core.loadExtScript("ext:deno_process/40_process.js");
 
 // What `node:child_process` starts programs with; it takes the functions when it is first imported.
-const spawnChild = told(processes.nodeSpawnChild);
+const spawnChild = told(processes.nodeSpawnChild, (command) => command);
 processes.nodeSpawnChild = (...args: unknown[]): Child => {
   const child: Child = spawnChild(...args);
   const { unref } = child;
@@ -36,11 +37,15 @@ processes.nodeSpawnChild = (...args: unknown[]): Child => {
   };
   return child;
 };
-processes.nodeSpawnSyncChild = told(processes.nodeSpawnSyncChild);
+processes.nodeSpawnSyncChild = told(
+  processes.nodeSpawnSyncChild,
+  (options) => (options as { args?: unknown[] })?.args?.[0],
+);
 
 for (const method of ["spawn", "output", "outputSync"]) {
   const { prototype } = processes.Command;
-  prototype[method] = told(prototype[method]);
+  // The command is a private field of it.
+  prototype[method] = told(prototype[method], () => "Deno.Command");
 }
 const { prototype } = processes.ChildProcess;
 const { unref } = prototype;

@@ -99,6 +99,8 @@ impl Chain {
     /// When not all of them could be written. A part of a line may be left at the end of the file, which the
     /// next append notes.
     pub(super) fn append(&mut self, events: &[Event]) -> io::Result<()> {
+        // Before the lock: others wait for it.
+        let bodies: Vec<_> = events.iter().map(body).collect::<io::Result<_>>()?;
         let mut held = Held::open(&self.folder)?;
         let found = held.current.metadata()?;
         let known = self.known.take();
@@ -107,16 +109,18 @@ impl Chain {
             Some(known) => (known.head, Vec::new(), Vec::new()),
             None => held.continue_from(&self.folder)?,
         };
+        let notes: Vec<_> = notes.iter().map(body).collect::<io::Result<_>>()?;
         if !fragment.is_empty() {
             (&held.current).write_all(b"\n")?;
         }
-        let mut batch = Batch::of(&head, notes.iter().chain(events))?;
+        let mut batch = Batch::of(&head, notes.iter().chain(&bodies));
         let mut obsolete = Vec::new();
         if found.len() > 0 && found.len() + batch.bytes.len() as u64 > self.max_size {
             let dropped;
             (dropped, obsolete) = self.rotate(&mut held, &head)?;
             // The notes are about what stands right before them.
-            batch = Batch::of(&head, notes.iter().chain(&dropped).chain(events))?;
+            let dropped = dropped.as_ref().map(body).transpose()?;
+            batch = Batch::of(&head, notes.iter().chain(&dropped).chain(&bodies));
         }
         (&held.current).write_all(&batch.bytes)?;
         held.write_head(&batch.head)?;
@@ -174,37 +178,39 @@ impl Chain {
 }
 
 impl Batch {
-    /// The lines of `events`, which follow `head`.
-    fn of<'a>(head: &Head, events: impl Iterator<Item = &'a Event>) -> io::Result<Batch> {
+    /// The lines of `bodies`, which follow `head`.
+    fn of<'a>(head: &Head, bodies: impl Iterator<Item = &'a Vec<u8>>) -> Batch {
         let mut batch = Batch {
             head: head.clone(),
             bytes: Vec::new(),
             at: Moment::of(SystemTime::now()).precise(),
             pid: std::process::id(),
         };
-        for event in events {
-            batch.push(event)?;
+        for body in bodies {
+            batch.push(body);
         }
-        Ok(batch)
+        batch
     }
 
-    fn push(&mut self, event: &Event) -> io::Result<()> {
-        let line = Line {
-            n: self.head.n + 1,
-            prev: std::mem::take(&mut self.head.hash),
-            at: self.at.clone(),
-            pid: self.pid,
-            event: event.clone(),
-        };
+    fn push(&mut self, body: &[u8]) {
+        let Head { n, hash: prev } = &self.head;
+        let (n, at, pid) = (n + 1, &self.at, self.pid);
         let begin = self.bytes.len();
-        serde_json::to_writer(&mut self.bytes, &line)?;
+        // The fields of a `Line`, and those of its event after them.
+        let head = format!(r#"{{"n":{n},"prev":"{prev}","at":"{at}","pid":{pid},"#);
+        self.bytes.extend_from_slice(head.as_bytes());
+        self.bytes.extend_from_slice(&body[1..]);
         self.head = Head {
-            n: line.n,
+            n,
             hash: hash(&self.bytes[begin..]),
         };
         self.bytes.push(b'\n');
-        Ok(())
     }
+}
+
+/// What an event adds to its line: an object with at least one field.
+fn body(event: &Event) -> io::Result<Vec<u8>> {
+    Ok(serde_json::to_vec(event)?)
 }
 
 impl Held {

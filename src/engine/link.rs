@@ -254,8 +254,11 @@ impl IsolateHost for Link {
         }
     }
 
-    fn starts_program(&self) {
+    fn starts_program(&self, call: u32, program: &str) {
         witness::fickle("it starts programs");
+        if let Some(trace) = self.shared.requests.trace(call) {
+            trace.starts(program);
+        }
         self.programs.starts_by(self.shared.thread_id());
     }
 

@@ -219,10 +219,9 @@ fn note(write: impl FnOnce(&mut Notes)) {
 /// Deno is about to see whether something is allowed. Opening a file is told as reading and as
 /// writing it, whatever it is opened for.
 fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) {
-    match permission {
-        "net" => blame_calls(|trace| trace.connects(value)),
-        "run" => blame_calls(|trace| trace.starts(value)),
-        _ => {}
+    // Programs are told by those who start them, who know the call.
+    if permission == "net" {
+        blame_calls(|trace| trace.connects(value));
     }
     note(|notes| match permission {
         "env" if value == "null" => notes.lists_env = true,

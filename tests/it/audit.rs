@@ -120,7 +120,7 @@ fn requests(count: usize) -> String {
 fn a_call_of_each_surface_is_recorded_once() {
     let sandbox = sandbox();
     run(&sandbox, "haft --tool tools.ts call echo --arg text=cli");
-    sandbox.write("line", "/call echo text=repl\n");
+    sandbox.write("line", "echo text=repl\n");
     let repl = sandbox.sh("haft --tool tools.ts repl < line");
     assert_eq!(repl.code, 0, "{}", repl.output);
     sandbox.write("requests", &requests(1));
@@ -203,16 +203,16 @@ async fn an_embedder_decides_by_the_handle() {
 fn tests_of_tools_are_not_recorded() {
     let sandbox = sandbox();
     sandbox.write(
-        "home/.omp/agent/tools/greet.ts",
+        "greet.ts",
         r#"export default (pi) => ({ name: "greet", description: "Greets", parameters: pi.zod.object({}),
           async execute() { return { content: [{ type: "text", text: "hello" }] }; } });"#,
     );
     sandbox.write(
-        "greet.tool-test.yaml",
-        "tool: greet\ntests:\n  - name: says hello\n    arguments: {}\n    expect: {text: hello}\n",
+        "greet.tool-test.json",
+        r#"{"tests": [{"name": "says hello", "arguments": {}, "expect": {"text": "hello"}}]}"#,
     );
-    let ran = sandbox.sh("haft test greet.tool-test.yaml");
-    assert!(ran.output.contains("hello"), "{}", ran.output);
+    let ran = sandbox.sh("haft test greet.ts");
+    assert!(ran.output.contains("says hello"), "{}", ran.output);
     assert_eq!(calls(&sandbox), Vec::<Value>::new());
 }
 
@@ -473,13 +473,10 @@ fn what_could_not_be_written_is_counted() {
     let lost: u64 = lost
         .map(|line| line["lines"].as_u64().expect("a number"))
         .sum();
-    // What is not lost is there: when the writer looks is not ours to say.
-    let ours = ["server-started", "call", "server-stopped"];
-    let written = lines
-        .iter()
-        .filter(|line| ours.iter().any(|event| line["event"] == *event));
-    assert_eq!(written.count() as u64 + lost, 4, "{lines:?}");
-    assert!(lines.iter().any(|line| line["event"] == "server-stopped"));
+    // The start of the server at least, unless the writer was so slow that it saw the folder.
+    let has = |event: &str| lines.iter().any(|line| line["event"] == event);
+    assert!(has("call") && has("server-stopped"), "{lines:?}");
+    assert!(lost > 0 || has("server-started"), "{lines:?}");
     verifies(&sandbox);
 }
 
@@ -615,7 +612,7 @@ fn how_a_call_ended_and_why_it_could_start_is_recorded() {
             call["approval"]["rule"].clone(),
         )
     };
-    let rule = json!("the user's rule `echo: deny`");
+    let rule = json!("the user's deny rules");
     assert_eq!(
         of("echo"),
         (json!("refused"), json!("approval"), json!("denied"), rule)

@@ -57,8 +57,8 @@ pub trait IsolateHost {
     /// Stops the program that `id` names, if it still runs.
     fn abort_exec(&self, id: u32);
 
-    /// A tool is about to start a program by itself.
-    fn starts_program(&self);
+    /// A tool is about to start `program` by itself, on behalf of the call `call`.
+    fn starts_program(&self, call: u32, program: &str);
 
     /// A tool has let go of the program `pid` that it started (`unref`).
     fn release_program(&self, pid: i32);

@@ -28,11 +28,11 @@ fn script_runner() -> Option<&'static str> {
     SCRIPT_RUNNER.get()?.as_deref()
 }
 
-/// A tool is about to start a program.
+/// A tool is about to start a program on behalf of the call `call`; 0: outside of calls.
 #[op2(fast)]
-pub fn op_haft_starts_program(state: &mut OpState) {
+pub fn op_haft_starts_program(state: &mut OpState, call: u32, #[string] program: &str) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-    host.starts_program();
+    host.starts_program(call, program);
 }
 
 /// A tool let go of a program that it started.

@@ -61,7 +61,7 @@ use flags::Globals;
 use session::Session;
 
 /// How long the end of the program waits for the last lines of the log of calls.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Finds the tools people write for LLM agents and runs them safely and fast.
 #[derive(Parser)]

@@ -88,7 +88,7 @@ struct Snapshot {
 
 impl Snapshot {
     fn text(&self) -> String {
-        let head = json!({"source": SOURCE, "commit": self.commit, "date": self.date});
+        let head = json!({"commit": self.commit, "date": self.date, "source": SOURCE});
         let lines = std::iter::once(&head).chain(&self.advisories);
         lines.map(|line| format!("{line}\n")).collect()
     }
@@ -242,7 +242,22 @@ fn facts(text: &str) -> Option<Value> {
     if let Some(affected) = affected.filter(|affected| *affected != json!({})) {
         facts["affected"] = affected;
     }
-    Some(facts)
+    Some(sorted(facts))
+}
+
+/// The same with the keys of objects in their order, however serde_json was built.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields
+                .into_iter()
+                .map(|(name, value)| (name, sorted(value)));
+            let fields: BTreeMap<_, _> = fields.collect();
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,8 @@ fn problems(lock: &Value) -> Vec<String> {
     let problems = others.flat_map(|(path, package)| {
         let resolved = package["resolved"].as_str().unwrap_or_default();
         let integrity = package["integrity"].as_str().unwrap_or_default();
-        let from = (!resolved.starts_with(REGISTRY))
+        // A lock file may leave it out: then it is the registry that npm goes by, and the hash decides.
+        let from = (!resolved.is_empty() && !resolved.starts_with(REGISTRY))
             .then(|| format!("`{path}` comes from `{resolved}` and not from the registry"));
         let hash = (!integrity.starts_with("sha512-"))
             .then(|| format!("`{path}` has no SHA-512 integrity"));
