@@ -48,6 +48,8 @@ pub struct ApprovalPolicy {
     pub approve: Vec<ToolPattern>,
     /// Tools that are refused, whatever else approves them.
     pub deny: Vec<ToolPattern>,
+    /// The highest tier of a call: what is above it is refused, whatever else approves it.
+    pub max_tier: Option<Tier>,
 }
 
 /// What a tool says about a call.

@@ -14,7 +14,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("private_files", &[]),
     ("session", &["tool", "error"]),
     ("engine", &["private_files", "tool", "error"]),
-    ("config", &["error", "tool"]),
+    // Of `process` which variables no child gets: `config` takes them out of our own environment.
+    ("config", &["error", "process", "tool"]),
     ("discover", &["config", "tool", "error"]),
     (
         "family",
@@ -60,7 +61,17 @@ const EDGES: &[(&str, &[&str])] = &[
         "workshop",
         &["config", "family", "files", "process", "tool", "error"],
     ),
-    ("agents", &["config", "error", "files", "process", "tool"]),
+    (
+        "agents",
+        &[
+            "config",
+            "error",
+            "files",
+            "private_files",
+            "process",
+            "tool",
+        ],
+    ),
     // npm packages that tools lack. Modules are read and compiled for it, never run.
     (
         "install",
@@ -78,15 +89,19 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agents",
             "config",
+            "credentials",
             "dialect",
             "error",
             "host",
             "private_files",
             "process",
             "registry",
+            "tool",
             "tool_registry",
         ],
     ),
+    // Tokens: which there are and what each allows.
+    ("credentials", &["private_files", "tool", "error"]),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (
@@ -94,6 +109,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agents",
             "config",
+            "credentials",
             "dialect",
             "discover",
             "error",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -11,7 +12,7 @@ use utoipa::ToSchema;
 use super::record::CallView;
 use super::state::Shared;
 use super::tools::{bytes, fresh};
-use crate::surface::http::{Fault, PathText};
+use crate::surface::http::{Client, Fault, PathText};
 
 /// The calls that are known.
 #[derive(Serialize, ToSchema)]
@@ -30,13 +31,17 @@ pub(super) struct Cancelled<'a> {
     cancelled: bool,
 }
 
-/// The calls that run, and the last that ended: at most 1000, for at most an hour.
+/// The client's calls that run, and the last that ended: at most 1000, for at most an hour.
 #[utoipa::path(
     get, path = "/api/calls", operation_id = "listCalls", tag = "calls",
     responses((status = 200, description = "The calls", body = CallList<'static>)),
 )]
-pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
-    let body = shared.ledger.show_all(|calls| bytes(&CallList { calls }));
+pub(super) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+) -> Result<Response, Fault> {
+    let ledger = &shared.ledger;
+    let body = ledger.show_all(&client, |calls| bytes(&CallList { calls }));
     Ok(fresh(body?))
 }
 
@@ -48,9 +53,10 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Response, 
 )]
 pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    match shared.ledger.show(&id, |call| bytes(call)) {
+    match shared.ledger.show(&client, &id, |call| bytes(call)) {
         Some(body) => Ok(fresh(body?)),
         None => Err(unknown(&id)),
     }
@@ -67,9 +73,10 @@ pub(super) async fn one(
 )]
 pub(super) async fn cancel(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    let Some(cancelled) = shared.ledger.cancel(&id) else {
+    let Some(cancelled) = shared.ledger.cancel(&client, &id) else {
         return Err(unknown(&id));
     };
     let status = match cancelled {
