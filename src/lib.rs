@@ -53,6 +53,7 @@ mod host;
 mod install;
 
 mod agents;
+mod credentials;
 mod custom_tools;
 mod sessions;
 mod tool_registry;

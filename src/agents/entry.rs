@@ -13,11 +13,18 @@ pub(crate) enum Server {
     /// A program that the agent starts and talks to over its standard streams.
     Program { command: String, args: Vec<String> },
     /// A server that runs already.
-    Http {
-        url: String,
-        /// The variable that holds the token, in the agent's environment.
-        token_variable: Option<String>,
-    },
+    Http { url: String, token: HttpToken },
+}
+
+/// How an agent shows who it is to a server that runs.
+#[derive(Clone, Debug)]
+pub(crate) enum HttpToken {
+    /// The server wants no token.
+    None,
+    /// This variable in the agent's environment holds it, so that it is in no file.
+    Variable(String),
+    /// The token itself, for a file that only its user can read.
+    Text(String),
 }
 
 /// Keys that say what the server is. An entry that is there already keeps all others.
@@ -29,6 +36,9 @@ pub(super) const OWN_KEYS: [&str; 6] = [
     "httpUrl",
     "bearer_token_env_var",
 ];
+
+/// Where Codex keeps headers whose values stand in the file.
+pub(super) const STATIC_HEADERS: &str = "http_headers";
 
 /// What an agent's configuration says about one server.
 #[derive(Clone, Debug)]
@@ -64,10 +74,7 @@ impl Server {
     pub(crate) fn identity(&self, agent: Agent) -> Map<String, Value> {
         let value = match self {
             Server::Program { command, args } => program(agent, command, args),
-            Server::Http {
-                url,
-                token_variable,
-            } => http(agent, url, token_variable.as_deref()),
+            Server::Http { url, token } => http(agent, url, token),
         };
         match value {
             Value::Object(entry) => entry,
@@ -91,17 +98,26 @@ fn program(agent: Agent, command: &str, args: &[String]) -> Value {
     }
 }
 
-fn http(agent: Agent, url: &str, token_variable: Option<&str>) -> Value {
+fn http(agent: Agent, url: &str, token: &HttpToken) -> Value {
     let mut entry = match agent {
         Agent::ClaudeCode | Agent::VsCode => json!({"type": "http", "url": url}),
         Agent::Cursor | Agent::Codex => json!({"url": url}),
         Agent::Opencode => json!({"type": "remote", "url": url, "enabled": true}),
         Agent::Gemini => json!({"httpUrl": url}),
     };
-    let Some(variable) = token_variable else {
-        return entry;
+    let variable = match token {
+        HttpToken::None => return entry,
+        HttpToken::Text(token) => {
+            let key = match agent {
+                Agent::Codex => STATIC_HEADERS,
+                _ => "headers",
+            };
+            entry[key] = json!({"Authorization": format!("Bearer {token}")});
+            return entry;
+        }
+        HttpToken::Variable(variable) => variable,
     };
-    // Each has its own way to name a variable, so that the token itself is in no file.
+    // Each has its own way to name a variable.
     let reference = match agent {
         Agent::Codex => {
             entry["bearer_token_env_var"] = json!(variable);

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, Format, Place};
-use super::entry::Entry;
+use super::entry::{Entry, STATIC_HEADERS};
 use super::{jsonc, toml};
 use crate::config::paths;
 use crate::error::{Error, ErrorKind};
 use crate::files::{Replacing, put};
+use crate::private_files::{self, Lasting};
 use crate::tool::place_after;
 
 /// What became of the entry.
@@ -44,9 +45,17 @@ impl Refusal {
 
 /// Writes the entry into the agent's file; everything else in it stays.
 ///
+/// With `is_secret` only the user can read the file afterwards.
+///
 /// # Errors
 /// [`ErrorKind::Load`] where the file cannot be read, understood or written. It is then as it was.
-pub(crate) fn add(agent: Agent, place: &Place, name: &str, entry: &Entry) -> Result<Change, Error> {
+pub(crate) fn add(
+    agent: Agent,
+    place: &Place,
+    name: &str,
+    entry: &Entry,
+    is_secret: bool,
+) -> Result<Change, Error> {
     let text = read(place)?;
     let had_one = match &text {
         Some(text) => servers(place, text)?.contains_key(name),
@@ -66,7 +75,7 @@ pub(crate) fn add(agent: Agent, place: &Place, name: &str, entry: &Entry) -> Res
         return Ok(Change::Unchanged);
     }
     is_only_this(place, &old, &new, name)?;
-    write(place, &new)?;
+    write(place, &new, is_secret)?;
     Ok(if had_one {
         Change::Updated
     } else {
@@ -90,7 +99,7 @@ pub(crate) fn remove(agent: Agent, place: &Place, name: &str) -> Result<Change, 
         return Ok(Change::Absent);
     };
     is_only_this(place, &old, &new, name)?;
-    write(place, &new)?;
+    write(place, &new, false)?;
     Ok(Change::Removed)
 }
 
@@ -105,6 +114,21 @@ pub(crate) fn lists(place: &Place, name: &str) -> Result<Option<bool>, Error> {
     }
 }
 
+/// The token that stands in the entry of that name, if one does.
+///
+/// # Errors
+/// Like [`add`].
+pub(crate) fn token(place: &Place, name: &str) -> Result<Option<String>, Error> {
+    let Some(text) = read(place)? else {
+        return Ok(None);
+    };
+    let servers = servers(place, &text)?;
+    let headers = ["headers", STATIC_HEADERS].into_iter();
+    let mut headers = headers.filter_map(|key| servers.get(name)?.get(key)?.get("Authorization"));
+    let token = headers.find_map(|value| value.as_str()?.strip_prefix("Bearer "));
+    Ok(token.map(str::to_owned))
+}
+
 fn read(place: &Place) -> Result<Option<String>, Error> {
     paths::read_text(&place.path).map_err(|error| {
         let path = place.path.display();
@@ -113,7 +137,7 @@ fn read(place: &Place) -> Result<Option<String>, Error> {
     })
 }
 
-fn write(place: &Place, text: &str) -> Result<(), Error> {
+fn write(place: &Place, text: &str, is_secret: bool) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
         let path = place.path.display();
         let text = format!("cannot write {path}: {}", paths::plain(&error));
@@ -124,7 +148,11 @@ fn write(place: &Place, text: &str) -> Result<(), Error> {
     }
     // Who keeps such files elsewhere and links to them keeps the link.
     let real = fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
-    put(&real, text, Replacing::Yes).map_err(failed)
+    match is_secret {
+        true => private_files::replace(&real, text.as_bytes(), Lasting::Synced),
+        false => put(&real, text, Replacing::Yes),
+    }
+    .map_err(failed)
 }
 
 /// The servers that a file names.

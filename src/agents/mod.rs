@@ -11,8 +11,8 @@ mod settings;
 mod toml;
 
 pub(crate) use agent::{Agent, Place, Scope};
-pub(crate) use entry::{Server, own_file, snippet};
-pub(crate) use file::{Change, add, lists, remove};
+pub(crate) use entry::{Entry, HttpToken, Server, own_file, snippet};
+pub(crate) use file::{Change, add, lists, remove, token};
 pub(crate) use settings::Settings;
 
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::entry::{Entry, OWN_KEYS};
+use super::entry::{Entry, OWN_KEYS, STATIC_HEADERS};
 use super::file::Refusal;
 
 /// A file that has nothing but the entry.
@@ -37,7 +37,8 @@ pub(super) fn put(
         }
     }
     for (key, value) in &entry.server {
-        if is_new || OWN_KEYS.contains(&key.as_str()) {
+        // A new way to say who one is has to be said; another one may be somebody's own.
+        if is_new || key == STATIC_HEADERS || OWN_KEYS.contains(&key.as_str()) {
             set(table, key, value);
         }
     }
@@ -97,12 +98,17 @@ fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
     }
 }
 
-/// Entries are made of texts, lists of texts, switches and whole numbers.
+/// Entries are made of texts, lists and tables of texts, switches and whole numbers.
 fn written(value: &Value) -> toml_edit::Value {
     match value {
         Value::Array(words) => {
             let words = words.iter().filter_map(Value::as_str);
             toml_edit::Value::Array(Array::from_iter(words))
+        }
+        Value::Object(texts) => {
+            let texts = texts.iter();
+            let texts = texts.filter_map(|(key, text)| Some((key.as_str(), text.as_str()?)));
+            toml_edit::Value::InlineTable(InlineTable::from_iter(texts))
         }
         Value::Bool(is_on) => (*is_on).into(),
         Value::Number(number) => number.as_i64().unwrap_or_default().into(),
@@ -115,6 +121,11 @@ fn plain(value: &toml_edit::Value) -> Option<Value> {
         toml_edit::Value::String(text) => Some(Value::from(text.value().as_str())),
         toml_edit::Value::Boolean(is_on) => Some(Value::from(*is_on.value())),
         toml_edit::Value::Integer(number) => Some(Value::from(*number.value())),
+        toml_edit::Value::InlineTable(table) => table
+            .iter()
+            .map(|(key, text)| Some((key.to_owned(), Value::from(text.as_str()?))))
+            .collect::<Option<_>>()
+            .map(Value::Object),
         toml_edit::Value::Array(words) => words
             .iter()
             .map(|word| word.as_str().map(Value::from))

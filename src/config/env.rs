@@ -4,7 +4,11 @@
 //! Nothing is interpreted here, and no other module of haft asks the process.
 
 use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr};
 use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::process::is_token;
 
 /// What the names of variables with secrets contain.
 const SECRET_WORDS: [&str; 8] = [
@@ -17,6 +21,12 @@ const SECRET_WORDS: [&str; 8] = [
     "ACCESS_KEY",
     "CREDENTIAL",
 ];
+
+/// The variable with the token of `haft serve`, without the prefix.
+const SERVE_TOKEN: &str = "SERVE_TOKEN";
+
+/// The value of `HAFT_SERVE_TOKEN`, once [`Env::take_tokens`] has removed it from the process.
+static TAKEN_TOKEN: OnceLock<String> = OnceLock::new();
 
 /// What the process's environment says. Empty variables count as unset.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +45,8 @@ pub struct Env {
     pub xdg_cache_home: Option<PathBuf>,
     /// `XDG_DATA_HOME`: moves oh-my-pi's plugins.
     pub xdg_data_home: Option<PathBuf>,
+    /// `XDG_RUNTIME_DIR`: where files of running programs are.
+    pub xdg_runtime_dir: Option<PathBuf>,
     /// `TMPDIR`: where temporary files go.
     pub tmpdir: Option<PathBuf>,
     /// `PI_CODING_AGENT_DIR`: moves `~/.omp/agent`.
@@ -53,6 +65,10 @@ pub struct Env {
     pub aynd_test_tools_dir: Option<PathBuf>,
     /// `VISUAL`, else `EDITOR`: the command line of the user's editor.
     pub editor: Option<String>,
+    /// `BROWSER`: the command lines that open a page, with colons between them.
+    pub browser: Option<String>,
+    /// Whether there is a graphical session: `WAYLAND_DISPLAY` or `DISPLAY`.
+    pub has_display: bool,
     /// What the terminal says of itself: `TERM`, `COLORTERM` and others, by their names.
     pub terminal: BTreeMap<&'static str, String>,
     /// Every `HAFT_*` variable by its name without the prefix.
@@ -75,6 +91,27 @@ impl Env {
             .collect()
     }
 
+    /// Removes the tokens of haft (`HAFT_*TOKEN*`) from the environment of this process, where tools
+    /// and the programs that they start would find them, and in `/proc/self/environ` overwrites them.
+    /// [`Env::from_process`] still gives the one that `haft serve` uses. Must be called before there
+    /// is a second thread.
+    pub(crate) fn take_tokens() {
+        let names: Vec<String> = std::env::vars_os()
+            .filter_map(|(name, _)| name.into_string().ok())
+            .filter(|name| is_token(OsStr::new(name)))
+            .collect();
+        for name in names {
+            let value = std::env::vars_os().find(|(other, _)| *other == *name);
+            let value = value.and_then(|(_, value)| value.into_string().ok());
+            if let (Some("SERVE_TOKEN"), Some(value)) = (name.strip_prefix("HAFT_"), value)
+                && !value.is_empty()
+            {
+                let _ = TAKEN_TOKEN.set(value);
+            }
+            overwrite(&name);
+        }
+    }
+
     /// The environment of this process.
     #[expect(
         clippy::disallowed_methods,
@@ -92,6 +129,10 @@ impl Env {
             let value = value.into_string().ok().filter(|value| !value.is_empty())?;
             Some((name, value))
         });
+        let mut haft: BTreeMap<String, String> = haft.collect();
+        if let Some(token) = TAKEN_TOKEN.get() {
+            haft.insert(SERVE_TOKEN.to_owned(), token.clone());
+        }
         Env {
             current_dir: std::env::current_dir().ok(),
             program: std::env::current_exe().ok(),
@@ -102,6 +143,7 @@ impl Env {
             xdg_state_home: path("XDG_STATE_HOME"),
             xdg_cache_home: path("XDG_CACHE_HOME"),
             xdg_data_home: path("XDG_DATA_HOME"),
+            xdg_runtime_dir: path("XDG_RUNTIME_DIR"),
             tmpdir: path("TMPDIR"),
             pi_coding_agent_dir: path("PI_CODING_AGENT_DIR"),
             pi_config_dir: text("PI_CONFIG_DIR").filter(|name| !name.is_empty()),
@@ -114,11 +156,32 @@ impl Env {
                 .into_iter()
                 .flatten()
                 .find(|line| !line.trim().is_empty()),
+            browser: text("BROWSER").filter(|line| !line.trim().is_empty()),
+            has_display: path("WAYLAND_DISPLAY")
+                .or_else(|| path("DISPLAY"))
+                .is_some(),
             terminal: super::screen::VARIABLES
                 .iter()
                 .filter_map(|&name| Some((name, text(name).filter(|said| !said.is_empty())?)))
                 .collect(),
-            haft: haft.collect(),
+            haft,
         }
+    }
+}
+
+/// Overwrites the value of a variable where the process was given it, and removes the variable.
+fn overwrite(name: &str) {
+    let Ok(c_name) = CString::new(name) else {
+        return;
+    };
+    // SAFETY: the pointer is null or that of a text which ends with a zero byte, in the memory in which
+    // the kernel or the C library put the environment; both are writable. There is no second thread
+    // that could read or change the environment meanwhile.
+    unsafe {
+        let value = nix::libc::getenv(c_name.as_ptr());
+        if !value.is_null() {
+            std::ptr::write_bytes(value, 0, nix::libc::strlen(value));
+        }
+        std::env::remove_var(name);
     }
 }

@@ -72,6 +72,8 @@ struct FileServe {
     allow_origins: Vec<String>,
     #[serde(deserialize_with = "body_mb")]
     body_mb: Option<u32>,
+    #[serde(deserialize_with = "bodies_mb")]
+    bodies_mb: Option<u32>,
     #[serde(deserialize_with = "serve_time")]
     body_timeout: Option<Duration>,
     #[serde(deserialize_with = "serve_count")]
@@ -313,9 +315,13 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         serve: ServeFlags {
             listen: serve.listen,
             token: serve.token,
+            // Only a flag says so: it is to be read where the server is started.
+            no_token: false,
+            allow_anyone: false,
             allowed_hosts: serve.allow_hosts,
             allowed_origins: serve.allow_origins,
             body_mb: serve.body_mb,
+            bodies_mb: serve.bodies_mb,
             body_timeout: serve.body_timeout,
             connections: serve.connections,
             mcp_sessions: serve.mcp_sessions,
@@ -406,6 +412,13 @@ fn body_mb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D:
     let number = Option::<u32>::deserialize(deserializer)?;
     number
         .map(|number| serve::body_mb(&number.to_string()).map_err(de::Error::custom))
+        .transpose()
+}
+
+fn bodies_mb<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let number = Option::<i64>::deserialize(deserializer)?;
+    number
+        .map(|number| serve::bodies_mb(&number.to_string()).map_err(de::Error::custom))
         .transpose()
 }
 

@@ -24,6 +24,7 @@ mod settings;
 pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -154,6 +155,8 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// Where haft keeps what it can make again.
     pub cache_dir: PathBuf,
+    /// Where haft keeps what a running server needs others of the same user to find, and nobody else.
+    pub runtime_dir: PathBuf,
     /// Remember there what modules say about themselves.
     pub use_cache: bool,
     /// The system's folder for temporary files.
@@ -202,6 +205,9 @@ pub struct Config {
     pub aynd: Aynd,
     /// The command line of the user's editor, if they have said.
     pub editor: Option<String>,
+    /// The words of a command that opens a page, which is added or put in place of `%s`; `None` where no
+    /// page could be seen.
+    pub browser: Option<Vec<String>>,
     /// What the user's terminal can show, if haft has one.
     pub screen: Screen,
     /// The folder of YAML shell tools that claims names before the others of its kind.
@@ -438,6 +444,7 @@ impl Config {
         let cache_home = base_directory(&env.xdg_cache_home, &home, ".cache");
         Ok(Config {
             roots,
+            runtime_dir: runtime_directory(env, &state_dir),
             state_dir,
             cache_dir: written.cache_dir.unwrap_or_else(|| cache_home.join("haft")),
             use_cache: !written.no_cache.unwrap_or(false),
@@ -462,6 +469,7 @@ impl Config {
                 approve: written.auto_approve,
                 deny: written.auto_deny,
                 tiers: written.approval_tiers,
+                max_tier: None,
             },
             limits: written.limits.resolve()?.shared_with(&narrowing.limits),
             permissions: written
@@ -480,6 +488,7 @@ impl Config {
                 .aynd
                 .resolve(&home, written.serve.with_builtin_tools),
             editor: env.editor.clone(),
+            browser: browser(env),
             screen: screen::screen(env),
             cycod_first,
             serve: written.serve.resolve(),
@@ -527,6 +536,35 @@ fn working_directory(flags: &Flags, env: &Env) -> Result<PathBuf, Error> {
             paths::plain(&error)
         ))
         .with_hint("name a directory that exists")),
+    }
+}
+
+/// How a page is opened: as the user says, else by the desktop.
+fn browser(env: &Env) -> Option<Vec<String>> {
+    if let Some(first) = env.browser.as_ref().and_then(|line| line.split(':').next()) {
+        let words: Vec<String> = first.split_whitespace().map(str::to_owned).collect();
+        return (!words.is_empty()).then_some(words);
+    }
+    let desktop = match (cfg!(target_os = "macos"), env.has_display) {
+        (true, _) => "open",
+        (false, true) => "xdg-open",
+        (false, false) => return None,
+    };
+    Some(vec![desktop.to_owned()])
+}
+
+/// The folder for files of running programs: that of the system if it is the user's alone, as its
+/// specification wants it, else one in the state directory.
+fn runtime_directory(env: &Env, state_dir: &Path) -> PathBuf {
+    let given = env.xdg_runtime_dir.as_ref().filter(|given| {
+        let found = std::fs::metadata(given);
+        let user = rustix::process::geteuid().as_raw();
+        given.is_absolute()
+            && found.is_ok_and(|it| it.is_dir() && it.uid() == user && it.mode() & 0o077 == 0)
+    });
+    match given {
+        Some(given) => given.join("haft"),
+        None => state_dir.join("run"),
     }
 }
 

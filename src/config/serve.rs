@@ -3,7 +3,8 @@
 //! All of it is the user's to say, never a project's: it decides who can run tools on this machine.
 
 use std::fmt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ const LISTEN: &str = "127.0.0.1:4238";
 
 /// The most that one request may bring, in MiB: a file or a photo in base64, and no film.
 const BODY_MB: u32 = 16;
+
+/// The default of [`Serve::bodies_mb`]: sixteen of the largest ones.
+const BODIES_MB: u32 = 256;
 
 /// The default of [`Serve::body_timeout`].
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,13 +33,19 @@ const MAX_MCP_SESSIONS: u32 = 1000;
 /// when theirs has ended, so one that is left open over lunch or over night is kept.
 const MCP_SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
 
-/// An address to listen on, as written: `127.0.0.1:4238`, `[::1]:0`, `localhost:8080`, `8080`.
+/// An address to listen on, as written: `127.0.0.1:4238`, `[::1]:0`, `localhost:8080`, `8080`,
+/// `unix:/run/haft.sock`, `unix`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListenAddress {
-    /// A name or an address, without brackets.
-    pub host: String,
-    /// 0: whichever is free.
-    pub port: u16,
+pub enum ListenAddress {
+    /// A port.
+    Tcp {
+        /// A name or an address, without brackets.
+        host: String,
+        /// 0: whichever is free.
+        port: u16,
+    },
+    /// A Unix socket, which only its user may connect to; `None`: that of the runtime directory.
+    Unix(Option<PathBuf>),
 }
 
 /// The word that a client has to know. Never printed.
@@ -47,14 +57,20 @@ pub struct Token(String);
 pub struct Serve {
     /// Where it listens.
     pub listen: ListenAddress,
-    /// What a client has to know, if anything.
+    /// What a client has to know; `None`: a random token that the server makes at its start.
     pub token: Option<Token>,
+    /// Whether a client needs no token.
+    pub no_token: bool,
+    /// Whether others may use the server even though no token is needed.
+    pub allow_anyone: bool,
     /// Further names, in lower case, that a request may mean it by.
     pub allowed_hosts: Vec<String>,
     /// Web pages of these origins may use it, besides its own.
     pub allowed_origins: Vec<String>,
     /// The most that one request may bring, in MiB.
     pub body_mb: u32,
+    /// The most that all requests that are being received or answered may bring together, in MiB.
+    pub bodies_mb: u32,
     /// How long the body of a request may take.
     pub body_timeout: Duration,
     /// The most connections at the same time.
@@ -74,12 +90,18 @@ pub struct ServeFlags {
     pub listen: Option<ListenAddress>,
     /// What a client has to know.
     pub token: Option<Token>,
+    /// A client needs no token.
+    pub no_token: bool,
+    /// Others may use the server even though no token is needed.
+    pub allow_anyone: bool,
     /// Further names that a request may mean it by.
     pub allowed_hosts: Vec<String>,
     /// Web pages of these origins may use it.
     pub allowed_origins: Vec<String>,
     /// The most that one request may bring, in MiB.
     pub body_mb: Option<u32>,
+    /// The most that all requests may bring together, in MiB.
+    pub bodies_mb: Option<u32>,
     /// How long the body of a request may take.
     pub body_timeout: Option<Duration>,
     /// The most connections at the same time.
@@ -109,6 +131,7 @@ impl ServeFlags {
         let listen = text("SERVE_LISTEN").map(str::parse).transpose();
         let token = text("SERVE_TOKEN").map(str::parse).transpose();
         let body_mb = text("SERVE_BODY_MB").map(body_mb).transpose();
+        let bodies_mb = text("SERVE_BODIES_MB").map(bodies_mb).transpose();
         let body_timeout = text("SERVE_BODY_TIMEOUT").map(some_time).transpose();
         let connections = text("SERVE_CONNECTIONS").map(count).transpose();
         let sessions = text("SERVE_MCP_SESSIONS").map(count).transpose();
@@ -116,9 +139,12 @@ impl ServeFlags {
         Ok(ServeFlags {
             listen: listen.map_err(|problem| wrong("SERVE_LISTEN", problem))?,
             token: token.map_err(|problem| wrong("SERVE_TOKEN", problem))?,
+            no_token: false,
+            allow_anyone: false,
             allowed_hosts: list("SERVE_HOSTS"),
             allowed_origins: list("SERVE_ORIGINS"),
             body_mb: body_mb.map_err(|problem| wrong("SERVE_BODY_MB", problem))?,
+            bodies_mb: bodies_mb.map_err(|problem| wrong("SERVE_BODIES_MB", problem))?,
             body_timeout: body_timeout.map_err(|problem| wrong("SERVE_BODY_TIMEOUT", problem))?,
             connections: connections.map_err(|problem| wrong("SERVE_CONNECTIONS", problem))?,
             mcp_sessions: sessions.map_err(|problem| wrong("SERVE_MCP_SESSIONS", problem))?,
@@ -134,12 +160,15 @@ impl ServeFlags {
         self.allowed_hosts.extend(lower.allowed_hosts);
         self.allowed_origins.extend(lower.allowed_origins);
         self.body_mb = self.body_mb.or(lower.body_mb);
+        self.bodies_mb = self.bodies_mb.or(lower.bodies_mb);
         self.body_timeout = self.body_timeout.or(lower.body_timeout);
         self.connections = self.connections.or(lower.connections);
         self.mcp_sessions = self.mcp_sessions.or(lower.mcp_sessions);
         self.mcp_session_idle = self.mcp_session_idle.or(lower.mcp_session_idle);
         self.with_builtin_tools |= lower.with_builtin_tools;
         self.no_watch |= lower.no_watch;
+        self.no_token |= lower.no_token;
+        self.allow_anyone |= lower.allow_anyone;
     }
 
     pub(super) fn resolve(self) -> Serve {
@@ -150,9 +179,16 @@ impl ServeFlags {
         Serve {
             listen: self.listen.unwrap_or_default(),
             token: self.token,
+            no_token: self.no_token,
+            allow_anyone: self.allow_anyone,
             allowed_hosts: lower(self.allowed_hosts),
             allowed_origins: lower(self.allowed_origins),
             body_mb: self.body_mb.unwrap_or(BODY_MB),
+            // At least one request of the largest kind must be possible.
+            bodies_mb: self
+                .bodies_mb
+                .unwrap_or(BODIES_MB)
+                .max(self.body_mb.unwrap_or(BODY_MB)),
             body_timeout: self.body_timeout.unwrap_or(BODY_TIMEOUT),
             connections: self.connections.unwrap_or(MAX_CONNECTIONS),
             mcp_sessions: self.mcp_sessions.unwrap_or(MAX_MCP_SESSIONS),
@@ -165,7 +201,7 @@ impl ServeFlags {
 impl Default for ListenAddress {
     fn default() -> Self {
         let (host, port) = (LISTEN.split_once(':')).unwrap_or(("127.0.0.1", "0"));
-        ListenAddress {
+        ListenAddress::Tcp {
             host: host.to_owned(),
             port: port.parse().unwrap_or(0),
         }
@@ -177,9 +213,25 @@ impl FromStr for ListenAddress {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let wrong = || format!("`{text}` is no address like 127.0.0.1:4238, [::1]:4238 or 4238");
+        if text == "unix" {
+            return Ok(ListenAddress::Unix(None));
+        }
+        if let Some(path) = text.strip_prefix("unix:") {
+            return match Path::new(path) {
+                path if path.is_absolute() => Ok(ListenAddress::Unix(Some(path.to_owned()))),
+                _ => Err(format!(
+                    "`{text}` is not the absolute path of a socket, as in unix:/run/user/1000/haft.sock; \
+                     `unix` alone takes one in the runtime directory"
+                )),
+            };
+        }
+        let wrong = || {
+            format!(
+                "`{text}` is no address like 127.0.0.1:4238, [::1]:4238, 4238 or unix:/path/of/socket"
+            )
+        };
         let (host, port) = match text.rsplit_once(':') {
-            None => (ListenAddress::default().host, text),
+            None => ("127.0.0.1".to_owned(), text),
             Some(("", port)) => {
                 return Err(format!(
                     "`{text}` does not say for whom: 127.0.0.1:{port} is for this machine only, \
@@ -197,7 +249,7 @@ impl FromStr for ListenAddress {
         let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         let is_name = !host.is_empty() && !host.contains(['/', ' ', '@', '[', ']']);
         match port.parse() {
-            Ok(port) if is_number && is_name => Ok(ListenAddress { host, port }),
+            Ok(port) if is_number && is_name => Ok(ListenAddress::Tcp { host, port }),
             _ if is_number && is_name => Err(format!("`{text}`: a port is at most 65535")),
             _ => Err(wrong()),
         }
@@ -206,9 +258,11 @@ impl FromStr for ListenAddress {
 
 impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "[{}]:{}", self.host, self.port),
-            false => write!(f, "{}:{}", self.host, self.port),
+        match self {
+            ListenAddress::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            ListenAddress::Tcp { host, port } => write!(f, "{host}:{port}"),
+            ListenAddress::Unix(Some(path)) => write!(f, "unix:{}", path.display()),
+            ListenAddress::Unix(None) => f.write_str("unix"),
         }
     }
 }
@@ -219,6 +273,7 @@ impl Token {
     /// # Errors
     /// In words: the file cannot be read, or holds no token.
     pub fn from_file(path: &Path) -> Result<Token, String> {
+        others_cannot_write(path)?;
         let text = match paths::read_text(path) {
             Ok(Some(text)) => text,
             Ok(None) => return Err(format!("{} does not exist", path.display())),
@@ -228,9 +283,28 @@ impl Token {
             .map_err(|problem| format!("{}: {problem}", path.display()))
     }
 
+    /// Whether others than its owner may read the file.
+    pub fn is_readable_by_others(path: &Path) -> bool {
+        std::fs::metadata(path).is_ok_and(|found| found.mode() & 0o044 != 0)
+    }
+
     /// The token itself.
     pub fn text(&self) -> &str {
         &self.0
+    }
+}
+
+/// Whoever may write to the file of a token would decide who may use the server.
+fn others_cannot_write(path: &Path) -> Result<(), String> {
+    let Ok(found) = std::fs::metadata(path) else {
+        // What is wrong with it is found when it is read.
+        return Ok(());
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let is_owned = found.uid() == user || found.uid() == 0;
+    match is_owned && found.mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => Err(format!("{}: others can write to it", path.display())),
     }
 }
 
@@ -261,6 +335,14 @@ pub(super) fn body_mb(text: &str) -> Result<u32, String> {
     match number {
         Ok(number @ 1..=1024) => Ok(number),
         _ => Err(format!("`{text}` is not a number of MiB from 1 to 1024")),
+    }
+}
+
+pub(super) fn bodies_mb(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    match number {
+        Ok(number @ 1..=65_536) => Ok(number),
+        _ => Err(format!("`{text}` is not a number of MiB from 1 to 65536")),
     }
 }
 

@@ -28,8 +28,19 @@ const COMMAND: [&str; 12] = [
     "{permission_mode}",
 ];
 
-/// Nobody is there to be asked (spec aynd 74).
-const PERMISSION_MODE: &str = "bypassPermissions";
+/// What is not allowed by name would have to be asked about, and there is no one to ask: it is refused.
+/// aynd itself bypasses all permissions (spec aynd 74); here the user has to say so.
+const PERMISSION_MODE: &str = "default";
+
+/// Claude Code's permission modes, the strictest first. A request may ask for the configured one or
+/// one before it.
+const MODES: [&str; 5] = [
+    "plan",
+    "dontAsk",
+    "default",
+    "acceptEdits",
+    "bypassPermissions",
+];
 
 /// Agents are large programs, and each costs its user money.
 const MOST: usize = 8;
@@ -42,7 +53,7 @@ pub struct Sessions {
     /// The program and its arguments, with places for what each session has of its own:
     /// `{mcp_config}`, `{allowed_tools}`, `{permission_mode}`, `{project}`, `{prompt}`.
     pub command: Vec<String>,
-    /// In the agent's own words.
+    /// The most that a session's agent may do unasked, in the agent's own words.
     pub permission_mode: String,
     /// So many run at once.
     pub most: usize,
@@ -65,6 +76,18 @@ pub(super) struct WrittenSessions {
     #[serde(deserialize_with = "duration")]
     timeout: Option<Duration>,
     directories: Vec<String>,
+}
+
+impl Sessions {
+    /// Whether a session may run in this mode: the configured one, or one that is known to be stricter.
+    pub(crate) fn allows_mode(&self, mode: &str) -> bool {
+        let rank = |mode: &str| MODES.iter().position(|known| *known == mode);
+        let is_stricter = match (rank(mode), rank(&self.permission_mode)) {
+            (Some(wanted), Some(most)) => wanted <= most,
+            _ => false,
+        };
+        is_stricter || mode == self.permission_mode
+    }
 }
 
 impl WrittenSessions {
@@ -104,7 +127,8 @@ impl WrittenSessions {
             .filter(|(name, _)| !name.starts_with("SERVE_"));
         let variables = variables.map(|(name, value)| (format!("HAFT_{name}"), value.clone()));
         Ok(Sessions {
-            enabled: self.enabled.unwrap_or(true),
+            // An agent does what its user may do: nobody gets one who did not ask for it.
+            enabled: self.enabled.unwrap_or(false),
             command,
             permission_mode: self
                 .permission_mode

@@ -1,7 +1,7 @@
 //! What a child sees of the environment: a base, then changes by name.
 //!
-//! Which names a family lets through is the family's to say. The hard thing is small but easy to
-//! get wrong: an allowed name that is not set stays unset, it does not become empty.
+//! Which names a family lets through is the family's to say; haft's own tokens never are. The hard thing is small
+//! but easy to get wrong: an allowed name that is not set stays unset, it does not become empty.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -71,9 +71,12 @@ impl Environment {
     )]
     pub(super) fn resolve(&self, rights: &Rights) -> Resolved {
         let mut variables: BTreeMap<OsString, OsString> = match &self.base {
-            Base::Inherited => std::env::vars_os().collect(),
+            Base::Inherited => std::env::vars_os()
+                .filter(|(name, _)| !is_token(name))
+                .collect(),
             Base::Only(names) => names
                 .iter()
+                .filter(|name| !is_token(name))
                 .filter_map(|name| Some((name.clone(), std::env::var_os(name)?)))
                 .collect(),
             Base::Empty => BTreeMap::new(),
@@ -96,10 +99,18 @@ impl Environment {
 )]
 pub fn inherited(name: &str) -> Option<String> {
     // The system's own search would panic on these.
-    if name.is_empty() || name.contains(['=', '\0']) {
+    if name.is_empty() || name.contains(['=', '\0']) || is_token(OsStr::new(name)) {
         return None;
     }
     std::env::var(name).ok()
+}
+
+/// Whether the variable holds a token of haft's own servers: with it a child could call what its caller
+/// may not.
+pub(crate) fn is_token(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    let mut windows = bytes.windows(b"TOKEN".len());
+    bytes.starts_with(b"HAFT_") && windows.any(|window| window == b"TOKEN")
 }
 
 /// The variables as the child will have them.

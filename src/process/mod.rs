@@ -55,6 +55,7 @@ mod verified;
 
 pub use capture::Keep;
 pub use child::{Child, Chunk, Stream};
+pub(crate) use environment::is_token;
 pub use environment::{Environment, inherited};
 pub use error::{NulPlace, SpawnError};
 pub use finished::{Captured, End, Exit, Finished};

@@ -12,15 +12,16 @@ mod stream;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::credentials::random_id;
 use crate::error::Error;
 use crate::host::Host;
+use crate::tool::{Tier, Tool};
 pub(crate) use event::Happened;
 pub(crate) use log::{Log, Next};
 use order::Order;
@@ -29,7 +30,6 @@ use order::Order;
 const MOST_ENDED: usize = 50;
 
 /// What a session is asked for. What is not said is as the configuration says.
-#[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     /// What the agent is to do.
     pub(crate) prompt: String,
@@ -39,6 +39,14 @@ pub(crate) struct Wish {
     pub(crate) permission_mode: Option<String>,
     /// Only these of the host's tools.
     pub(crate) tools: Option<Vec<String>>,
+    /// The client that asks for it.
+    pub(crate) owner: String,
+    /// Which tools that client may give it.
+    pub(crate) allows: Arc<dyn Fn(&Tool) -> bool + Send + Sync>,
+    /// The highest tier of a call of our tools; `None`: any.
+    pub(crate) max_tier: Option<Tier>,
+    /// Fires when the client has no right to it any more.
+    pub(crate) ended: CancellationToken,
 }
 
 /// Why there is no session.
@@ -65,6 +73,8 @@ pub(crate) enum State {
 /// One session.
 pub(crate) struct Session {
     pub(crate) id: String,
+    /// The client that asked for it.
+    pub(crate) owner: String,
     pub(crate) prompt: String,
     pub(crate) project: PathBuf,
     pub(crate) permission_mode: String,
@@ -88,7 +98,6 @@ struct Inner {
     places: Arc<Semaphore>,
     closing: CancellationToken,
     known: Mutex<VecDeque<Arc<Session>>>,
-    count: AtomicU64,
 }
 
 impl Sessions {
@@ -99,7 +108,6 @@ impl Sessions {
             places: Arc::new(Semaphore::new(most)),
             closing: CancellationToken::new(),
             known: Mutex::default(),
-            count: AtomicU64::new(0),
             host,
             words,
         }))
@@ -117,12 +125,15 @@ impl Sessions {
         }
         let place = inner.places.clone().try_acquire_owned();
         let place = place.map_err(|_| Refused::Busy(config.sessions.most))?;
-        let id = self.new_id();
+        // Not to be guessed; who may ask at all is for the surface.
+        let id = random_id();
+        let (owner, ended) = (wish.owner.clone(), wish.ended.clone());
         let catalog = inner.host.catalog().await;
         let order = Order::new(config, &catalog, &inner.words, wish, &id);
         let order = order.map_err(Refused::Because)?;
         let session = Arc::new(Session {
             id,
+            owner,
             prompt: order.prompt.clone(),
             project: order.project.clone(),
             permission_mode: order.permission_mode.clone(),
@@ -137,7 +148,15 @@ impl Sessions {
         self.remember(session.clone());
         let running = session.clone();
         tokio::spawn(async move {
-            let state = run::follow(started, &running.log, &running.cancel).await;
+            let following = run::follow(started, &running.log, &running.cancel);
+            tokio::pin!(following);
+            let state = tokio::select! {
+                state = &mut following => state,
+                () = ended.cancelled() => {
+                    running.cancel();
+                    following.await
+                }
+            };
             // Whoever hears the end may start another one at once.
             drop(place);
             running.state.send_replace(state);
@@ -178,15 +197,6 @@ impl Sessions {
 
     fn known(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Session>>> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Not to be guessed by counting; who may ask at all is for the surface.
-    fn new_id(&self) -> String {
-        let count = self.0.count.fetch_add(1, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.unwrap_or(Duration::ZERO).as_nanos();
-        let seed = format!("{} {now} {count}", std::process::id());
-        blake3::hash(seed.as_bytes()).to_hex()[..20].to_owned()
     }
 }
 

@@ -12,8 +12,9 @@ use crate::config::{Config, paths};
 use crate::dialect::Names;
 use crate::error::{Error, ErrorKind};
 use crate::private_files::{Lasting, make_folder, replace};
-use crate::process::{Environment, Keep, Leftovers, Spawn, Stdin};
+use crate::process::{Keep, Leftovers, Spawn, Stdin};
 use crate::registry::Catalog;
+use crate::tool::{Tier, Tool};
 use crate::tool_registry::{SERVER, allowed_name};
 
 use super::Wish;
@@ -71,10 +72,17 @@ impl Order {
         let permission_mode =
             permission_mode.unwrap_or_else(|| config.sessions.permission_mode.clone());
         check_mode(&permission_mode)?;
-        let tools = tools(catalog, wish.tools)?;
+        if !config.sessions.allows_mode(&permission_mode) {
+            let most = &config.sessions.permission_mode;
+            let text = format!("permissionMode `{permission_mode}` is more than `{most}`");
+            return Err(Error::new(ErrorKind::Denied, text).with_hint(
+                "ask for the same or a stricter one; `sessions.permission_mode` in the configuration is the most",
+            ));
+        }
+        let tools = tools(catalog, wish.tools, &*wish.allows)?;
         let folder = config.state_dir.join("sessions").join(id);
         let folder = Folder(folder);
-        let server = server(config, words, &project, &tools);
+        let server = server(config, words, &project, &tools, wish.max_tier);
         let mcp_config = folder.0.join("mcp.json");
         write(&mcp_config, &server).map_err(|error| {
             let text = format!(
@@ -98,7 +106,6 @@ impl Order {
         let mut command = command.iter().map(fill);
         let spawn = Spawn {
             cwd: Some(project.clone()),
-            env: environment(),
             stdin: match is_told {
                 true => Stdin::Empty,
                 false => Stdin::Bytes(wish.prompt.clone().into_bytes()),
@@ -131,11 +138,17 @@ struct Tools {
     is_selection: bool,
 }
 
-fn tools(catalog: &Catalog, wanted: Option<Vec<String>>) -> Result<Tools, Error> {
-    let open = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
-    let all: Vec<&str> = open.map(|tool| tool.name.as_str()).collect();
+fn tools(
+    catalog: &Catalog,
+    wanted: Option<Vec<String>>,
+    allows: &dyn Fn(&Tool) -> bool,
+) -> Result<Tools, Error> {
+    let open = || catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
+    let is_bounded = open().any(|tool| !allows(tool));
+    let all = open().filter(|tool| allows(tool));
+    let all: Vec<&str> = all.map(|tool| tool.name.as_str()).collect();
     let aliases = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
-    let is_selection = wanted.is_some();
+    let is_selection = wanted.is_some() || is_bounded;
     let chosen = match &wanted {
         None => all,
         Some(wanted) => {
@@ -161,7 +174,13 @@ fn tools(catalog: &Catalog, wanted: Option<Vec<String>>) -> Result<Tools, Error>
 }
 
 /// The agent's configuration: one server, which is this program again.
-fn server(config: &Config, words: &[String], project: &Path, tools: &Tools) -> String {
+fn server(
+    config: &Config,
+    words: &[String],
+    project: &Path,
+    tools: &Tools,
+    max_tier: Option<Tier>,
+) -> String {
     let mut args = words.to_vec();
     // What a server has unless somebody said no, and what a variable may have said.
     let says = |args: &[String], flag: &str| args.iter().any(|word| word == flag);
@@ -176,6 +195,9 @@ fn server(config: &Config, words: &[String], project: &Path, tools: &Tools) -> S
     if project != config.cwd {
         args.retain(|word| word != "--trust-project");
     }
+    let above = [(Tier::Write, "write"), (Tier::Exec, "run")].into_iter();
+    let above = above.filter(|(tier, _)| max_tier.is_some_and(|most| *tier > most));
+    args.extend(above.map(|(_, word)| format!("--auto-deny={word}")));
     args.extend(["--cwd".to_owned(), project.display().to_string()]);
     args.extend(["serve", "mcp"].map(str::to_owned));
     if tools.is_selection {
@@ -203,11 +225,6 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
         make_folder(folder)?;
     }
     replace(path, text.as_bytes(), Lasting::Remade)
-}
-
-/// The token of our own server is nothing for an agent.
-fn environment() -> Environment {
-    Environment::inherit().without("HAFT_SERVE_TOKEN")
 }
 
 /// Where the agent works. Whoever can reach the server must not thereby reach every directory.

@@ -127,6 +127,17 @@ impl<'a> From<&'a Catalog> for Listing<'a> {
     }
 }
 
+impl<'a> Listing<'a> {
+    /// Only these tools, and nothing of what is wrong with what was found.
+    pub(crate) fn of_tools(catalog: &'a Catalog, allows: impl Fn(&Tool) -> bool) -> Self {
+        let tools = catalog.tools().filter(|tool| allows(tool));
+        Listing {
+            tools: tools.map(ToolView::from).collect(),
+            problems: Vec::new(),
+        }
+    }
+}
+
 impl<'a> From<&'a Tool> for ToolView<'a> {
     fn from(tool: &'a Tool) -> Self {
         ToolView {

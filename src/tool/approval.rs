@@ -50,6 +50,8 @@ pub struct ApprovalPolicy {
     pub deny: Vec<ToolPattern>,
     /// A tool's name → its tier, which outweighs what the tool says.
     pub tiers: BTreeMap<String, Tier>,
+    /// The highest tier of a call: what is above it is refused, whatever else approves it.
+    pub max_tier: Option<Tier>,
 }
 
 /// What a tool says about a call.

@@ -78,6 +78,14 @@ impl ApprovalPolicy {
     /// calls may do.
     pub(crate) fn refusal(&self, tool: &Tool, tier: Tier) -> Option<String> {
         let name = &tool.name;
+        if let Some(most) = self.max_tier
+            && tier > most
+        {
+            let (tier, most) = (tier.as_str(), most.as_str());
+            return Some(format!(
+                "Tool \"{name}\" is not allowed here: this call is of tier \"{tier}\", the highest is \"{most}\"."
+            ));
+        }
         let is_denied = |name: &str| self.tools.get(name) == Some(&Rule::Deny);
         let by_rule = |key: &str| format!("tools.approval.{key}: deny\" from config.");
         if is_denied(name) {

@@ -52,7 +52,7 @@ impl Site {
             "--permission-mode",
             "{permission_mode}",
         ]);
-        let config = format!("sessions:\n  command: {command}\n{more}");
+        let config = format!("sessions:\n  enabled: true\n  command: {command}\n{more}");
         sandbox.write("home/.config/haft/config.yaml", &config);
         let mut all = vec!["--tool", "tools.ts", "serve", "--listen", "127.0.0.1:0"];
         all.extend(args);
@@ -233,10 +233,10 @@ fn an_agent_calls_our_tools_and_everything_is_told() {
 
 #[test]
 fn the_agent_is_told_what_aynd_tells_it() {
-    let site = Site::serving("", &["--token", "secret-word"]);
+    let site = Site::serving("  permission_mode: bypassPermissions\n", &[]);
     let body = json!({"prompt": "told\nconfig\ntools"});
     let head = "POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-                Authorization: Bearer secret-word\r\nAccept: text/event-stream\r\n";
+                Accept: text/event-stream\r\n";
     let mut events = Heard::of(site.server.events(head, &body.to_string()));
     let told: Value = serde_json::from_str(&events.said()).expect("JSON");
     assert_eq!(told["permission-mode"], "bypassPermissions");
@@ -573,7 +573,7 @@ fn a_wrong_wish_starts_nothing() {
 fn an_agent_that_is_not_there_is_no_fault_of_ours() {
     let sandbox = Sandbox::with_home();
     let serve = ["serve", "rest", "--listen", "127.0.0.1:0"];
-    let config = "sessions:\n  command: [no-such-agent, -p]\n";
+    let config = "sessions:\n  enabled: true\n  command: [no-such-agent, -p]\n";
     sandbox.write("home/.config/haft/config.yaml", config);
     let body = json!({"prompt": "x"}).to_string();
     let server = Served::start(sandbox.haft().args(serve));
@@ -581,11 +581,16 @@ fn an_agent_that_is_not_there_is_no_fault_of_ours() {
     assert_eq!(answer.status, 424);
     assert!(answer.body.contains("sessions.command"), "{}", answer.body);
     drop(server);
-    sandbox.write(
-        "home/.config/haft/config.yaml",
-        "sessions:\n  enabled: false\n",
-    );
-    let server = Served::start(sandbox.haft().args(serve));
-    let answer = server.post("/api/sessions", &body);
-    assert_eq!(answer.status, 403);
+    // Who does not ask for them has none.
+    for config in ["", "sessions:\n  enabled: false\n"] {
+        sandbox.write("home/.config/haft/config.yaml", config);
+        let server = Served::start(sandbox.haft().args(serve));
+        let answer = server.post("/api/sessions", &body);
+        assert_eq!(answer.status, 403);
+        assert!(
+            answer.body.contains("`sessions: {enabled: true}`"),
+            "{}",
+            answer.body
+        );
+    }
 }

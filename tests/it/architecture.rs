@@ -19,7 +19,8 @@ const EDGES: &[(&str, &[&str])] = &[
         "engine",
         &["private_files", "regular_files", "tool", "error"],
     ),
-    ("config", &["error", "tool"]),
+    // Of `process` which variables no child gets: `config` takes them out of our own environment.
+    ("config", &["error", "process", "tool"]),
     ("discover", &["config", "owners", "tool", "error"]),
     (
         "family",
@@ -69,7 +70,17 @@ const EDGES: &[(&str, &[&str])] = &[
         "workshop",
         &["config", "family", "files", "process", "tool", "error"],
     ),
-    ("agents", &["config", "error", "files", "process", "tool"]),
+    (
+        "agents",
+        &[
+            "config",
+            "error",
+            "files",
+            "private_files",
+            "process",
+            "tool",
+        ],
+    ),
     // npm packages that tools lack. Modules are read and compiled for it, never run.
     (
         "install",
@@ -87,15 +98,19 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agents",
             "config",
+            "credentials",
             "dialect",
             "error",
             "host",
             "private_files",
             "process",
             "registry",
+            "tool",
             "tool_registry",
         ],
     ),
+    // Tokens: which there are and what each allows.
+    ("credentials", &["private_files", "tool", "error"]),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
     (
@@ -104,6 +119,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "agents",
             "audit",
             "config",
+            "credentials",
             "dialect",
             "discover",
             "error",

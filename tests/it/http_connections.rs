@@ -41,8 +41,15 @@ fn begun(served: &Served, bytes: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(served.address).expect("it listens");
     let limit = Some(Duration::from_secs(120));
     stream.set_read_timeout(limit).expect("a socket");
+    // The user's own: after the first line, and only where there is a whole one.
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let who = served.authorization("");
+    let text = match text.split_once("\r\n") {
+        Some((first, rest)) if rest.contains("\r\n") => format!("{first}\r\n{who}{rest}"),
+        _ => text,
+    };
     // It may be closed for another one by now.
-    let _ = stream.write_all(bytes);
+    let _ = stream.write_all(text.as_bytes());
     stream
 }
 
@@ -122,16 +129,19 @@ fn the_stream_that_was_opened_first_gives_way() {
 fn a_call_that_runs_is_closed_for_nobody() {
     let (_sandbox, served) = serve(&[("HAFT_SERVE_CONNECTIONS", "2")]);
     let (first, second) = (waiting(&served, "first"), waiting(&served, "second"));
-    let refused = served.get("/api/health");
+    let refused = served.get("/api/tools");
     assert_eq!(
         (refused.status, refused.header("retry-after")),
         (503, Some("1"))
     );
     assert!(refused.json()["hint"].as_str().is_some(), "{refused:?}");
+    // Whether it lives can be asked all the same.
+    let alive = served.get("/api/health");
+    assert_eq!((alive.status, &*alive.body), (200, r#"{"status":"ok"}"#));
     drop(first);
     // As soon as its end is seen there is room.
     let started = std::time::Instant::now();
-    while served.get("/api/health").status == 503 {
+    while served.get("/api/tools").status == 503 {
         assert!(started.elapsed() < Duration::from_secs(60));
     }
     stop(&served, "second", second);

@@ -28,7 +28,15 @@ fn schemathesis_finds_nothing_that_breaks_the_description() {
         "sessions: {enabled: false}\n",
     );
     let mut command = sandbox.haft();
-    command.args(["--tool", "module.ts", "serve", "rest", "--listen", "0"]);
+    command.args([
+        "--tool",
+        "module.ts",
+        "serve",
+        "rest",
+        "--listen",
+        "0",
+        "--no-token",
+    ]);
     let served = Served::start(&mut command);
     let url = format!("http://{}/api/openapi.json", served.address);
     let program = judge("schemathesis");

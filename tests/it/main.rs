@@ -84,6 +84,8 @@ mod served;
 mod rest;
 // What is told at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
+// Who may call a server, and that nothing of one client reaches another.
+mod callers;
 // What other people's programs think of our interfaces.
 mod judges;
 mod life;

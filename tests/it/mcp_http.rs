@@ -40,6 +40,8 @@ export default (pi) => [
 struct Server {
     child: Child,
     port: u16,
+    /// The token that it made.
+    token: String,
     sandbox: Sandbox,
 }
 
@@ -80,10 +82,18 @@ impl Server {
                 break address.trim().parse().expect("a port");
             }
         };
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("it is text");
+        let path = line
+            .strip_prefix("the token is in ")
+            .and_then(|rest| rest.split_once(';'));
+        let (path, _) = path.unwrap_or_else(|| panic!("no token: {line}"));
+        let token = fs::read_to_string(path).expect("a private file of ours");
         thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Server {
             child,
             port,
+            token,
             sandbox,
         }
     }
@@ -101,6 +111,9 @@ impl Server {
         }
         if !headers.iter().any(|(name, _)| *name == "host") {
             head += &format!("host: 127.0.0.1:{}\r\n", self.port);
+        }
+        if !headers.iter().any(|(name, _)| *name == "authorization") {
+            head += &format!("authorization: Bearer {}\r\n", self.token);
         }
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
@@ -669,8 +682,16 @@ fn what_is_not_a_message_gets_the_error_of_json_rpc() {
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     stream
         .write_all(
-            b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
-            content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+            format!(
+                "POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n",
+                server.token
+            )
+            .as_bytes(),
+        )
+        .expect("it reads");
+    stream
+        .write_all(
+            b"connection: close\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
             content-length: 4\r\n\r\n{\"\xff\"",
         )
         .expect("it reads");

@@ -442,6 +442,15 @@ const cases = {
     violations.length = 0;
   },
 
+  /** What `haft open` gives to a browser leads to the page, which then has the token. */
+  async opened({ page }) {
+    await page.goto(url);
+    await page.getByRole("link", { name: /^echo/ }).waitFor();
+    assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/(#.*)?$/);
+    assert.ok(!page.url().includes("token"), "it does not stay in the address");
+    assert.equal(await page.getByRole("dialog").isVisible(), false);
+  },
+
   /** 401 asks for the token; a wrong one asks again; it is kept for the tab. */
   async token({ page, browser }) {
     await page.goto(url);

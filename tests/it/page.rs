@@ -23,6 +23,10 @@ fn site() -> Sandbox {
 
 fn serve(sandbox: &Sandbox, more: &[&str]) -> Served {
     let mut args = vec!["--tool", "tools.ts", "serve", "--listen", "127.0.0.1:0"];
+    // Each case asks for the page as it likes; who needs a token is tested by itself.
+    if more.is_empty() {
+        args.push("--no-token");
+    }
     args.extend(more);
     Served::start(sandbox.haft().args(args))
 }
@@ -101,7 +105,7 @@ fn an_agent_is_started_watched_and_ended() {
         "{allowed_tools}",
     ];
     let command = serde_json::json!(["node", agent, words[0], words[1], words[2], words[3]]);
-    let config = format!("sessions:\n  command: {command}\n");
+    let config = format!("sessions:\n  enabled: true\n  command: {command}\n");
     sandbox.write("home/.config/haft/config.yaml", &config);
     let mut server = serve(&sandbox, &[]);
     look(&sandbox, &server, "sessions");
@@ -113,10 +117,6 @@ fn an_agent_is_started_watched_and_ended() {
 #[test]
 fn a_server_without_sessions_says_so() {
     let sandbox = site();
-    sandbox.write(
-        "home/.config/haft/config.yaml",
-        "sessions: {enabled: false}\n",
-    );
     look(&sandbox, &serve(&sandbox, &[]), "without");
 }
 
@@ -142,6 +142,7 @@ fn no_text_of_a_tool_hides_or_reorders_what_is_around_it() {
 #[test]
 fn a_token_is_asked_for_and_kept_in_the_tab() {
     let sandbox = site();
-    let server = serve(&sandbox, &["--token", "open-sesame"]);
+    sandbox.write("token", "open-sesame\n");
+    let server = serve(&sandbox, &["--token-file", "token"]);
     look(&sandbox, &server, "token");
 }

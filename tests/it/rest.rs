@@ -739,10 +739,10 @@ fn names_and_pages_of_others_are_refused() {
 #[test]
 fn where_others_can_reach_it_a_token_is_needed() {
     let sandbox = sandbox();
-    let ran = sandbox.sh("haft serve rest --listen 0.0.0.0:0 2>&1 | sed 's/:[0-9]* can/:PORT can/'; haft serve --listen :80");
+    let ran = sandbox.sh("haft serve rest --no-token --listen 0.0.0.0:0 2>&1 | sed 's/:[0-9]* can/:PORT can/'; haft serve --listen :80");
     insta::assert_snapshot!(ran.output, @r"
     error: 0.0.0.0:PORT can be reached by others, and there is no token
-    hint: put one into a file and name it with --token-file, or set HAFT_SERVE_TOKEN; or listen on 127.0.0.1
+    hint: leave out --no-token, or listen on 127.0.0.1; --allow-anyone lets everyone in who reaches it
     error: invalid value ':80' for '--listen <ADDR>': `:80` does not say for whom: 127.0.0.1:80 is for this machine only, 0.0.0.0:80 for everybody who can reach it
     hint: `haft --help` shows every command and flag
     ");
@@ -753,7 +753,7 @@ fn where_others_can_reach_it_a_token_is_needed() {
         Served::start(command.args(["serve", "--listen", "0.0.0.0:0", "--token-file", "token"]));
     served.address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let asks = |header: &str| {
-        let head = format!("GET /api/health HTTP/1.1\r\nHost: some.name\r\n{header}");
+        let head = format!("GET /api/tools HTTP/1.1\r\nHost: some.name\r\n{header}");
         served.send(&head, "")
     };
     let refused = asks("");

@@ -1,7 +1,9 @@
 //! `haft serve` as a program of its own, and the least of a client for it.
 //!
-//! The client writes requests byte by byte as the test says, and follows events line by line.
+//! The client writes requests byte by byte as the test says, and follows events line by line. It shows the
+//! token that the server made at its start unless the test says who it is.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -17,6 +19,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub struct Served {
     child: Child,
     pub address: SocketAddr,
+    /// The token that the server made; nothing where it made none.
+    pub token: Option<String>,
+    /// What it said of the token.
+    pub about_token: String,
 }
 
 /// An answer; the names of its headers are in lower case.
@@ -28,7 +34,7 @@ pub struct Reply {
 }
 
 /// A connection that is kept.
-pub struct Kept(BufReader<TcpStream>);
+pub struct Kept(BufReader<TcpStream>, String);
 
 /// A stream of events.
 pub struct Events {
@@ -65,9 +71,19 @@ impl Served {
             }
             before.push_str(&line);
         };
+        line.clear();
+        lines.read_line(&mut line).expect("it is text");
+        let path = line.strip_prefix("the token is in ");
+        let path = path.and_then(|rest| rest.split_once(';'));
+        let token = path.map(|(path, _)| fs::read_to_string(path).expect("a private file of ours"));
         // Whatever else it says is read, so that it never waits for a reader.
         thread::spawn(move || lines.lines().for_each(drop));
-        Served { child, address }
+        Served {
+            child,
+            address,
+            token,
+            about_token: line,
+        }
     }
 
     pub fn pid(&self) -> u32 {
@@ -101,6 +117,15 @@ impl Served {
         Reply::read(stream)
     }
 
+    /// The header that shows the server's token, unless `head` says already who asks.
+    pub fn authorization(&self, head: &str) -> String {
+        let says_who = head.to_ascii_lowercase().contains("\r\nauthorization:");
+        match &self.token {
+            Some(token) if !says_who => format!("Authorization: Bearer {token}\r\n"),
+            _ => String::new(),
+        }
+    }
+
     /// Sends a request and leaves its answer to the caller.
     pub fn begin(&self, head: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("it listens");
@@ -109,7 +134,8 @@ impl Served {
             true => String::new(),
             false => format!("Content-Length: {}\r\n", body.len()),
         };
-        let request = format!("{head}{length}Connection: close\r\n\r\n{body}");
+        let who = self.authorization(head);
+        let request = format!("{head}{who}{length}Connection: close\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).expect("it reads");
         stream
     }
@@ -118,7 +144,7 @@ impl Served {
     pub fn begin_keeping(&self) -> Kept {
         let stream = TcpStream::connect(self.address).expect("it listens");
         stream.set_read_timeout(Some(LIMIT)).expect("a socket");
-        Kept(BufReader::new(stream))
+        Kept(BufReader::new(stream), self.authorization(""))
     }
 
     /// Asks for events. HTTP/1.0, so that they come without chunks.
@@ -167,7 +193,8 @@ impl Kept {
         let body = body.to_string();
         let request = format!(
             "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n{body}",
+             {}Content-Length: {}\r\n\r\n{body}",
+            self.1,
             body.len()
         );
         let stream = self.0.get_mut();

@@ -21,6 +21,7 @@ mod list;
 mod log;
 mod manual;
 mod new;
+mod open;
 mod refresh;
 mod repl;
 mod rpc;
@@ -28,6 +29,7 @@ mod schema;
 mod serve;
 mod show;
 mod test;
+mod token;
 mod tool;
 mod trust;
 mod watch;
@@ -51,6 +53,7 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::audit;
+use crate::config::Env;
 use crate::process;
 use crate::render;
 use crate::render::ink::Ink;
@@ -105,6 +108,8 @@ enum Command {
     Agents(Box<agents::Args>),
     Rpc(With<rpc::Args>),
     Serve(Box<serve::Args>),
+    Open(With<open::Args>),
+    Token(Box<token::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
     Manual(manual::Args),
@@ -124,6 +129,8 @@ struct With<A: clap::Args> {
 
 /// Runs the program for these arguments (the first is its own name) to its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // Before there is a second thread.
+    Env::take_tokens();
     let err = Ink::for_stderr();
     let mut out = match Out::claim() {
         Ok(out) => out,
@@ -199,6 +206,8 @@ impl Command {
             Command::Agents(args) => args.run(globals, out),
             Command::Rpc(c) => c.args.run(globals, out).await,
             Command::Serve(args) => args.run(globals, out).await,
+            Command::Open(c) => c.args.run(globals, out).await,
+            Command::Token(args) => args.run(globals, out),
             Command::Completions(args) => args.run(out),
             Command::Manual(args) => args.run(out),
         }
@@ -220,6 +229,8 @@ impl Command {
             Command::Rpc(c) => &c.globals,
             Command::Test(c) => &c.globals,
             Command::New(c) => &c.globals,
+            Command::Open(c) => &c.globals,
+            Command::Token(args) => return Some(args.globals()),
             Command::Tool(args) => return Some(args.globals()),
             Command::Serve(args) => return Some(args.globals()),
             Command::Agents(args) => return Some(args.globals()),
@@ -241,6 +252,7 @@ impl Command {
             Command::Call(c) => c.args.answer(),
             Command::Tool(args) => args.answer(),
             Command::Agents(args) => args.answer(),
+            Command::Token(args) => args.answer(),
             Command::Schema(_)
             | Command::Refresh(_)
             | Command::Repl(_)
@@ -248,6 +260,7 @@ impl Command {
             | Command::New(_)
             | Command::Rpc(_)
             | Command::Serve(_)
+            | Command::Open(_)
             | Command::Completions(_)
             | Command::Manual(_) => Answer::Text,
         }

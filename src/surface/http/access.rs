@@ -2,17 +2,24 @@
 //!
 //! A web page that somebody has open can make the browser send requests to this machine. It cannot
 //! choose the `Host` that it was loaded from (so a name that suddenly means 127.0.0.1 is found out),
-//! nor hide its `Origin`, nor know the token.
+//! nor hide its `Origin` or that it is of another site, nor know the token.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, Request, Version};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Version};
 
+use super::client::{Client, Clients};
 use super::fault::Fault;
 use crate::config::Serve;
+use crate::credentials::TokenStore;
 use crate::error::{Error, ErrorKind};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// What a server lets in.
 pub(crate) struct Access {
@@ -20,39 +27,31 @@ pub(crate) struct Access {
     is_loopback: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
-    /// Compared by its hash, and hashes in constant time: the answer's time tells nothing of it.
-    token: Option<blake3::Hash>,
+    clients: Arc<Clients>,
 }
 
 /// A web page of another server, which the user lets in.
 pub(super) struct Guest(pub(super) HeaderValue);
 
 impl Access {
-    /// What a server lets in that is bound to this address.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if others could reach it and there is no token.
-    pub(crate) fn new(serve: &Serve, bound: SocketAddr) -> Result<Access, Error> {
-        let is_loopback = bound.ip().to_canonical().is_loopback();
-        if !is_loopback && serve.token.is_none() {
-            let text = format!("{bound} can be reached by others, and there is no token");
-            return Err(Error::new(ErrorKind::Usage, text).with_hint(
-                "put one into a file and name it with --token-file, or set HAFT_SERVE_TOKEN; \
-                 or listen on 127.0.0.1",
-            ));
-        }
-        let token = serve.token.as_ref();
-        Ok(Access {
+    /// What a server lets in whose user is known by `token`, or by its mere connection.
+    pub(crate) fn new(
+        serve: &Serve,
+        is_loopback: bool,
+        token: Option<&str>,
+        store: TokenStore,
+    ) -> Access {
+        Access {
             is_loopback,
             hosts: serve.allowed_hosts.clone(),
             origins: serve.allowed_origins.clone(),
-            token: token.map(|token| blake3::hash(token.text().as_bytes())),
-        })
+            clients: Arc::new(Clients::new(serve, token, store)),
+        }
     }
 
-    /// Whether a client has to know a token.
-    pub(crate) fn wants_token(&self) -> bool {
-        self.token.is_some()
+    /// Who sends a request with these headers.
+    pub(super) fn identify(&self, headers: &HeaderMap) -> Result<Arc<Client>, Fault> {
+        self.clients.identify(headers)
     }
 
     /// Whether the request means this server, by a name that only this machine or the user gives.
@@ -104,41 +103,63 @@ impl Access {
 
     /// Whether the web page that sends the request may; none for whoever is no page of another
     /// server.
-    pub(super) fn check_origin(&self, headers: &HeaderMap) -> Result<Option<Guest>, Fault> {
-        let Some(origin) = headers.get(ORIGIN) else {
-            return Ok(None);
+    pub(super) fn check_origin<B>(&self, request: &Request<B>) -> Result<Option<Guest>, Fault> {
+        let headers = request.headers();
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let origin = match (origins.next(), origins.next()) {
+            (Some(_), Some(_)) => {
+                return Err(Fault::bad_request("there is more than one Origin header"));
+            }
+            (origin, _) => origin,
         };
-        let text = origin.to_str().unwrap_or_default();
-        if headers.get(HOST).is_some_and(|host| is_own(text, host)) {
-            return Ok(None);
+        if let Some(origin) = origin {
+            let text = origin.to_str().unwrap_or_default();
+            if self.origins.contains(&text.to_ascii_lowercase()) {
+                return Ok(Some(Guest(origin.clone())));
+            }
+            if !headers.get(HOST).is_some_and(|host| is_own(text, host)) {
+                return Err(
+                    Fault::forbidden(format!("pages of {text} may not use this server"))
+                        .hint("start it with --allow-origin ORIGIN if they should"),
+                );
+            }
         }
-        let lower = text.to_ascii_lowercase();
-        match self.origins.contains(&lower) {
-            true => Ok(Some(Guest(origin.clone()))),
+        // Some requests of a page have no `Origin`; what the browser says of their site it always says.
+        let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+        let is_same = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+        match sites.all(is_same) || is_visit(request) {
+            true => Ok(None),
             false => Err(
-                Fault::forbidden(format!("pages of {text} may not use this server"))
+                Fault::forbidden("pages of another site may not use this server")
                     .hint("start it with --allow-origin ORIGIN if they should"),
             ),
         }
     }
+}
 
-    /// Whether the client knows the token, if there is one.
-    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<(), Fault> {
-        let Some(token) = self.token else {
-            return Ok(());
-        };
-        let Some(given) = headers.get(AUTHORIZATION) else {
-            return Err(Fault::unauthorized("this server wants a token")
-                .hint("send it as `Authorization: Bearer TOKEN`"));
-        };
-        let bytes = given.as_bytes();
-        let (scheme, rest) = bytes.split_at_checked("Bearer ".len()).unwrap_or_default();
-        let is_bearer = scheme.eq_ignore_ascii_case(b"bearer ");
-        match is_bearer && blake3::hash(rest.trim_ascii()) == token {
-            true => Ok(()),
-            false => Err(Fault::unauthorized("the token is wrong")),
-        }
-    }
+/// Whether a bound address is only for this machine.
+pub(crate) fn is_loopback(bound: SocketAddr) -> bool {
+    bound.ip().to_canonical().is_loopback()
+}
+
+/// The refusal of a server that others could reach and that wants no token.
+pub(crate) fn reachable_by_others(bound: SocketAddr) -> Error {
+    let text = format!("{bound} can be reached by others, and there is no token");
+    Error::new(ErrorKind::Usage, text).with_hint(
+        "leave out --no-token, or listen on 127.0.0.1; --allow-anyone lets everyone in who reaches it",
+    )
+}
+
+/// Whether the user followed a link to our page. The page is open anyhow, and cannot be framed.
+fn is_visit<B>(request: &Request<B>) -> bool {
+    let is = |name: HeaderName, value: &str| {
+        let mut values = request.headers().get_all(name).iter();
+        values.next().is_some_and(|first| first == value) && values.next().is_none()
+    };
+    request.method() == Method::GET
+        && request.uri().path() == "/"
+        && is(SEC_FETCH_MODE, "navigate")
+        && is(SEC_FETCH_DEST, "document")
 }
 
 /// An address in a `Host`, where those of IPv6 stand in brackets.
@@ -149,22 +170,15 @@ fn address(name: &str) -> Option<IpAddr> {
     bare.unwrap_or(name).parse().ok()
 }
 
-/// Whether a page of this origin was loaded from this very server.
+/// Whether a page of this origin was loaded from this very server, which speaks no TLS.
 fn is_own(origin: &str, host: &HeaderValue) -> bool {
-    let Some((scheme, authority)) = origin.split_once("://") else {
+    let Some(authority) = origin.strip_prefix("http://") else {
         return false;
-    };
-    // A proxy before us may speak TLS.
-    let default_port = match scheme {
-        "http" => ":80",
-        "https" => ":443",
-        _ => return false,
     };
     let host = host.to_str().unwrap_or_default();
     let bare = |text: &str| {
-        text.strip_suffix(default_port)
-            .unwrap_or(text)
-            .to_ascii_lowercase()
+        let bare = text.strip_suffix(":80").unwrap_or(text);
+        bare.to_ascii_lowercase()
     };
     bare(authority) == bare(host)
 }

@@ -1,14 +1,18 @@
-//! The body of a request as JSON text: bounded in size and in time, and said to be JSON.
+//! The body of a request as JSON text: bounded in size and in time, all bodies together in memory, and
+//! said to be JSON.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use futures::StreamExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::client::{Client, bodies_of, too_many};
 use super::fault::Fault;
 use crate::config::Serve;
 
@@ -16,8 +20,24 @@ use crate::config::Serve;
 /// see why it is refused.
 const DRAINED: usize = 64 << 20;
 
-/// The text of a body that is said to be JSON. Empty where there is no body.
-pub(crate) struct JsonText(pub(crate) String);
+/// The text of a body that is said to be JSON, and its part of the memory for bodies. Empty where there
+/// is no body.
+pub(crate) struct JsonText(pub(crate) String, pub(crate) BodyMemory);
+
+/// The memory for all bodies that a server receives or works on.
+#[derive(Clone)]
+pub(crate) struct BodyBudget(Arc<Semaphore>);
+
+/// The part of it that one body takes, until this is dropped.
+#[derive(Default)]
+pub(crate) struct BodyMemory(Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>);
+
+/// Whose body is read, and within which bounds.
+pub(crate) struct BodyReader {
+    limits: BodyLimits,
+    budget: Arc<Semaphore>,
+    client: Arc<Client>,
+}
 
 /// How much a body may be, and how long it may take.
 #[derive(Clone, Copy)]
@@ -40,12 +60,10 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Fault> {
         let says_json = says_json(request.headers());
-        let limits = request.extensions().get::<BodyLimits>().copied();
-        // The guard sets them for every request.
-        let limits = limits.ok_or_else(|| Fault::internal("a body without limits"))?;
-        let bytes = read_body(request.into_body(), limits).await?;
+        let reader = BodyReader::of(request.extensions())?;
+        let (bytes, memory) = reader.read(request.into_body()).await?;
         if bytes.is_empty() {
-            return Ok(JsonText(String::new()));
+            return Ok(JsonText(String::new(), memory));
         }
         if !says_json {
             let text = "the body must be JSON";
@@ -53,47 +71,100 @@ impl<S: Send + Sync> FromRequest<S> for JsonText {
                 .hint("send it with `Content-Type: application/json`"));
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(JsonText(text)),
+            Ok(text) => Ok(JsonText(text, memory)),
             Err(_) => Err(Fault::bad_request("the body is not UTF-8")),
         }
     }
 }
 
-/// The whole of a body, if it is within the limits.
-pub(crate) async fn read_body(body: Body, limits: BodyLimits) -> Result<Vec<u8>, Fault> {
-    let read = timeout(limits.time, read(body, limits.bytes)).await;
-    read.unwrap_or_else(|_| {
-        let text = "the body did not come in time";
-        let fault = Fault::new(StatusCode::REQUEST_TIMEOUT, text);
-        Err(fault.hint("serve.body_timeout of the configuration says how long this server waits"))
-    })
+impl BodyBudget {
+    pub(crate) fn of(serve: &Serve) -> BodyBudget {
+        BodyBudget(Arc::new(Semaphore::new(bodies_of(serve))))
+    }
 }
 
-async fn read(body: Body, limit: usize) -> Result<Vec<u8>, Fault> {
-    let mut chunks = body.into_data_stream();
-    let (mut bytes, mut seen) = (Vec::new(), 0_usize);
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|error| {
-            let text = format!("the body cannot be read: {error}");
-            Fault::bad_request(text)
-        })?;
-        seen = seen.saturating_add(chunk.len());
-        if seen <= limit {
-            bytes.extend_from_slice(&chunk);
-        } else {
-            bytes = Vec::new();
-        }
-        if seen > limit.saturating_add(DRAINED) {
-            break;
+impl BodyReader {
+    /// The bounds that the guard set for a request.
+    pub(crate) fn of(extensions: &Extensions) -> Result<BodyReader, Fault> {
+        let limits = extensions.get::<BodyLimits>();
+        let budget = extensions.get::<BodyBudget>();
+        let client = extensions.get::<Arc<Client>>();
+        match (limits, budget, client) {
+            (Some(limits), Some(BodyBudget(budget)), Some(client)) => Ok(BodyReader {
+                limits: *limits,
+                budget: Arc::clone(budget),
+                client: Arc::clone(client),
+            }),
+            _ => Err(Fault::internal("a body without limits")),
         }
     }
-    match seen <= limit {
-        true => Ok(bytes),
-        false => {
-            let text = format!("the body is larger than {} MiB", limit >> 20);
-            Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, text)
-                .hint("serve.body_mb of the configuration says how much this server takes"))
+
+    /// Reads the whole of a body, if it is within the limits.
+    pub(crate) async fn read(&self, body: Body) -> Result<(Vec<u8>, BodyMemory), Fault> {
+        let read = timeout(self.limits.time, self.read_all(body)).await;
+        read.unwrap_or_else(|_| {
+            let text = "the body did not come in time";
+            let fault = Fault::new(StatusCode::REQUEST_TIMEOUT, text);
+            Err(fault
+                .hint("serve.body_timeout of the configuration says how long this server waits"))
+        })
+    }
+
+    async fn read_all(&self, body: Body) -> Result<(Vec<u8>, BodyMemory), Fault> {
+        let limit = self.limits.bytes;
+        let mut chunks = body.into_data_stream();
+        let (mut bytes, mut seen) = (Vec::new(), 0_usize);
+        let mut memory = BodyMemory::default();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|error| {
+                let text = format!("the body cannot be read: {error}");
+                Fault::bad_request(text)
+            })?;
+            seen = seen.saturating_add(chunk.len());
+            if seen <= limit {
+                self.take(chunk.len(), &mut memory)?;
+                bytes.extend_from_slice(&chunk);
+            } else {
+                (bytes, memory) = (Vec::new(), BodyMemory::default());
+            }
+            if seen > limit.saturating_add(DRAINED) {
+                break;
+            }
         }
+        match seen <= limit {
+            true => Ok((bytes, memory)),
+            false => {
+                let text = format!("the body is larger than {} MiB", limit >> 20);
+                Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+                    .hint("serve.body_mb of the configuration says how much this server takes"))
+            }
+        }
+    }
+
+    /// Adds so many bytes to what a body takes of the memory for bodies.
+    fn take(&self, length: usize, memory: &mut BodyMemory) -> Result<(), Fault> {
+        let count = u32::try_from(length).unwrap_or(u32::MAX);
+        let own = Arc::clone(self.client.bytes());
+        let own = own.try_acquire_many_owned(count).map_err(|_| {
+            let text =
+                "the requests with this token that are being answered are too large together";
+            too_many(text, "wait for an answer before you send more")
+        })?;
+        let all = Arc::clone(&self.budget);
+        let all = all.try_acquire_many_owned(count).map_err(|_| {
+            let text = "the requests that are being answered are too large together";
+            Fault::new(StatusCode::SERVICE_UNAVAILABLE, text)
+                .hint("try again; serve.bodies_mb of the configuration is the limit")
+                .header(RETRY_AFTER, HeaderValue::from_static("1"))
+        })?;
+        match &mut memory.0 {
+            None => memory.0 = Some((own, all)),
+            Some((held, held_of_all)) => {
+                held.merge(own);
+                held_of_all.merge(all);
+            }
+        }
+        Ok(())
     }
 }
 

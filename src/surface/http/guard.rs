@@ -1,26 +1,29 @@
 //! The guard before every router: name and origin of the request, headers of the answer, panics.
 //!
-//! The token is checked apart ([`for_clients_only`]), because a page may be shown to whoever cannot
-//! use it yet.
+//! Who the client is is found out apart ([`for_clients_only`]), because a page may be shown to whoever
+//! cannot use it yet.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router};
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt};
 
 use super::access::{Access, Guest};
-use super::body::BodyLimits;
+use super::body::{BodyBudget, BodyLimits};
+use super::client::Client;
 use super::fault::Fault;
+use super::sse;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 /// What other servers' pages may send and read besides what browsers always let them.
@@ -28,22 +31,28 @@ const SENT: &str =
     "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version";
 const READ: &str = "mcp-session-id, location, etag, www-authenticate";
 
+/// Says that the server lives, to whoever asks: nothing about tools, calls or the user.
+const LIVENESS: &str = "/api/health";
+
 /// The whole server: `router` behind the guard, and an answer where it has no route.
-pub(crate) fn guarded(router: Router, access: Arc<Access>, limits: BodyLimits) -> Router {
+pub(crate) fn guarded(
+    router: Router,
+    access: Arc<Access>,
+    limits: BodyLimits,
+    budget: BodyBudget,
+) -> Router {
     router
         .fallback(no_route)
         .layer(DefaultBodyLimit::max(limits.bytes))
         .layer(Extension(limits))
+        .layer(Extension(budget))
         .layer(from_fn(without_panics))
         .layer(from_fn_with_state(access, guard))
 }
 
-/// `router` for those who know the token, if there is one.
+/// `router` for clients that are known. Requests carry their [`Client`] as an extension.
 pub(crate) fn for_clients_only(router: Router, access: Arc<Access>) -> Router {
-    match access.wants_token() {
-        true => router.layer(from_fn_with_state(access, token)),
-        false => router,
-    }
+    router.layer(from_fn_with_state(access, identified))
 }
 
 async fn no_route(request: Request) -> Fault {
@@ -53,7 +62,7 @@ async fn no_route(request: Request) -> Fault {
 
 async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let guest = match access.check_host(&request) {
-        Ok(()) => access.check_origin(request.headers()),
+        Ok(()) => access.check_origin(&request),
         Err(fault) => Err(fault),
     };
     let guest = match guest {
@@ -70,11 +79,54 @@ async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) 
     closed(next.run(request).await, guest)
 }
 
-async fn token(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    match access.check_token(request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(fault) => fault.into_response(),
+async fn identified(
+    State(access): State<Arc<Access>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let client = match access.identify(request.headers()) {
+        Ok(client) => client,
+        Err(fault) => {
+            let is_nameless = !request.headers().contains_key(AUTHORIZATION);
+            let is_get = request.method() == Method::GET;
+            return match is_nameless && is_get && request.uri().path() == LIVENESS {
+                true => alive(),
+                false => fault.into_response(),
+            };
+        }
+    };
+    // Nothing behind this needs the token, and so nothing can log it.
+    request.headers_mut().remove(AUTHORIZATION);
+    request.extensions_mut().insert(Arc::clone(&client));
+    tokio::select! {
+        response = next.run(request) => bounded(response, client),
+        () = client.ended().cancelled() => {
+            Fault::unauthorized("the token has expired or was revoked").into_response()
+        }
     }
+}
+
+/// An answer to whoever may not know more.
+fn alive() -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    (headers, r#"{"status":"ok"}"#).into_response()
+}
+
+/// A stream ends with the token of its reader.
+fn bounded(response: Response, client: Arc<Client>) -> Response {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_stream =
+        kind.is_some_and(|kind| kind.as_bytes().starts_with(sse::MEDIA_TYPE.as_bytes()));
+    if client.is_user() || !is_stream {
+        return response;
+    }
+    response.map(|body| {
+        let ended = client.ended().clone().cancelled_owned();
+        Body::from_stream(body.into_data_stream().take_until(ended))
+    })
 }
 
 /// A panic is that request's failure and nobody else's. What has no body yet gets its words here.

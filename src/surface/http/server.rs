@@ -15,8 +15,7 @@ use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -29,13 +28,18 @@ use super::fault::Fault;
 use super::listen::Listening;
 use super::socket::Socket;
 use super::sse;
+use super::stream::Stream;
 
 /// The head of a request must come within this time.
 const HEAD: Duration = Duration::from_secs(30);
+/// The head of a request is not larger.
+const MAX_HEAD: usize = 64 << 10;
 /// How long to wait when the system has no descriptors left.
 const EXHAUSTED: Duration = Duration::from_millis(200);
 /// How long a client that cannot be served has to read that.
 const REFUSING: Duration = Duration::from_secs(1);
+/// The media type of a refusal.
+const PROBLEM: &str = "application/problem+json";
 /// The most clients that are told so at the same time; others are cut off at once.
 const MAX_REFUSED: usize = 64;
 
@@ -55,13 +59,18 @@ pub(crate) async fn serve(
         tokio::select! {
             () = stop.cancelled() => break,
             Some(_) = running.join_next(), if !running.is_empty() => {}
-            accepted = listening.socket.accept() => match accepted {
-                Ok((stream, _)) => match open.admit() {
+            accepted = listening.accept() => match accepted {
+                Ok(stream) if !stream.is_admitted() => {
+                    if let Ok(place) = Arc::clone(&refused).try_acquire_owned() {
+                        running.spawn(refuse(stream, Refusal::OtherUser, place));
+                    }
+                }
+                Ok(stream) => match open.admit() {
                     Some(ticket) => {
                         running.spawn(connection(stream, router.clone(), ticket, stop.clone()));
                     }
                     None => if let Ok(place) = Arc::clone(&refused).try_acquire_owned() {
-                        running.spawn(refuse(stream, place));
+                        running.spawn(refuse(stream, Refusal::Full, place));
                     },
                 },
                 Err(error) if is_of_one_connection(&error) => {}
@@ -79,9 +88,8 @@ pub(crate) async fn serve(
     let _ = timeout(patience, all).await;
 }
 
-async fn connection(stream: TcpStream, router: Router, ticket: Ticket, stop: CancellationToken) {
-    // Small answers go out at once.
-    let _ = stream.set_nodelay(true);
+async fn connection(stream: Stream, router: Router, ticket: Ticket, stop: CancellationToken) {
+    stream.send_at_once();
     let state = &ticket.connection;
     let service = service_fn(|request: Request<Incoming>| {
         let answer = answer(router.clone(), request, Arc::clone(state));
@@ -91,6 +99,7 @@ async fn connection(stream: TcpStream, router: Router, ticket: Ticket, stop: Can
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
+        .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(socket), service);
     tokio::pin!(connection);
     tokio::select! {
@@ -195,22 +204,57 @@ impl Drop for Sent {
     }
 }
 
-/// Tells a client that it cannot be served now.
-async fn refuse(mut stream: TcpStream, _place: OwnedSemaphorePermit) {
-    let fault = Fault::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "all connections are in use by calls that run",
-    );
-    let body = fault
-        .hint("try again; serve.connections of the configuration is the limit")
-        .json();
-    // By hand: no request has been read that this could be the answer to.
-    let text = format!(
-        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
-         content-type: application/problem+json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
+/// Why a client is not served.
+#[derive(Clone, Copy)]
+enum Refusal {
+    /// Every connection that there may be answers a request.
+    Full,
+    /// It is another user than ours.
+    OtherUser,
+}
+
+impl Refusal {
+    /// The answer to a request that begins like this. Whether the server lives is answered even when it
+    /// can do nothing else.
+    fn answer(self, head: &[u8]) -> String {
+        let is_liveness = head.starts_with(b"GET /api/health ");
+        let (status, more, kind, body) = match self {
+            Refusal::Full if is_liveness => {
+                let body = r#"{"status":"ok"}"#.to_owned();
+                ("200 OK", "", "application/json", body)
+            }
+            Refusal::Full => {
+                let fault = Fault::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "all connections are in use by calls that run",
+                );
+                let fault =
+                    fault.hint("try again; serve.connections of the configuration is the limit");
+                let status = "503 Service Unavailable";
+                (status, "retry-after: 1\r\n", PROBLEM, fault.json())
+            }
+            Refusal::OtherUser => {
+                let fault = Fault::forbidden("this socket is for the user that the server runs as");
+                ("403 Forbidden", "", PROBLEM, fault.json())
+            }
+        };
+        // By hand: the request is not read any further.
+        format!(
+            "HTTP/1.1 {status}\r\nconnection: close\r\n{more}content-type: {kind}\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+}
+
+/// Tells a client that it cannot be served.
+async fn refuse(mut stream: Stream, why: Refusal, _place: OwnedSemaphorePermit) {
     let _ = timeout(REFUSING, async {
+        let mut head = [0; 64];
+        // Whoever says nothing is told so all the same.
+        let read = timeout(REFUSING / 4, stream.read(&mut head)).await;
+        let length = read.unwrap_or(Ok(0))?;
+        let text = why.answer(&head[..length]);
         stream.write_all(text.as_bytes()).await?;
         stream.shutdown().await?;
         // A socket that is closed with unread input takes back what was written.

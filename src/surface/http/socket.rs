@@ -7,10 +7,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::connections::{Connection, Phase};
+use super::stream::Stream;
 
 /// How long a client may read nothing while an answer waits for it. A client that only listens to
 /// events may take longer: its connection is closed when another one is needed.
@@ -18,14 +18,14 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The socket of a connection.
 pub(super) struct Socket {
-    stream: TcpStream,
+    stream: Stream,
     connection: Arc<Connection>,
     /// Runs while the client does not read.
     clock: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> Socket {
+    pub(super) fn new(stream: Stream, connection: Arc<Connection>) -> Socket {
         Socket {
             stream,
             connection,

@@ -24,8 +24,10 @@ use super::entry::Entry;
 use super::execution::{self, Execution, Step};
 use super::log::{self, Lines};
 use super::progress::Reporter;
+use super::request::{Sender, owner};
 use super::server::Server;
 use super::{parked, request};
+use crate::credentials::random_id;
 use crate::error::Error;
 use crate::host::Host;
 use crate::tool::{Call, LogListener, Outcome, TaskMode};
@@ -39,10 +41,12 @@ pub(super) async fn run(
     params: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let sender = Sender::of(&context.extensions);
+    let client = sender.as_ref().map(|sender| &*sender.client);
     let offer = tokio::select! {
         biased;
         () = context.ct.cancelled() => return Err(taken_back()),
-        offer = server.offer_for_call(&params.name) => offer,
+        offer = server.offer_for_call(&params.name, client) => offer,
     };
     let Some(tool) = offer.find(&params.name) else {
         return Err(unknown(&params.name, offer.names()));
@@ -50,15 +54,15 @@ pub(super) async fn run(
     let arguments = request::arguments(&params, &context.extensions)?;
     let arguments = tool.real_arguments(arguments);
     let is_new = is_new(&context);
-    let client = context.client_capabilities().unwrap_or_default();
-    let can_ask = can_ask(&client);
-    let task = match is_new && client.supports_tasks() {
+    let abilities = context.client_capabilities().unwrap_or_default();
+    let can_ask = can_ask(&abilities);
+    let task = match is_new && abilities.supports_tasks() {
         true => tool.task,
         false => TaskMode::Never,
     };
     // Only who may park a call, or comes back to one, needs it.
     let origin = match is_new && (can_ask || params.request_state.is_some()) {
-        true => parked::origin(&tool.name, arguments.get()),
+        true => parked::origin(owner(sender.as_ref()), &tool.name, arguments.get()),
         false => Vec::new(),
     };
     if let (Some(state), true) = (&params.request_state, is_new) {
@@ -71,12 +75,20 @@ pub(super) async fn run(
         };
     }
     let call = Call {
-        id: next_id(),
+        // Clients that share a server must not be able to name each other's calls.
+        id: match client {
+            Some(_) => format!("mcp-{}", random_id()),
+            None => next_id(),
+        },
         tool: tool.name.clone(),
         arguments,
     };
     let traits = ClientTraits::of(context.client_info().as_ref());
-    let host = traits.host_for(server.host().clone(), tool);
+    let host = match client {
+        Some(client) => client.host(server.host()),
+        None => server.host().clone(),
+    };
+    let host = traits.host_for(host, tool);
     let host = client::named(host, context.client_info().as_ref());
     let form = server.result_form(is_new);
     let wants_outcome_only = !can_ask && task == TaskMode::Never;
@@ -85,12 +97,12 @@ pub(super) async fn run(
         let answer =
             |ended, log: Option<&dyn LogListener>| execution::answer(ended, Some(tool), form, log);
         let (peer, cancel) = (&context.peer, &context.ct);
-        let answered = outcome_only(server, &host, call, answer, log, peer, cancel);
+        let answered = outcome_only(server, &host, call, sender, answer, log, (peer, cancel));
         return answered.await.map(Into::into);
     }
     let of = (offer.clone(), tool.name.clone());
     let log = server.log().listen(&context);
-    let execution = Execution::start(server, &host, call, of, log, can_ask, form);
+    let execution = Execution::start(server, &host, call, of, log, can_ask, form, sender);
     match is_new {
         true => call_with_input_required(server, execution, &origin, task, context).await,
         false => call_with_elicitation(server, execution, context).await,
@@ -103,16 +115,16 @@ async fn outcome_only(
     server: &Server,
     host: &Host,
     call: Call,
+    sender: Option<Sender>,
     answer: impl FnOnce(
         Result<Outcome, Error>,
         Option<&dyn LogListener>,
     ) -> Result<CallToolResult, ErrorData>,
     (listener, mut lines): (Option<Arc<dyn LogListener>>, Lines),
-    peer: &Peer<RoleServer>,
-    cancel: &CancellationToken,
+    (peer, cancel): (&Peer<RoleServer>, &CancellationToken),
 ) -> Result<CallToolResult, ErrorData> {
     let host = log::heard(host, listener.clone());
-    let (running, mut entry) = Entry::start(&host, call, server.book());
+    let (running, mut entry) = Entry::start(&host, call, server.book(), sender);
     let outcome = running.outcome();
     tokio::pin!(outcome);
     let ended = loop {
@@ -239,7 +251,9 @@ async fn call_with_input_required(
         match step {
             Some(Step::Update(update)) => reporter.tell(&update).await,
             Some(Step::Said(line)) => log::tell(server, &context.peer, line).await,
-            Some(Step::Asked(open)) if server.parking().has_room() => asked.push(open),
+            Some(Step::Asked(open)) if server.parking().has_room(execution.sender()) => {
+                asked.push(open);
+            }
             Some(Step::Asked(nobody)) => drop(nobody),
             Some(Step::Ended(result)) => return result.map(Into::into),
             None => {
@@ -259,7 +273,7 @@ pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
     elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
 }
 
-/// Unique among running calls, over all clients of this process.
+/// Unique among the running calls of the one client on standard input and output.
 pub(super) fn next_id() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(1);
     format!("mcp-{}", CALLS.fetch_add(1, Ordering::Relaxed))

@@ -12,6 +12,7 @@ use super::asking::{self, Inbox, Open};
 use super::entry::Entry;
 use super::log::{self, Lines};
 use super::offer::{Offer, Offered};
+use super::request::Sender;
 use super::result::{self, ResultForm};
 use super::server::Server;
 use crate::error::Error;
@@ -39,6 +40,7 @@ pub(super) struct Execution {
     form: ResultForm,
     /// Where goes what there is to say of the result itself.
     log: Option<Arc<dyn LogListener>>,
+    sender: Option<Sender>,
 }
 
 /// What happened.
@@ -64,6 +66,7 @@ impl Execution {
         (log, lines): (Option<Arc<dyn LogListener>>, Lines),
         can_ask: bool,
         form: ResultForm,
+        sender: Option<Sender>,
     ) -> Execution {
         let host = log::heard(host, log.clone());
         let (host, inbox) = match can_ask {
@@ -74,7 +77,7 @@ impl Execution {
             }
             false => (host, None),
         };
-        let (mut running, entry) = Entry::start(&host, call, server.book());
+        let (mut running, entry) = Entry::start(&host, call, server.book(), sender.clone());
         // Nobody else polls it while it is parked.
         let cancel = running.cancel_token();
         Execution {
@@ -89,6 +92,7 @@ impl Execution {
             name,
             form,
             log,
+            sender,
         }
     }
 
@@ -140,6 +144,11 @@ impl Execution {
                 return Step::Ended(answer);
             }
         }
+    }
+
+    /// Who made the call.
+    pub(super) fn sender(&self) -> Option<&Sender> {
+        self.sender.as_ref()
     }
 
     /// Asks the call to stop.

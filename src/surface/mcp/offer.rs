@@ -15,6 +15,7 @@ use crate::config::{Config, Structured};
 use crate::dialect::{self, ForMcp, Names, PropertyNames};
 use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
+use crate::surface::http::Client;
 use crate::tool::schema::{Mismatch, Schema};
 use crate::tool::{Block, Outcome, Problem, TaskMode, Tier, Tool};
 
@@ -57,12 +58,19 @@ pub(super) struct Offered {
 }
 
 impl Offer {
-    /// Everything that `selection` takes and a model may call. What cannot be offered is logged.
-    pub(super) fn of(catalog: &Catalog, selection: &Selection, config: &Config) -> Offer {
+    /// Everything that `selection` takes and a model may call, as far as the client may. What cannot be
+    /// offered is logged.
+    pub(super) fn of(
+        catalog: &Catalog,
+        selection: &Selection,
+        client: Option<&Client>,
+        config: &Config,
+    ) -> Offer {
         let mut seen = HashSet::new();
         let taken = catalog.tools().filter(|tool| {
             let is_open = tool.trusted && !tool.hidden;
-            is_open && selection.takes(&tool.name) && seen.insert(&tool.name)
+            let is_allowed = client.is_none_or(|client| client.allows(tool));
+            is_open && is_allowed && selection.takes(&tool.name) && seen.insert(&tool.name)
         });
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));

@@ -1,7 +1,7 @@
 //! Calls that wait for their user between two requests of the newer era.
 //!
-//! The client holds a sealed state: it names the call, expires, and opens only beside the same tool
-//! and the same arguments. What it names is here, bounded in number and time.
+//! The client holds a sealed state: it names the call, expires, and opens only for the same client beside
+//! the same tool and the same arguments. What it names is here, bounded in number and time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,10 @@ use tokio::time::sleep;
 
 use super::asking::{self, Open};
 use super::execution::Execution;
+use super::request::{Sender, owner};
+use crate::credentials::{random, random_id};
 
-/// So many calls may wait. Whoever asks beyond that finds nobody to ask.
+/// So many calls of a client may wait. Whoever asks beyond that finds nobody to ask.
 const MOST: usize = 64;
 /// So long a call waits for its user.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -59,12 +61,14 @@ impl Parking {
         Parking(Arc::new(inner))
     }
 
-    /// Whether there is room for one more.
-    pub(super) fn has_room(&self) -> bool {
-        self.parked().len() < MOST
+    /// Whether there is room for one more call of this client.
+    pub(super) fn has_room(&self, sender: Option<&Sender>) -> bool {
+        let all = self.parked();
+        let is_own = |one: &&Parked| owner(one.execution.sender()) == owner(sender);
+        all.values().filter(is_own).count() < MOST
     }
 
-    /// Parks a call; gives what its client is told. `origin`: the tool and the arguments.
+    /// Parks a call; gives what its client is told. `origin`: see [`origin`].
     pub(super) fn park(
         &self,
         execution: Execution,
@@ -76,7 +80,7 @@ impl Parking {
             open,
             turn: 0,
         };
-        self.put(hex(&random::<16>()), parked, origin)
+        self.put(random_id(), parked, origin)
     }
 
     /// The call that a client goes on with, after its answers were handed over. `Err(Ok(_))`: some
@@ -119,10 +123,16 @@ impl Parking {
         let options = SealOptions::new().associated_data(origin).ttl(PATIENCE);
         let sealed = self.0.codec.seal_json_with(&ticket, &options);
         let call = ticket.call;
+        let sender = parked.execution.sender();
+        let ended = sender.map(|sender| sender.client.ended().clone());
         self.parked().insert(call.clone(), parked);
         let parking = self.clone();
         tokio::spawn(async move {
-            sleep(PATIENCE).await;
+            let patience = sleep(PATIENCE);
+            match ended {
+                Some(ended) => drop(ended.run_until_cancelled_owned(patience).await),
+                None => patience.await,
+            }
             let mut all = parking.parked();
             if all.get(&call).is_some_and(|parked| parked.turn == turn) {
                 // Dropping it cancels the call.
@@ -139,27 +149,14 @@ impl Parking {
     }
 }
 
-/// The tool and the arguments as one text, however the client writes the same JSON.
-pub(super) fn origin(tool: &str, arguments: &str) -> Vec<u8> {
+/// The client, the tool and the arguments as one text, however the client writes the same JSON.
+pub(super) fn origin(owner: &str, tool: &str, arguments: &str) -> Vec<u8> {
     let arguments = match serde_json::from_str(arguments) {
         Ok(value) => sorted(value).to_string(),
         Err(_) => arguments.to_owned(),
     };
     let digest = blake3::hash(arguments.as_bytes()).to_hex();
-    format!("tools/call\n{tool}\n{digest}").into_bytes()
-}
-
-/// Bytes that nobody can guess.
-pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
-    let mut bytes = [0; LENGTH];
-    // The system's own: aws-lc takes 50 ms for its first ones, and every start of a server would.
-    let filled = getrandom::fill(&mut bytes);
-    filled.expect("the system has random bytes, or nothing that is secret works");
-    bytes
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("tools/call\n{owner}\n{tool}\n{digest}").into_bytes()
 }
 
 /// The same with sorted keys, and whole numbers without a fraction.

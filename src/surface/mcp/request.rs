@@ -1,7 +1,9 @@
-//! The request of a call, with its arguments as the client wrote them.
+//! The request of a call, with its arguments as the client wrote them, and who sent it.
 //!
 //! rmcp reads arguments into a map of values, which rounds numbers. So the text stays beside the
 //! request, among what both transports may add to it.
+
+use std::sync::Arc;
 
 use axum::http::request::Parts;
 use rmcp::ErrorData;
@@ -12,9 +14,39 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::surface::http::{BodyMemory, Client, Permit};
+
 /// The text of the arguments.
 #[derive(Clone, Debug)]
 pub(super) struct RawArguments(pub(super) Box<RawValue>);
+
+/// Who sent a request over HTTP, with what it holds until it is answered.
+#[derive(Clone)]
+pub(super) struct Sender {
+    pub(super) client: Arc<Client>,
+    /// Of a call: its place among the client's calls; and what its body takes of the memory for bodies.
+    _held: (Option<Arc<Permit>>, Arc<BodyMemory>),
+}
+
+impl Sender {
+    pub(super) fn new(client: Arc<Client>, permit: Option<Permit>, memory: BodyMemory) -> Sender {
+        Sender {
+            client,
+            _held: (permit.map(Arc::new), Arc::new(memory)),
+        }
+    }
+
+    /// Who sent the request with these extensions; `None` over standard input and output, where there is
+    /// one client, the user.
+    pub(super) fn of(extensions: &Extensions) -> Option<Sender> {
+        extensions.get::<Parts>()?.extensions.get().cloned()
+    }
+}
+
+/// What tells the client from others.
+pub(super) fn owner(sender: Option<&Sender>) -> &str {
+    sender.map_or("", |sender| sender.client.id())
+}
 
 /// The parameters of `tools/call`, as they are written.
 #[derive(Deserialize)]

@@ -2,6 +2,7 @@
 //!
 //! rmcp decides which era a connection or a request is of, and refuses what is not of it.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,18 +30,21 @@ use super::changes::{self, Listener};
 use super::log::{self, Log};
 use super::offer::Offer;
 use super::parked::Parking;
+use super::request::Sender;
 use super::result::ResultForm;
 use super::selection::Selection;
 use super::tasks::Tasks;
 use crate::host::Host;
 use crate::registry::{Catalog, Entry};
-use crate::surface::http::CallBook;
+use crate::surface::http::{CallBook, Client};
 
 /// Tools on one page of a list. Many clients never ask for the second one.
 const PAGE: usize = 250;
 /// Instructions name the tools; a handshake waits this long for tools that are still loading. Codex
 /// waits ten seconds for all of it.
 const INSTRUCTIONS_TIMEOUT: Duration = Duration::from_secs(5);
+/// The offers that are kept for clients that may not have all tools.
+const MAX_OFFERS: usize = 64;
 /// How long a client may go by a list, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
@@ -67,6 +71,8 @@ struct Shared {
     selection: Selection,
     /// The last catalog that was offered, and how.
     offered: Mutex<Option<(Arc<Catalog>, Arc<Offer>)>>,
+    /// The same for clients that may not have all of it, by their ids.
+    offered_to: Mutex<HashMap<String, (Arc<Catalog>, Arc<Offer>)>>,
     /// Whether the one client reads so slowly that updates should be left out.
     is_behind: Box<dyn Fn() -> bool + Send + Sync>,
     closing: CancellationToken,
@@ -90,6 +96,7 @@ impl Server {
             host,
             selection,
             offered: Mutex::default(),
+            offered_to: Mutex::default(),
             is_behind: Box::new(is_behind),
             closing,
             has_waited: AtomicBool::new(false),
@@ -171,13 +178,18 @@ impl Server {
         self.offer_of(self.shared.host.catalog().await)
     }
 
+    /// What is offered now to this client; `None`: the one on standard input and output.
+    pub(super) async fn offer_to(&self, client: Option<&Client>) -> Arc<Offer> {
+        self.offer_of_to(self.shared.host.catalog().await, client)
+    }
+
     /// The same for a call of the tool `name`, whatever descriptions say by now.
-    pub(super) async fn offer_for_call(&self, name: &str) -> Arc<Offer> {
+    pub(super) async fn offer_for_call(&self, name: &str, client: Option<&Client>) -> Arc<Offer> {
         let catalog = self.shared.host.catalog_for_calls().await;
         match catalog.find(name) {
-            Some(_) => self.offer_of(catalog),
+            Some(_) => self.offer_of_to(catalog, client),
             // There are tools that come and go.
-            None => Box::pin(self.offer()).await,
+            None => Box::pin(self.offer_to(client)).await,
         }
     }
 
@@ -200,11 +212,12 @@ impl Server {
 
     /// What the server says of itself, with the tools of the moment in it. Descriptions that tools
     /// compute are those that are known.
-    async fn config_with_instructions(&self) -> ServerConfig {
+    async fn config_with_instructions(&self, client: Option<&Client>) -> ServerConfig {
         self.wait_for_tools().await;
         let known = self.shared.host.known_catalog();
-        let known = known.map(|catalog| self.offer_of(catalog));
-        let offer = known.or_else(|| self.last_offer());
+        let known = known.map(|catalog| self.offer_of_to(catalog, client));
+        let may_know_all = client.is_none_or(Client::is_user);
+        let offer = known.or_else(|| self.last_offer().filter(|_| may_know_all));
         let mut config = self.get_info();
         config.instructions = offer.and_then(|offer| offer.instructions.clone());
         config
@@ -220,7 +233,7 @@ impl Server {
             Some((known, offer)) if Arc::ptr_eq(known, &catalog) => offer.clone(),
             _ => {
                 let (selection, config) = (&self.shared.selection, self.host().config());
-                let mut offer = Offer::of(&catalog, selection, config);
+                let mut offer = Offer::of(&catalog, selection, None, config);
                 if let Some((_, earlier)) = &*offered {
                     offer.remember(earlier);
                 }
@@ -229,6 +242,31 @@ impl Server {
                 offer
             }
         }
+    }
+
+    fn offer_of_to(&self, catalog: Arc<Catalog>, client: Option<&Client>) -> Arc<Offer> {
+        let Some(client) = client.filter(|client| !client.is_user()) else {
+            return self.offer_of(catalog);
+        };
+        let mut all = self.shared.offered_to.lock();
+        let all = all.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
+        if let Some((known, offer)) = all.get(client.id())
+            && Arc::ptr_eq(known, &catalog)
+        {
+            return offer.clone();
+        }
+        // Of clients whose tokens are gone; the others are made again.
+        if all.len() >= MAX_OFFERS {
+            all.clear();
+        }
+        let (selection, config) = (&self.shared.selection, self.host().config());
+        let mut offer = Offer::of(&catalog, selection, Some(client), config);
+        if let Some((_, earlier)) = all.get(client.id()) {
+            offer.remember(earlier);
+        }
+        let offer = Arc::new(offer);
+        all.insert(client.id().to_owned(), (catalog, offer.clone()));
+        offer
     }
 
     /// What was offered last, without a wait.
@@ -262,13 +300,20 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut answer = self.negotiate_initialize(&request)?;
-        answer.instructions = self.config_with_instructions().await.instructions;
+        let sender = Sender::of(&context.extensions);
+        let client = sender.as_ref().map(|sender| &*sender.client);
+        answer.instructions = self.config_with_instructions(client).await.instructions;
         Ok(answer)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        let config = self.config_with_instructions().await;
+        let sender = Sender::of(&context.extensions);
+        let client = sender.as_ref().map(|sender| &*sender.client);
+        let config = self.config_with_instructions(client).await;
         Ok(DiscoverResult::from_server_info(versions, config))
     }
 
@@ -279,7 +324,9 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let after = cursor.as_deref().map(read_cursor).transpose()?;
-        let offer = self.offer().await;
+        let sender = Sender::of(&context.extensions);
+        let offer = self.offer_to(sender.as_ref().map(|sender| &*sender.client));
+        let offer = offer.await;
         self.connection.log.tell_left_out(&offer, &context).await;
         let is_new = call::is_new(&context);
         let (tools, next) = offer.page(after.as_deref(), PAGE);
@@ -304,26 +351,30 @@ impl ServerHandler for Server {
     async fn get_task(
         &self,
         request: GetTaskParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.tasks().get(&request.task_id).map(GetTaskResult::new)
+        let sender = Sender::of(&context.extensions);
+        let task = self.tasks().get(sender.as_ref(), &request.task_id)?;
+        Ok(GetTaskResult::new(task))
     }
 
     async fn update_task(
         &self,
         request: UpdateTaskParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        let sender = Sender::of(&context.extensions);
         self.tasks()
-            .answer(&request.task_id, request.input_responses)
+            .answer(sender.as_ref(), &request.task_id, request.input_responses)
     }
 
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.tasks().cancel(&request.task_id)
+        let sender = Sender::of(&context.extensions);
+        self.tasks().cancel(sender.as_ref(), &request.task_id)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -20,11 +20,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::{self, Open};
 use super::execution::{Execution, Step};
-use super::parked::{hex, random};
 use super::progress;
+use super::request::{Sender, owner};
+use crate::credentials::random_id;
 use crate::tool::Moment;
 
-/// So many tasks are kept, with those that are over.
+/// So many tasks of a client are kept, with those that are over.
 const MOST: usize = 256;
 /// So long after its beginning a task is forgotten, and stopped if it is not over.
 const LIFE: Duration = Duration::from_secs(24 * 3600);
@@ -37,6 +38,8 @@ pub(super) struct Tasks(Arc<Mutex<HashMap<String, Arc<Job>>>>);
 
 /// One task.
 struct Job {
+    /// The client that made the call; others do not get to know of it.
+    owner: String,
     state: Mutex<DetailedTask>,
     answers: mpsc::UnboundedSender<InputResponses>,
     cancel: CancellationToken,
@@ -46,14 +49,19 @@ impl Tasks {
     /// Makes a call a task. Gives the call back if too many are running.
     pub(super) fn create(&self, execution: Execution) -> Result<CallToolResponse, Box<Execution>> {
         let mut tasks = self.tasks();
-        if tasks.len() >= MOST {
-            tasks.retain(|_, job| !job.state().status().is_terminal());
+        let owner = owner(execution.sender()).to_owned();
+        let count = |tasks: &HashMap<String, Arc<Job>>| {
+            let own = tasks.values().filter(|job| job.owner == owner);
+            own.count()
+        };
+        if count(&tasks) >= MOST {
+            tasks.retain(|_, job| job.owner != owner || !job.state().status().is_terminal());
         }
-        if tasks.len() >= MOST {
+        if count(&tasks) >= MOST {
             tracing::warn!("{MOST} tasks are running: a call goes on without being one");
             return Err(Box::new(execution));
         }
-        let id = hex(&random::<16>());
+        let id = random_id();
         let now = now();
         let task = Task::new(&id, TaskStatus::Working, &now, &now)
             .with_ttl_ms(millis(LIFE))
@@ -62,7 +70,11 @@ impl Tasks {
         let job = Arc::new(Job {
             state: Mutex::new(DetailedTask::new(task, TaskPayload::Working)),
             answers,
-            cancel: CancellationToken::new(),
+            cancel: match execution.sender() {
+                Some(sender) => sender.client.ended().child_token(),
+                None => CancellationToken::new(),
+            },
+            owner,
         });
         tasks.insert(id.clone(), job.clone());
         let created = CreateTaskResult::new(job.state().task.clone());
@@ -78,25 +90,34 @@ impl Tasks {
     }
 
     /// How the task is.
-    pub(super) fn get(&self, id: &str) -> Result<DetailedTask, ErrorData> {
-        Ok(self.job(id)?.state().clone())
+    pub(super) fn get(&self, sender: Option<&Sender>, id: &str) -> Result<DetailedTask, ErrorData> {
+        Ok(self.job(sender, id)?.state().clone())
     }
 
     /// Hands answers to its questions over.
-    pub(super) fn answer(&self, id: &str, answers: InputResponses) -> Result<(), ErrorData> {
+    pub(super) fn answer(
+        &self,
+        sender: Option<&Sender>,
+        id: &str,
+        answers: InputResponses,
+    ) -> Result<(), ErrorData> {
         // Nobody waits for answers any more where the task is over.
-        let _ = self.job(id)?.answers.send(answers);
+        let _ = self.job(sender, id)?.answers.send(answers);
         Ok(())
     }
 
     /// Takes it back.
-    pub(super) fn cancel(&self, id: &str) -> Result<(), ErrorData> {
-        self.job(id)?.cancel.cancel();
+    pub(super) fn cancel(&self, sender: Option<&Sender>, id: &str) -> Result<(), ErrorData> {
+        self.job(sender, id)?.cancel.cancel();
         Ok(())
     }
 
-    fn job(&self, id: &str) -> Result<Arc<Job>, ErrorData> {
+    fn job(&self, sender: Option<&Sender>, id: &str) -> Result<Arc<Job>, ErrorData> {
         let job = self.tasks().get(id).cloned();
+        let job = job.filter(|job| match sender {
+            Some(sender) => sender.client.may_see(&job.owner),
+            None => true,
+        });
         job.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{id}`"), None))
     }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ledger::{Ledger, Running};
 use crate::error::{Error, ErrorKind};
-use crate::surface::http::{BookEntry, CallBook};
+use crate::surface::http::{BookEntry, CallBook, Client};
 use crate::tool::{Outcome, Stopped};
 
 /// The ledger as others see it.
@@ -21,8 +21,14 @@ struct Entry {
 }
 
 impl CallBook for Book {
-    fn begin(&self, id: &str, tool: &str, cancel: CancellationToken) -> Box<dyn BookEntry> {
-        let enter = |id| self.0.enter(id, tool, |_| cancel.clone());
+    fn begin(
+        &self,
+        client: &Arc<Client>,
+        id: &str,
+        tool: &str,
+        cancel: CancellationToken,
+    ) -> Box<dyn BookEntry> {
+        let enter = |id| self.0.enter(client, id, tool, |_| cancel.clone());
         // A client of ours may have chosen the same id.
         let running = enter(Some(id.to_owned())).or_else(|_| enter(None)).ok();
         Box::new(Entry {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header::ACCEPT;
@@ -25,7 +26,8 @@ use super::state::Shared;
 use super::tools::fresh;
 use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
-use crate::surface::http::{Fault, JsonText, PathText, sse};
+use crate::registry::Catalog;
+use crate::surface::http::{BodyMemory, Client, Fault, JsonText, PathText, Permit, sse};
 use crate::tool::{Call, Event};
 
 /// So many updates wait for a slow client; then only the newest does.
@@ -78,10 +80,15 @@ type Frames = mpsc::Sender<Bytes>;
 )]
 pub(super) async fn call(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(name): PathText,
     headers: HeaderMap,
-    JsonText(text): JsonText,
+    JsonText(text, memory): JsonText,
 ) -> Result<Response, Fault> {
+    let permit = client.begin_call()?;
+    if !client.is_user() && !may_call(&client, &*shared.host.catalog().await, &name) {
+        return Err(no_such_tool(&name));
+    }
     let request = CallRequest::read(&text)?;
     let arguments = request.arguments.map(RawValue::to_owned);
     let arguments = arguments.unwrap_or_else(Call::no_arguments);
@@ -90,23 +97,23 @@ pub(super) async fn call(
         .timeout_ms
         .map(|time| Duration::from_millis(time as u64));
     let mut started = None;
-    let running = shared.ledger.enter(request.call_id, &name, |id| {
+    let host = client.host(&shared.host);
+    let running = shared.ledger.enter(&client, request.call_id, &name, |id| {
         let call = Call {
             id: id.to_owned(),
             tool: name.clone(),
             arguments,
         };
-        started
-            .insert(shared.host.call(call, timeout))
-            .cancel_token()
+        started.insert(host.call(call, timeout)).cancel_token()
     })?;
     let Some(call) = started else {
         return Err(Fault::internal("the call was not started"));
     };
     let is_gone = call.cancel_token().drop_guard();
+    let held = (permit, memory);
     match wants_events(&headers) {
         false => {
-            let driven = tokio::spawn(drive(call, running, shared, None));
+            let driven = tokio::spawn(drive(call, running, shared, None, held));
             let ended = driven.await;
             is_gone.disarm();
             match ended {
@@ -117,10 +124,22 @@ pub(super) async fn call(
         }
         true => {
             let (frames, waiting) = mpsc::channel(WAITING);
-            let driven = tokio::spawn(drive(call, running, shared, Some(frames)));
+            let driven = tokio::spawn(drive(call, running, shared, Some(frames), held));
             stream_of(waiting, driven, is_gone).await
         }
     }
+}
+
+/// Whether the client may call the tool of this name.
+fn may_call(client: &Client, catalog: &Catalog, name: &str) -> bool {
+    let found = catalog.find(name);
+    found.is_some_and(|entry| client.allows(&entry.tool))
+}
+
+/// The refusal of a tool that is not there, or not for this client.
+fn no_such_tool(name: &str) -> Fault {
+    let text = format!("Tool {name} not found");
+    Error::new(ErrorKind::NoSuchTool, text).into()
 }
 
 /// The stream of a call's events; a refusal before the start is an answer like any other.
@@ -152,6 +171,7 @@ async fn drive(
     running: Arc<Running>,
     shared: Arc<Shared>,
     frames: Option<Frames>,
+    _held: (Permit, BodyMemory),
 ) -> Result<Bytes, Fault> {
     let mut held = None;
     let mut is_started = false;

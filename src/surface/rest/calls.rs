@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -11,7 +12,7 @@ use utoipa::ToSchema;
 use super::record::CallView;
 use super::state::Shared;
 use super::tools::{bytes, fresh};
-use crate::surface::http::{Fault, PathText};
+use crate::surface::http::{Client, Fault, PathText};
 
 /// The calls that are known.
 #[derive(Serialize, ToSchema)]
@@ -30,17 +31,20 @@ pub(super) struct Cancelled<'a> {
     cancelled: bool,
 }
 
-/// The calls that run, and the last that ended: results are kept of at most 1000, for at most an hour; older
-/// calls are listed as far as the log of calls has them.
+/// The client's calls that run, and the last that ended: results are kept of at most 1000, for at most an
+/// hour. The user sees older calls, too, as far as the log of calls has them.
 #[utoipa::path(
     get, path = "/api/calls", operation_id = "listCalls", tag = "calls",
     responses((status = 200, description = "The calls", body = CallList<'static>)),
 )]
-pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
-    let history = shared.history.calls().await;
+pub(super) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+) -> Result<Response, Fault> {
+    let history = shared.history_for(&client).await;
     let body = shared
         .ledger
-        .show_all(&history, |calls| bytes(&CallList { calls }));
+        .show_all(&client, &history, |calls| bytes(&CallList { calls }));
     Ok(fresh(body?))
 }
 
@@ -52,12 +56,13 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Response, 
 )]
 pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    if let Some(body) = shared.ledger.show(&id, |call| bytes(call)) {
+    if let Some(body) = shared.ledger.show(&client, &id, |call| bytes(call)) {
         return Ok(fresh(body?));
     }
-    let history = shared.history.calls().await;
+    let history = shared.history_for(&client).await;
     match history.iter().find(|one| one.call.call == id) {
         Some(one) => Ok(fresh(bytes(&CallView::recorded(&one.call))?)),
         None => Err(unknown(&id)),
@@ -75,12 +80,13 @@ pub(super) async fn one(
 )]
 pub(super) async fn cancel(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    let cancelled = match shared.ledger.cancel(&id) {
+    let cancelled = match shared.ledger.cancel(&client, &id) {
         Some(cancelled) => cancelled,
         None => {
-            let history = shared.history.calls().await;
+            let history = shared.history_for(&client).await;
             if history.iter().all(|one| one.call.call != id) {
                 return Err(unknown(&id));
             }

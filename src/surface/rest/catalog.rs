@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
 use super::state::Shared;
 use super::tools::{bytes, fresh};
-use crate::surface::http::Fault;
+use crate::surface::http::{Client, Fault};
 use crate::surface::wire::Listing;
 
 /// Every tool with all that is known of it, those that are hidden or not trusted among them, and what
@@ -16,7 +17,15 @@ use crate::surface::wire::Listing;
     get, path = "/api/catalog", operation_id = "getCatalog", tag = "tools",
     responses((status = 200, description = "The catalog", body = Listing<'static>)),
 )]
-pub(super) async fn catalog(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
+pub(super) async fn catalog(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+) -> Result<Response, Fault> {
     let catalog = shared.host.catalog().await;
-    Ok(fresh(bytes(&Listing::from(&*catalog))?))
+    let listing = match client.is_user() {
+        true => Listing::from(&*catalog),
+        // What is wrong with files of the user's is not for others.
+        false => Listing::of_tools(&catalog, |tool| client.allows(tool)),
+    };
+    Ok(fresh(bytes(&listing)?))
 }

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 use futures::StreamExt;
 
 use super::state::Shared;
-use crate::surface::http::sse;
+use crate::surface::http::{Client, Fault, held, sse};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What happens, as server-sent events: `ready` first, then `call.started`, `call.ended`,
+/// What happens to the client's own calls and tools, as server-sent events: `ready` first, then `call.started`, `call.ended`,
 /// `tools.changed` and `problems`. With `Last-Event-ID` those since then, as far as they are still
 /// known: `resumed` in `ready` says whether none is lost. A client that reads too slowly gets `missed`.
 #[utoipa::path(
@@ -20,8 +21,14 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
     params(("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen")),
     responses((status = 200, description = "Events without end", body = String, content_type = "text/event-stream")),
 )]
-pub(super) async fn events(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+pub(super) async fn events(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let permit = client.begin_stream()?;
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
-    let frames = shared.feed.listen(last);
-    sse::response(frames.take_until(shared.stop.clone().cancelled_owned()))
+    let frames = shared.feeds.of(&client).listen(last);
+    let frames = frames.take_until(shared.stop.clone().cancelled_owned());
+    Ok(held(sse::response(frames), permit))
 }

@@ -1,10 +1,10 @@
 //! What happened lately, as frames, for whoever listens at `/api/events`.
 //!
-//! One ring for everybody and a place in it for each listener: a slow one costs nothing and misses what
+//! One ring for each client and a place in it for each listener: a slow one costs nothing and misses what
 //! has left the ring, which it is told. The ids begin with a word of this process, so that a listener
 //! of an earlier one is not taken for up to date.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,14 +14,81 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::surface::http::sse;
+use crate::surface::http::{Client, sse};
 
 /// So many events stay.
 const MOST: usize = 1024;
 /// So many bytes of them stay.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The events of one server.
+/// The events of one server, by the clients that may know of them. Even their numbers would tell one
+/// client of another.
+#[derive(Default)]
+pub(super) struct Feeds {
+    user: Arc<Feed>,
+    /// By the ids of the clients that have asked for theirs.
+    others: Mutex<HashMap<String, Other>>,
+}
+
+struct Other {
+    client: Arc<Client>,
+    feed: Arc<Feed>,
+}
+
+impl Feeds {
+    /// What a client may hear.
+    pub(super) fn of(&self, client: &Arc<Client>) -> Arc<Feed> {
+        if client.is_user() {
+            return Arc::clone(&self.user);
+        }
+        let mut others = self.others();
+        let other = others
+            .entry(client.id().to_owned())
+            .or_insert_with(|| Other {
+                client: Arc::clone(client),
+                feed: Arc::default(),
+            });
+        Arc::clone(&other.feed)
+    }
+
+    /// Tells the user.
+    pub(super) fn publish(&self, event: &str, data: &impl Serialize) {
+        self.user.publish(event, data);
+    }
+
+    /// Tells a client and the user of something that is the client's.
+    pub(super) fn publish_for(&self, owner: &str, event: &str, data: &impl Serialize) {
+        self.user.publish(event, data);
+        if let Some(other) = self.others().get(owner) {
+            other.feed.publish(event, data);
+        }
+    }
+
+    /// Tells each client, and the user, what `data` gives for it.
+    pub(super) fn publish_to_each<T: Serialize>(
+        &self,
+        event: &str,
+        data: impl Fn(Option<&Client>) -> Option<T>,
+    ) {
+        if let Some(data) = data(None) {
+            self.user.publish(event, &data);
+        }
+        for other in self.others().values() {
+            if let Some(data) = data(Some(&*other.client)) {
+                other.feed.publish(event, &data);
+            }
+        }
+    }
+
+    /// Those whose token is still valid.
+    fn others(&self) -> MutexGuard<'_, HashMap<String, Other>> {
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        others.retain(|_, other| !other.client.ended().is_cancelled());
+        others
+    }
+}
+
+/// The events that one client may know of.
 pub(super) struct Feed {
     /// This process, in the ids.
     life: String,
@@ -60,8 +127,8 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Tells everybody.
-    pub(super) fn publish(&self, event: &str, data: &impl Serialize) {
+    /// Tells whoever listens.
+    fn publish(&self, event: &str, data: &impl Serialize) {
         let data = match serde_json::to_string(data) {
             Ok(data) => data,
             Err(error) => {

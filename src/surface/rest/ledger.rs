@@ -1,7 +1,8 @@
-//! The calls of one server by their ids: those that run, and the last of those that ended.
+//! The calls of one server by their clients and ids: those that run, and the last of those that ended.
 //!
-//! What ended is kept within bounds of number, bytes and time, the newest first; what runs is bounded by
-//! the connections that wait for it. Each start and end is told to whoever listens.
+//! What ended is kept within bounds of number, bytes and time for each client, the newest first; what runs is bounded by
+//! the connections that wait for it. A call exists for the client that made it and for the user. Each
+//! start and end is told to whoever of these listens.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,14 +14,15 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::feed::Feed;
+use super::feed::Feeds;
 use super::history::Recorded;
 use super::record::{CallState, CallView, Ended, Record};
+use crate::credentials::random_id;
 use crate::error::{Error, ErrorKind};
-use crate::surface::http::Fault;
+use crate::surface::http::{Client, Fault};
 use crate::tool::{Outcome, Stopped};
 
-/// So many calls that ended are remembered.
+/// So many calls of a client that ended are remembered.
 const MOST: usize = 1000;
 /// So many bytes of what they came to.
 const MOST_BYTES: usize = 32 << 20;
@@ -32,18 +34,27 @@ const OLDEST: Duration = Duration::from_secs(3600);
 /// The calls of one server.
 pub(super) struct Ledger {
     calls: Mutex<Calls>,
-    feed: Arc<Feed>,
+    feeds: Arc<Feeds>,
 }
 
 #[derive(Default)]
 struct Calls {
-    started: u64,
-    running: HashMap<String, Arc<Running>>,
+    running: HashMap<Key, Arc<Running>>,
+    /// By their clients: the calls of one do not push out those of another.
+    ended: HashMap<String, History>,
+}
+
+/// The calls of one client that have ended.
+#[derive(Default)]
+struct History {
     /// The oldest first.
-    ended: VecDeque<Arc<Past>>,
+    calls: VecDeque<Arc<Past>>,
     by_id: HashMap<String, Arc<Past>>,
     bytes: usize,
 }
+
+/// A client and the id of one of its calls: clients choose ids without knowing of each other.
+type Key = (String, String);
 
 /// A call that runs.
 pub(super) struct Running {
@@ -83,40 +94,43 @@ struct CallNews<'a> {
 }
 
 impl Ledger {
-    pub(super) fn new(feed: Arc<Feed>) -> Ledger {
+    pub(super) fn new(feeds: Arc<Feeds>) -> Ledger {
         Ledger {
             calls: Mutex::default(),
-            feed,
+            feeds,
         }
     }
 
     /// Enters a call under the caller's id, or one that is free.
     pub(super) fn enter(
         &self,
+        client: &Client,
         id: Option<String>,
         tool: &str,
         start: impl FnOnce(&str) -> CancellationToken,
     ) -> Result<Arc<Running>, Fault> {
         let mut calls = self.calls();
         let id = match id {
-            Some(id) if calls.running.contains_key(&id) => {
+            Some(id) if calls.running.contains_key(&key(client.id(), &id)) => {
                 let text = format!("a call with the id `{id}` is running");
                 return Err(Fault::new(StatusCode::CONFLICT, text)
                     .hint("choose another callId, or leave it out"));
             }
             Some(id) => id,
-            None => calls.free_id(),
+            None => format!("call-{}", random_id()),
         };
         // Its time begins before the call does.
-        let record = Record::new(id.clone(), tool.to_owned());
+        let record = Record::new(client.id().to_owned(), id.clone(), tool.to_owned());
         let running = Arc::new(Running {
             record,
             cancel: start(&id),
             partial: Mutex::default(),
         });
-        calls.running.insert(id, Arc::clone(&running));
+        let record = &running.record;
+        calls.running.insert(record.key(), Arc::clone(&running));
         drop(calls);
-        self.feed.publish("call.started", &news(&running.record));
+        self.feeds
+            .publish_for(&record.owner, "call.started", &news(record));
         Ok(running)
     }
 
@@ -164,6 +178,7 @@ impl Ledger {
         let json = ended.json();
         let past = Arc::new(Past {
             record: Record {
+                owner: record.owner.clone(),
                 id: record.id.clone(),
                 tool: record.tool.clone(),
                 started: record.started,
@@ -177,10 +192,12 @@ impl Ledger {
             at: Instant::now(),
         });
         let mut calls = self.calls();
-        calls.running.remove(&record.id);
-        calls.keep(past);
+        calls.running.remove(&record.key());
+        calls.history(&record.owner).keep(past);
+        calls.forget_old();
         drop(calls);
-        self.feed.publish(
+        self.feeds.publish_for(
+            &record.owner,
             "call.ended",
             &CallNews {
                 state: Some(ended.state()),
@@ -192,34 +209,46 @@ impl Ledger {
         );
     }
 
-    /// Shows a call to `tell`, if it is known.
-    pub(super) fn show<T>(&self, id: &str, tell: impl FnOnce(&CallView<'_>) -> T) -> Option<T> {
+    /// Shows a call to `tell`, if the client may know of it.
+    pub(super) fn show<T>(
+        &self,
+        client: &Client,
+        id: &str,
+        tell: impl FnOnce(&CallView<'_>) -> T,
+    ) -> Option<T> {
         let mut calls = self.calls();
-        if let Some(running) = calls.running.get(id).cloned() {
+        if let Some(running) = calls.running(client, id) {
             drop(calls);
             let partial = running.partial();
             let record = &running.record;
             return Some(tell(&record.view(record.millis(), partial.as_deref())));
         }
         calls.forget_old();
-        let past = calls.by_id.get(id).cloned();
+        let past = calls.past(client, id);
         drop(calls);
         past.map(|past| tell(&past.view(true)))
     }
 
-    /// Shows every call to `tell`, without what they came to: those that run, then the newest first, then those
-    /// that only the log knows.
+    /// Shows every call that the client may know of to `tell`, without what they came to: those that run,
+    /// then the newest first, then those that only the log knows.
     pub(super) fn show_all<T>(
         &self,
+        client: &Client,
         history: &[Arc<Recorded>],
         tell: impl FnOnce(&[CallView<'_>]) -> T,
     ) -> T {
         let mut calls = self.calls();
         calls.forget_old();
-        let mut running: Vec<_> = calls.running.values().cloned().collect();
-        let ended: Vec<_> = calls.ended.iter().rev().cloned().collect();
+        let running = calls.running.values();
+        let running = running.filter(|one| client.may_see(&one.record.owner));
+        let mut running: Vec<_> = running.cloned().collect();
+        let ended = calls.ended.iter();
+        let ended = ended.filter(|(owner, _)| client.may_see(owner));
+        let ended = ended.flat_map(|(_, history)| history.calls.iter());
+        let mut ended: Vec<_> = ended.cloned().collect();
         drop(calls);
         running.sort_by_key(|running| std::cmp::Reverse(running.record.started));
+        ended.sort_by_key(|past| std::cmp::Reverse(past.at));
         let known: HashSet<&str> = (running.iter().map(|running| &running.record))
             .chain(ended.iter().map(|past| &past.record))
             .map(|record| record.id.as_str())
@@ -239,16 +268,16 @@ impl Ledger {
         tell(&views)
     }
 
-    /// Asks a call to stop, or forgets it if it has ended: whether it runs, if it is known.
-    pub(super) fn cancel(&self, id: &str) -> Option<bool> {
+    /// Asks a call to stop, or forgets it if it has ended: whether it runs, if the client may know of it.
+    pub(super) fn cancel(&self, client: &Client, id: &str) -> Option<bool> {
         let mut calls = self.calls();
-        if let Some(running) = calls.running.get(id) {
+        if let Some(running) = calls.running(client, id) {
             running.cancel.cancel();
             return Some(true);
         }
         calls.forget_old();
-        let past = calls.by_id.remove(id)?;
-        calls.take(&past);
+        let past = calls.past(client, id)?;
+        calls.history(&past.record.owner).remove(&past);
         Some(false)
     }
 
@@ -258,39 +287,76 @@ impl Ledger {
     }
 }
 
+fn key(owner: &str, id: &str) -> Key {
+    (owner.to_owned(), id.to_owned())
+}
+
+impl Record {
+    fn key(&self) -> Key {
+        key(&self.owner, &self.id)
+    }
+}
+
 impl Calls {
-    fn free_id(&mut self) -> String {
-        loop {
-            self.started += 1;
-            let id = format!("call-{}", self.started);
-            if !self.running.contains_key(&id) && !self.by_id.contains_key(&id) {
-                return id;
-            }
+    /// The call of this id that the client means: its own one, or for the user that of any client.
+    fn running(&self, client: &Client, id: &str) -> Option<Arc<Running>> {
+        if let Some(own) = self.running.get(&key(client.id(), id)) {
+            return Some(Arc::clone(own));
         }
+        let mut all = self.running.values();
+        let other = all.find(|one| one.record.id == id && client.may_see(&one.record.owner));
+        other.cloned()
     }
 
+    /// The same among those that have ended.
+    fn past(&self, client: &Client, id: &str) -> Option<Arc<Past>> {
+        let own = self.ended.get(client.id());
+        if let Some(own) = own.and_then(|history| history.by_id.get(id)) {
+            return Some(Arc::clone(own));
+        }
+        let mut all = self.ended.iter().filter(|(owner, _)| client.may_see(owner));
+        all.find_map(|(_, history)| history.by_id.get(id).cloned())
+    }
+
+    fn history(&mut self, owner: &str) -> &mut History {
+        self.ended.entry(owner.to_owned()).or_default()
+    }
+
+    fn forget_old(&mut self) {
+        self.ended.retain(|_, history| {
+            history.forget_old();
+            !history.calls.is_empty()
+        });
+    }
+}
+
+impl History {
     fn keep(&mut self, past: Arc<Past>) {
         self.bytes += past.size();
         // A client may use an id again.
         if let Some(before) = self.by_id.insert(past.record.id.clone(), Arc::clone(&past)) {
             self.take(&before);
         }
-        self.ended.push_back(past);
-        while self.ended.len() > MOST || self.bytes > MOST_BYTES {
+        self.calls.push_back(past);
+        while self.calls.len() > MOST || self.bytes > MOST_BYTES {
             self.forget_oldest();
         }
-        self.forget_old();
+    }
+
+    fn remove(&mut self, past: &Arc<Past>) {
+        self.by_id.remove(&past.record.id);
+        self.take(past);
     }
 
     /// Takes one out that has been taken out of `by_id`.
     fn take(&mut self, gone: &Arc<Past>) {
-        self.ended.retain(|past| !Arc::ptr_eq(past, gone));
+        self.calls.retain(|past| !Arc::ptr_eq(past, gone));
         self.bytes -= gone.size();
     }
 
     fn forget_old(&mut self) {
         while self
-            .ended
+            .calls
             .front()
             .is_some_and(|past| past.at.elapsed() > OLDEST)
         {
@@ -299,7 +365,7 @@ impl Calls {
     }
 
     fn forget_oldest(&mut self) {
-        if let Some(past) = self.ended.pop_front() {
+        if let Some(past) = self.calls.pop_front() {
             self.bytes -= past.size();
             self.by_id.remove(&past.record.id);
         }

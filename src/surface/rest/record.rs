@@ -35,6 +35,8 @@ pub(super) enum Ended {
 
 /// A call that is known.
 pub(super) struct Record {
+    /// The client that made it.
+    pub(super) owner: String,
     pub(super) id: String,
     pub(super) tool: String,
     pub(super) started: Instant,
@@ -118,8 +120,9 @@ pub(super) struct CallAnswer {
 }
 
 impl Record {
-    pub(super) fn new(id: String, tool: String) -> Record {
+    pub(super) fn new(owner: String, id: String, tool: String) -> Record {
         Record {
+            owner,
             id,
             tool,
             started: Instant::now(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -22,9 +23,9 @@ use utoipa::ToSchema;
 use super::tools::{bytes, fresh};
 use crate::error::ErrorKind;
 use crate::sessions::{Happened, Next, Refused, Session, Sessions, State as How, Wish};
-use crate::surface::http::{Fault, JsonText, PathText, Standing, sse};
+use crate::surface::http::{Client, Fault, JsonText, PathText, Standing, held, sse};
 use crate::surface::wire;
-use crate::tool::Moment;
+use crate::tool::{Moment, Tool};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -47,7 +48,7 @@ pub(super) struct SessionRequest {
     prompt: String,
     /// Where it works: the server's directory, or one below it.
     project_path: Option<String>,
-    /// In the agent's own words; `bypassPermissions` if nothing else is configured.
+    /// In the agent's own words: the configured one, or a stricter one.
     permission_mode: Option<String>,
     /// The tools that it gets, by their names; all of them if nothing is said.
     allowed_tools: Option<Vec<String>>,
@@ -115,9 +116,11 @@ pub(crate) fn sessions_router(sessions: &Sessions, stop: &CancellationToken) -> 
 )]
 pub(super) async fn start(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Arc<Client>>,
     headers: HeaderMap,
-    JsonText(text): JsonText,
+    JsonText(text, _memory): JsonText,
 ) -> Result<Response, Fault> {
+    check_scope(&client)?;
     let request: SessionRequest = serde_json::from_str(&text).map_err(|error| {
         let text = format!("the body is no session: {error}");
         match error.is_data() {
@@ -132,11 +135,18 @@ pub(super) async fn start(
         project: request.project_path.map(PathBuf::from),
         permission_mode: request.permission_mode,
         tools: request.allowed_tools,
+        owner: client.id().to_owned(),
+        allows: Arc::new({
+            let client = Arc::clone(&client);
+            move |tool: &Tool| client.allows(tool)
+        }),
+        max_tier: client.max_tier(),
+        ended: client.ended().clone(),
     };
     let session = desk.sessions.start(wish).await.map_err(refused)?;
     let place = HeaderValue::from_str(&format!("/api/sessions/{}", session.id));
     let mut response = match wants_events(&headers) {
-        true => told(&desk, session, 0),
+        true => told(&desk, &client, session, 0)?,
         false => fresh(bytes(&SessionView::from(&*session))?),
     };
     *response.status_mut() = StatusCode::CREATED;
@@ -151,9 +161,14 @@ pub(super) async fn start(
     get, path = "/api/sessions", operation_id = "listSessions", tag = "sessions",
     responses((status = 200, description = "The sessions", body = SessionList<'static>)),
 )]
-pub(super) async fn list(State(desk): State<Arc<Desk>>) -> Result<Response, Fault> {
+pub(super) async fn list(
+    State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Arc<Client>>,
+) -> Result<Response, Fault> {
+    check_scope(&client)?;
     let all = desk.sessions.all();
-    let sessions = all.iter().map(|one| SessionView::from(&**one)).collect();
+    let own = all.iter().filter(|one| client.may_see(&one.owner));
+    let sessions = own.map(|one| SessionView::from(&**one)).collect();
     Ok(fresh(bytes(&SessionList { sessions })?))
 }
 
@@ -165,9 +180,10 @@ pub(super) async fn list(State(desk): State<Arc<Desk>>) -> Result<Response, Faul
 )]
 pub(super) async fn one(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    let session = desk.sessions.get(&id).ok_or_else(|| unknown(&id))?;
+    let session = desk.session(&client, &id)?;
     Ok(fresh(bytes(&SessionView::from(&*session))?))
 }
 
@@ -183,15 +199,16 @@ pub(super) async fn one(
 )]
 pub(super) async fn events(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let session = desk.sessions.get(&id).ok_or_else(|| unknown(&id))?;
+    let session = desk.session(&client, &id)?;
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
     let last = last.and_then(|last| last.trim().parse::<u64>().ok());
     // What is not yet there is waited for, so a number of another session does no harm.
     let from = last.map_or(0, |last| last.saturating_add(1).min(session.log.count()));
-    Ok(told(&desk, session, from))
+    told(&desk, &client, session, from)
 }
 
 /// Ends a session with everything it started. Its last event says so.
@@ -205,9 +222,10 @@ pub(super) async fn events(
 )]
 pub(super) async fn cancel(
     State(desk): State<Arc<Desk>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(id): PathText,
 ) -> Result<Response, Fault> {
-    let session = desk.sessions.get(&id).ok_or_else(|| unknown(&id))?;
+    let session = desk.session(&client, &id)?;
     let cancelled = session.state() == How::Running;
     session.cancel();
     let status = match cancelled {
@@ -223,7 +241,8 @@ pub(super) async fn cancel(
 
 /// The stream of a session's events from this number on. When the server ends the last ones still go
 /// out, since it ends its sessions first.
-fn told(desk: &Desk, session: Arc<Session>, from: u64) -> Response {
+fn told(desk: &Desk, client: &Client, session: Arc<Session>, from: u64) -> Result<Response, Fault> {
+    let permit = client.begin_stream()?;
     let stopped = desk.stop.clone();
     let mut response = sse::response(frames(session, from).take_until(async move {
         stopped.cancelled().await;
@@ -232,7 +251,7 @@ fn told(desk: &Desk, session: Arc<Session>, from: u64) -> Response {
     }));
     // The session goes on without it, and its events can be asked for again.
     response.extensions_mut().insert(Standing);
-    response
+    Ok(held(response, permit))
 }
 
 fn frames(session: Arc<Session>, from: u64) -> impl Stream<Item = Bytes> + Send + 'static {
@@ -285,6 +304,27 @@ fn refused(why: Refused) -> Fault {
             }
         }
         Refused::Because(error) => error.into(),
+    }
+}
+
+impl Desk {
+    /// The session of that id, if the client may know of it.
+    fn session(&self, client: &Client, id: &str) -> Result<Arc<Session>, Fault> {
+        check_scope(client)?;
+        let session = self.sessions.get(id);
+        let session = session.filter(|session| client.may_see(&session.owner));
+        session.ok_or_else(|| unknown(id))
+    }
+}
+
+/// An agent does more than call tools.
+fn check_scope(client: &Client) -> Result<(), Fault> {
+    match client.allows_sessions() {
+        true => Ok(()),
+        false => Err(
+            Fault::forbidden("this token is not for sessions of an agent")
+                .hint("`haft token new --sessions` makes one that is"),
+        ),
     }
 }
 

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::feed::Feed;
-use super::history::History;
+use super::feed::Feeds;
+use super::history::{History, Recorded};
 use super::ledger::Ledger;
 use super::tools::Listing;
 use crate::host::Host;
 use crate::registry::Catalog;
+use crate::surface::http::Client;
 use crate::surface::wire::ProblemView;
+use crate::tool::CatalogChange;
 
 /// What the routes share.
 pub(super) struct Shared {
@@ -22,7 +24,7 @@ pub(super) struct Shared {
     /// The list of tools as it was last sent.
     pub(super) listing: Listing,
     /// What happens.
-    pub(super) feed: Arc<Feed>,
+    pub(super) feeds: Arc<Feeds>,
     /// The calls.
     pub(super) ledger: Arc<Ledger>,
     /// Those that the log knows.
@@ -35,9 +37,46 @@ pub(super) struct Shared {
 #[derive(Serialize)]
 struct ToolsChanged<'a> {
     generation: u64,
-    added: &'a [String],
-    removed: &'a [String],
-    changed: &'a [String],
+    added: Vec<&'a str>,
+    removed: Vec<&'a str>,
+    changed: Vec<&'a str>,
+}
+
+impl<'a> ToolsChanged<'a> {
+    /// What a client hears of a change; `None`: nothing of it is about a tool that it may know.
+    fn told(change: &'a CatalogChange, catalog: &Catalog, client: Option<&Client>) -> Option<Self> {
+        let Some(client) = client else {
+            let all = |names: &'a [String]| names.iter().map(String::as_str).collect();
+            return Some(ToolsChanged {
+                generation: change.generation,
+                added: all(&change.added),
+                removed: all(&change.removed),
+                changed: all(&change.changed),
+            });
+        };
+        let is_allowed = |name: &str| {
+            let mut tools = catalog.tools();
+            tools.any(|tool| tool.name == name && client.allows(tool))
+        };
+        let allowed = |names: &'a [String]| -> Vec<&'a str> {
+            let names = names.iter().map(String::as_str);
+            names.filter(|name| is_allowed(name)).collect()
+        };
+        // What such a tool did is not known any more.
+        let removed = change.removed.iter().map(String::as_str);
+        let removed: Vec<_> = match client.max_tier() {
+            None => removed.filter(|name| client.allows_name(name)).collect(),
+            Some(_) => Vec::new(),
+        };
+        let (added, changed) = (allowed(&change.added), allowed(&change.changed));
+        let is_told = !(added.is_empty() && removed.is_empty() && changed.is_empty());
+        is_told.then_some(ToolsChanged {
+            generation: change.generation,
+            added,
+            removed,
+            changed,
+        })
+    }
 }
 
 /// What is wrong with what was found, all of it.
@@ -48,15 +87,23 @@ struct Problems<'a> {
 
 impl Shared {
     pub(super) fn new(host: Host, stop: CancellationToken) -> Shared {
-        let feed = Arc::<Feed>::default();
+        let feeds = Arc::<Feeds>::default();
         Shared {
             history: Arc::new(History::of(&host)),
             host,
             stop,
             listing: Listing::default(),
-            ledger: Arc::new(Ledger::new(Arc::clone(&feed))),
-            feed,
+            ledger: Arc::new(Ledger::new(Arc::clone(&feeds))),
+            feeds,
             told: Mutex::default(),
+        }
+    }
+
+    /// The calls that only the log knows, for the client: they are the user's alone.
+    pub(super) async fn history_for(&self, client: &Client) -> Vec<Arc<Recorded>> {
+        match client.is_user() {
+            true => self.history.calls().await,
+            false => Vec::new(),
         }
     }
 
@@ -79,18 +126,13 @@ impl Shared {
                         Err(_) => return,
                     },
                 };
+                let catalog = self.host.catalog().await;
                 if let Some(change) = change {
-                    self.feed.publish(
-                        "tools.changed",
-                        &ToolsChanged {
-                            generation: change.generation,
-                            added: &change.added,
-                            removed: &change.removed,
-                            changed: &change.changed,
-                        },
-                    );
+                    self.feeds.publish_to_each("tools.changed", |client| {
+                        ToolsChanged::told(&change, &catalog, client)
+                    });
                 }
-                self.tell_problems(&*self.host.catalog().await);
+                self.tell_problems(&catalog);
             }
         };
         stop.run_until_cancelled(telling).await;
@@ -110,7 +152,7 @@ impl Shared {
         };
         *told = Some(text);
         if is_news {
-            self.feed.publish("problems", &problems);
+            self.feeds.publish("problems", &problems);
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::registry::Catalog;
+use crate::surface::http::Client;
 use crate::surface::wire;
 use crate::tool::{Severity, Tool};
 
@@ -100,9 +101,11 @@ impl<'a> From<&'a Tool> for ToolInfo<'a> {
     }
 }
 
-impl<'a> From<&'a Catalog> for ToolList<'a> {
-    fn from(catalog: &'a Catalog) -> Self {
-        let mut tools: Vec<ToolInfo<'a>> = listed(catalog).map(ToolInfo::from).collect();
+impl<'a> ToolList<'a> {
+    /// The tools that the client may call.
+    pub(super) fn of(catalog: &'a Catalog, client: &Client) -> Self {
+        let tools = listed(catalog).filter(|tool| client.allows(tool));
+        let mut tools: Vec<ToolInfo<'a>> = tools.map(ToolInfo::from).collect();
         // A stable sort: those of a kind stay in the order in which they claimed their names.
         tools.sort_by_key(|tool| tool.source == SourceName::Plugin);
         let total = tools.len();

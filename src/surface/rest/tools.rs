@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::state::Shared;
 use super::tool_info::{Reloaded, ToolInfo, ToolList};
 use crate::registry::Catalog;
-use crate::surface::http::{Fault, PathText};
+use crate::surface::http::{Client, Fault, PathText};
 
 /// The list as it was last sent: the same catalog gives the same bytes.
 #[derive(Default)]
@@ -26,23 +27,32 @@ struct Sent {
 }
 
 impl Listing {
-    fn of(&self, catalog: Arc<Catalog>) -> Result<Sent, Fault> {
+    fn of(&self, catalog: Arc<Catalog>, client: &Client) -> Result<Sent, Fault> {
+        if !client.is_user() {
+            return Sent::new(catalog, client);
+        }
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sent) = &*last
             && Arc::ptr_eq(&sent.catalog, &catalog)
         {
             return Ok(sent.clone());
         }
-        let body = bytes(&ToolList::from(&*catalog))?;
+        let sent = Sent::new(catalog, client)?;
+        *last = Some(sent.clone());
+        Ok(sent)
+    }
+}
+
+impl Sent {
+    fn new(catalog: Arc<Catalog>, client: &Client) -> Result<Sent, Fault> {
+        let body = bytes(&ToolList::of(&catalog, client))?;
         let hash = blake3::hash(&body).to_hex();
         let tag = HeaderValue::from_str(&format!("\"{}\"", &hash[..32]));
-        let sent = Sent {
+        Ok(Sent {
             catalog,
             body,
             tag: tag.map_err(|error| Fault::internal(error.to_string()))?,
-        };
-        *last = Some(sent.clone());
-        Ok(sent)
+        })
     }
 }
 
@@ -57,9 +67,10 @@ impl Listing {
 )]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let sent = shared.listing.of(shared.host.catalog().await)?;
+    let sent = shared.listing.of(shared.host.catalog().await, &client)?;
     let about = [
         (ETAG, sent.tag.clone()),
         // To be asked about each time; the tag makes that cheap.
@@ -86,10 +97,12 @@ pub(super) async fn list(
 )]
 pub(super) async fn one(
     State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
     PathText(name): PathText,
 ) -> Result<Response, Fault> {
     let catalog = shared.host.catalog().await;
-    let named = catalog.tools().find(|tool| tool.name == name);
+    let mut tools = catalog.tools();
+    let named = tools.find(|tool| tool.name == name && client.allows(tool));
     match named {
         Some(tool) => Ok(fresh(bytes(&ToolInfo::from(tool))?)),
         None => Err(Fault::not_found(format!("Tool not found: {name}"))),
@@ -101,8 +114,11 @@ pub(super) async fn one(
     get, path = "/api/tools/reload", operation_id = "getToolNamedReload", tag = "tools",
     responses((status = 200, description = "The tool", body = ToolInfo<'static>)),
 )]
-pub(super) async fn named_reload(state: State<Arc<Shared>>) -> Result<Response, Fault> {
-    one(state, PathText("reload".to_owned())).await
+pub(super) async fn named_reload(
+    state: State<Arc<Shared>>,
+    client: Extension<Arc<Client>>,
+) -> Result<Response, Fault> {
+    one(state, client, PathText("reload".to_owned())).await
 }
 
 /// Looks for the tools again. Files that are wrong are told, and stop nobody.
@@ -110,7 +126,16 @@ pub(super) async fn named_reload(state: State<Arc<Shared>>) -> Result<Response, 
     post, path = "/api/tools/reload", operation_id = "reloadTools", tag = "tools",
     responses((status = 200, description = "What came of it", body = Reloaded<'static>)),
 )]
-pub(super) async fn reload(State(shared): State<Arc<Shared>>) -> Result<Response, Fault> {
+pub(super) async fn reload(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+) -> Result<Response, Fault> {
+    if !client.is_user() {
+        return Err(
+            Fault::forbidden("this token may call tools, not reload them")
+                .hint("the server's own token may"),
+        );
+    }
     let catalog = shared.host.refresh().await;
     shared.tell_problems(&catalog);
     Ok(fresh(bytes(&Reloaded::from(&*catalog))?))

@@ -81,7 +81,7 @@ try {
       const config = (...more) =>
         run(HAFT, ["agents", "config", agent, "--scope", scope, "--write", ...more]);
       config("--command", HAFT);
-      config("--name", "far", "--url", address);
+      config("--name", "far", "--url", address, "--no-token");
       const said = run(path, list);
       for (const name of ["haft", "far"]) {
         assert.ok(shows(said, name, scope), `${agent}, ${scope}, ${name}:\n${said}`);

@@ -136,7 +136,7 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
         let tools = modules
             .iter()
             .flat_map(|tool| ["--tool".into(), tool.into()]);
-        let serve = words(&["serve", "rest", "--listen", "127.0.0.1:0"]);
+        let serve = words(&["serve", "rest", "--listen", "127.0.0.1:0", "--no-token"]);
         let haft = [haft_program.into()].into_iter().chain(tools).chain(serve);
         Case {
             title,

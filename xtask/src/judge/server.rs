@@ -18,7 +18,7 @@ impl Server {
         let mut child = Command::new(haft)
             .arg("--tool")
             .arg(tools)
-            .args(["serve", "mcp", "--http", "127.0.0.1:0"])
+            .args(["serve", "mcp", "--http", "127.0.0.1:0", "--no-token"])
             .env("HOME", home)
             .current_dir(home)
             .stdin(Stdio::null())

@@ -6,14 +6,19 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::agents::{self, Agent, Change, Place, Scope, Server, Settings};
+use crate::agents::{self, Agent, Change, Entry, HttpToken, Place, Scope, Server, Settings};
 use crate::config::Config;
+use crate::credentials::{NewToken, TokenStore, ToolNames, id_of, random_id};
 use crate::error::{Error, ErrorKind};
 use crate::render::text;
 use crate::surface::cli::call::time;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
 use crate::surface::stdout::Out;
+use crate::tool::Tier;
+
+/// The variable with the token of a server that runs, where no other one is named.
+const TOKEN_VARIABLE: &str = "HAFT_TOKEN";
 
 /// Print the configuration that adds haft to an agent, or write it
 #[derive(clap::Args)]
@@ -58,9 +63,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
 
-    /// With --url: the variable that holds the server's token
+    /// With --url: the variable that holds the server's token. Without it --write makes a token for the
+    /// agent where the file is yours alone [default: HAFT_TOKEN]
     #[arg(long, value_name = "NAME", requires = "url")]
     token_env: Option<String>,
+
+    /// With --url: the server was started with --no-token
+    #[arg(long, requires = "url", conflicts_with = "token_env")]
+    no_token: bool,
 
     /// Codex: wait for the tools before the first request, and end if the server does not start
     /// [default: true]
@@ -88,19 +98,119 @@ impl Args {
         let scope = self.scope.unwrap_or(self.agent.scopes()[0]);
         let place = self.place(scope, &config)?;
         let path = text::path(&place.path, &config.home);
+        let store = TokenStore::new(&config.state_dir);
         if self.remove {
+            let token = agents::token(&place, &self.name)?;
             let change = agents::remove(self.agent, &place, &self.name)?;
             self.report(change, &path, out)?;
+            if let Some(id) = token.as_deref().and_then(id_of)
+                && !store.revoke(id)?.is_empty()
+            {
+                writeln!(out, "revoked the token that was in it")?;
+            }
             return Ok(SUCCESS);
         }
-        let server = self.server(globals, scope, &config);
+        if let Some(url) = &self.url {
+            return self.connect(url, scope, &place, &path, &store, out);
+        }
+        let server = self.program(globals, scope, &config);
         let entry = server.entry(self.agent, &self.settings())?;
         if self.write {
-            let change = agents::add(self.agent, &place, &self.name, &entry)?;
+            let change = agents::add(self.agent, &place, &self.name, &entry, false)?;
             self.report(change, &path, out)?;
             return Ok(SUCCESS);
         }
-        let snippet = agents::snippet(&place, &self.name, &entry);
+        self.print(&place, &path, &entry, out)
+    }
+
+    /// The entry for a server that runs.
+    fn connect(
+        &self,
+        url: &str,
+        scope: Scope,
+        place: &Place,
+        path: &str,
+        store: &TokenStore,
+        out: &mut Out,
+    ) -> Result<u8, Failure> {
+        let makes_token = self.write && !self.no_token && self.token_env.is_none();
+        // What others check out holds no secret.
+        let makes_token = makes_token && scope != Scope::Project;
+        let kept = match makes_token {
+            true => agents::token(place, &self.name)?.filter(|text| store.find(text).is_some()),
+            false => None,
+        };
+        let server = |token| Server::Http {
+            url: url.to_owned(),
+            token,
+        };
+        // A setting that the agent does not have makes no token.
+        let variable = self.token_env.as_deref().unwrap_or(TOKEN_VARIABLE);
+        let by_variable = match self.no_token {
+            true => HttpToken::None,
+            false => HttpToken::Variable(variable.to_owned()),
+        };
+        let mut entry = server(by_variable).entry(self.agent, &self.settings())?;
+        let mut made = None;
+        if makes_token {
+            let text = match kept {
+                Some(text) => text,
+                None => {
+                    let (text, capability) = store.create(NewToken {
+                        name: Some(format!("{}-{}", self.agent.id(), &random_id()[..6])),
+                        tools: ToolNames::new(vec!["*".to_owned()])?,
+                        tier: Tier::Exec,
+                        sessions: false,
+                        lifetime: None,
+                    })?;
+                    made = Some(capability);
+                    text
+                }
+            };
+            entry = server(HttpToken::Text(text)).entry(self.agent, &self.settings())?;
+        }
+        if !self.write {
+            self.print(place, path, &entry, out)?;
+            self.say_of_variable();
+            return Ok(SUCCESS);
+        }
+        let written = agents::add(self.agent, place, &self.name, &entry, makes_token);
+        if let (Err(_), Some(made)) = (&written, &made) {
+            // Nobody has it.
+            store.revoke(&made.id)?;
+        }
+        self.report(written?, path, out)?;
+        match &made {
+            Some(made) => writeln!(
+                out,
+                "made the token `{}` for it, which only you can read there; `haft token revoke {}` ends it",
+                made.name, made.name
+            )?,
+            None if !makes_token => self.say_of_variable(),
+            None => {}
+        }
+        Ok(SUCCESS)
+    }
+
+    /// Says what the variable has to hold, where the user did not choose it.
+    fn say_of_variable(&self) {
+        if self.no_token || self.token_env.is_some() {
+            return;
+        }
+        say(&format!(
+            "{TOKEN_VARIABLE} in the agent's environment must hold a token of the server: \
+             `haft token new` makes one\n"
+        ));
+    }
+
+    fn print(
+        &self,
+        place: &Place,
+        path: &str,
+        entry: &Entry,
+        out: &mut Out,
+    ) -> Result<u8, Failure> {
+        let snippet = agents::snippet(place, &self.name, entry);
         out.write_all(snippet.as_bytes())?;
         out.flush()?;
         say(&format!(
@@ -119,13 +229,7 @@ impl Args {
         })
     }
 
-    fn server(&self, globals: &Globals, scope: Scope, config: &Config) -> Server {
-        if let Some(url) = &self.url {
-            return Server::Http {
-                url: url.clone(),
-                token_variable: self.token_env.clone(),
-            };
-        }
+    fn program(&self, globals: &Globals, scope: Scope, config: &Config) -> Server {
         let command = self.command.clone();
         let mut args = globals.words(config, scope == Scope::Project);
         args.extend(["serve", "mcp"].map(str::to_owned));

@@ -22,10 +22,12 @@ Examples:
   haft serve                                   everything on http://127.0.0.1:4238
   haft serve mcp                               for agents, on standard input and output
   haft serve rest --listen 127.0.0.1:8080
+  haft serve --listen unix                     on a socket that only you can connect to
   haft serve --listen 0.0.0.0:4238 --token-file ~/.config/haft/token
 
 Where it listens is the first line on standard error that begins with `listening on `. Port 0 takes
-one that is free. docs/rest.md has the requests.")]
+one that is free. Clients need a token: the server makes one at each start, `haft open` opens the page
+with it, and `haft token new` makes others that last. docs/rest.md has the requests.")]
 pub(super) struct Args {
     #[command(flatten)]
     globals: Globals,

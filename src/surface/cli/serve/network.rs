@@ -4,22 +4,27 @@ use std::path::PathBuf;
 
 use crate::config::{ListenAddress, ServeFlags, Token};
 use crate::error::{Error, ErrorKind};
-use crate::surface::cli::exit::Failure;
+use crate::surface::cli::exit::{Failure, say};
 
 /// As typed.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Network {
-    /// Where to listen: HOST:PORT or PORT; 127.0.0.1:4238 if nothing else is said
+    /// Where to listen: HOST:PORT, PORT, unix:/PATH or unix (a socket in the runtime directory)
+    /// [default: 127.0.0.1:4238]
     #[arg(long, value_name = "ADDR")]
     listen: Option<ListenAddress>,
 
-    /// A file with the token that clients must send; needed where others can reach the address
+    /// A file with the token that clients must send; without one the server makes a token at each start
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// The token itself; anybody on this machine can see it, so better a file or HAFT_SERVE_TOKEN
-    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
-    token: Option<Token>,
+    /// Want no token: every user and every program of this machine may then call the tools
+    #[arg(long)]
+    no_token: bool,
+
+    /// With --no-token: also where others than this machine can reach the address
+    #[arg(long, requires = "no_token")]
+    allow_anyone: bool,
 
     /// A name by which requests may call the server, besides localhost (may be repeated)
     #[arg(long, value_name = "NAME")]
@@ -37,15 +42,16 @@ pub(super) struct Network {
 impl Network {
     pub(super) fn followed_by(&self, later: &Network) -> Network {
         let (earlier, later) = (self.clone(), later.clone());
-        let says_token = later.token.is_some() || later.token_file.is_some();
-        let (token, token_file) = match says_token {
-            true => (later.token, later.token_file),
-            false => (earlier.token, earlier.token_file),
+        let says_token = later.no_token || later.token_file.is_some();
+        let (no_token, token_file) = match says_token {
+            true => (later.no_token, later.token_file),
+            false => (earlier.no_token, earlier.token_file),
         };
         Network {
             listen: later.listen.or(earlier.listen),
-            token,
             token_file,
+            no_token,
+            allow_anyone: earlier.allow_anyone || later.allow_anyone,
             allow_host: [earlier.allow_host, later.allow_host].concat(),
             allow_origin: [earlier.allow_origin, later.allow_origin].concat(),
             no_watch: earlier.no_watch || later.no_watch,
@@ -64,9 +70,25 @@ impl Network {
             Error::new(ErrorKind::Usage, format!("--token-file {problem}"))
                 .with_hint("name a readable file that holds the token and nothing else")
         })?;
+        if let Some(path) = self.token_file.as_deref()
+            && Token::is_readable_by_others(path)
+        {
+            let path = path.display();
+            say(&format!(
+                "warning: others can read the token in {path}\nhint: chmod 600 {path}\n"
+            ));
+        }
+        if self.no_token && from_file.is_some() {
+            let text = "--no-token and --token-file do not go together";
+            return Err(Error::new(ErrorKind::Usage, text)
+                .with_hint("leave one of them out")
+                .into());
+        }
         Ok(ServeFlags {
             listen: self.listen.clone(),
-            token: self.token.clone().or(from_file),
+            token: from_file,
+            no_token: self.no_token,
+            allow_anyone: self.allow_anyone,
             allowed_hosts: self.allow_host.clone(),
             allowed_origins: self.allow_origin.clone(),
             with_builtin_tools: true,

@@ -17,9 +17,9 @@ use crate::surface::{page, rest};
 #[command(after_help = "\
 Examples:
   haft serve rest
-  curl http://127.0.0.1:4238/api/tools
-  curl http://127.0.0.1:4238/api/tools/greet/call -H 'Content-Type: application/json' \\
-    -d '{\"arguments\": {\"name\": \"Ada\"}}'")]
+  curl --oauth2-bearer \"$(haft open --token)\" http://127.0.0.1:4238/api/tools
+  curl --oauth2-bearer \"$(haft open --token)\" http://127.0.0.1:4238/api/tools/greet/call \\
+    -H 'Content-Type: application/json' -d '{\"arguments\": {\"name\": \"Ada\"}}'")]
 pub(super) struct Args {
     #[command(flatten)]
     how: How,

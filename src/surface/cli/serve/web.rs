@@ -1,5 +1,6 @@
 //! One HTTP server from its start to its end: the host, the port, the signals.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,14 +9,16 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::{Caller, Event};
-use crate::config::{Config, Flags};
+use crate::config::{Config, Flags, Serve};
+use crate::credentials::{Announcement, TokenStore, announce, random_token};
+use crate::error::{Error, ErrorKind};
 use crate::host::Host;
 use crate::render;
 use crate::render::ink::Ink;
 use crate::sessions::Sessions;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
-use crate::surface::http::{self, Access, BodyLimits, Listening, Unanswered};
+use crate::surface::http::{self, Access, BodyBudget, BodyLimits, Listening, Unanswered};
 use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::tool::Severity;
@@ -43,7 +46,7 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// `router` for those who know the token, if there is one.
+    /// `router` for clients that are known.
     pub(super) fn for_clients(&self, router: Router) -> Router {
         http::for_clients_only(router, Arc::clone(&self.access))
     }
@@ -60,9 +63,18 @@ pub(super) async fn run(
     // No tool may read what was meant for haft.
     drop(stdin::claim()?);
     let mut signals = Signals::take()?;
-    let listening = Listening::open(&config.serve.listen).await?;
-    let access = Arc::new(Access::new(&config.serve, listening.address())?);
+    let listening = Listening::open(&config.serve.listen, &config.runtime_dir).await?;
+    let bound = listening.address();
+    let token = token(&config.serve, bound)?;
+    let access = Arc::new(Access::new(
+        &config.serve,
+        bound.is_none_or(http::is_loopback),
+        token.as_deref(),
+        TokenStore::new(&config.state_dir),
+    ));
+    let announced = announced(&config, bound, token.as_deref())?;
     let (limits, grace) = (BodyLimits::of(&config.serve), config.limits.grace);
+    let budget = BodyBudget::of(&config.serve);
     let connections = config.serve.connections;
     let words = globals.words(&config, false);
     let host = Host::new(config).recorded(Caller::on(surface));
@@ -84,8 +96,13 @@ pub(super) async fn run(
     };
     let unanswered = Unanswered::default();
     let router = http::counted(compose(&web), &unanswered);
-    let router = http::guarded(router, Arc::clone(&web.access), limits);
+    let router = http::guarded(router, Arc::clone(&web.access), limits, budget);
     say(&format!("listening on {}\n", listening.url()));
+    say(&about_token(
+        &web.host.config().serve,
+        bound,
+        announced.as_ref(),
+    ));
     let Web {
         host,
         stop,
@@ -115,6 +132,7 @@ pub(super) async fn run(
         () = ended => SUCCESS,
         () = signals.next() => INTERRUPTED,
     };
+    drop(announced);
     let _ = timeout(STOPPING, host.kill()).await;
     if let Some(log) = log {
         log.record(Event::ServerStopped {
@@ -123,6 +141,73 @@ pub(super) async fn run(
         });
     }
     Ok(code)
+}
+
+/// The token that the server's user has to know; `None` where none is wanted, or where only the user can
+/// connect.
+fn token(serve: &Serve, bound: Option<SocketAddr>) -> Result<Option<String>, Error> {
+    let Some(bound) = bound else {
+        return Ok(None);
+    };
+    if !serve.no_token {
+        let configured = serve.token.as_ref().map(|token| token.text().to_owned());
+        return Ok(Some(configured.unwrap_or_else(random_token)));
+    }
+    if serve.token.is_some() {
+        let text = "`--no-token` is given, and a token is configured";
+        return Err(Error::new(ErrorKind::Usage, text).with_hint(
+            "leave out --no-token, or remove `serve.token` from the configuration and HAFT_SERVE_TOKEN",
+        ));
+    }
+    match http::is_loopback(bound) || serve.allow_anyone {
+        true => Ok(None),
+        false => Err(http::reachable_by_others(bound)),
+    }
+}
+
+/// The file by which `haft open` and other programs of the user find the server.
+fn announced(
+    config: &Config,
+    bound: Option<SocketAddr>,
+    token: Option<&str>,
+) -> Result<Option<Announcement>, Error> {
+    let Some(bound) = bound else {
+        return Ok(None);
+    };
+    match announce(&config.runtime_dir, &bound.to_string(), token) {
+        Ok(announced) => Ok(Some(announced)),
+        // Its user knows the token, or needs none.
+        Err(error) if config.serve.token.is_some() || config.serve.no_token => {
+            say(&render::problem::error(&error, Ink::for_stderr()));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What the user has to know of the token, which itself is never shown.
+fn about_token(
+    serve: &Serve,
+    bound: Option<SocketAddr>,
+    announced: Option<&Announcement>,
+) -> String {
+    match (serve.no_token, bound) {
+        (_, None) => "only you can connect; no token is needed\n".to_owned(),
+        (true, Some(bound)) if !http::is_loopback(bound) => {
+            "warning: no token: whoever reaches this address can call these tools\n".to_owned()
+        }
+        (true, Some(_)) => {
+            "warning: no token: every user and every program of this machine can call these tools\n"
+                .to_owned()
+        }
+        (false, _) => match announced {
+            Some(announced) if serve.token.is_none() => format!(
+                "the token is in {}; `haft open` opens the page with it\n",
+                announced.path().display()
+            ),
+            _ => "the token is the one that was configured\n".to_owned(),
+        },
+    }
 }
 
 /// Loads the tools before anybody asks, and says what there is.

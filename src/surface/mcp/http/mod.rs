@@ -8,21 +8,27 @@ mod sessions;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use rmcp::model::{ErrorCode, JsonRpcError, ProtocolVersion};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
+use super::message::CALL;
+use super::request::Sender;
 use super::selection::Selection;
 use super::server::Server;
 use crate::host::Host;
-use crate::surface::http::{BodyLimits, CallBook, Fault, Standing, read_body, says_json};
+use crate::surface::http::{
+    BodyLimits, BodyMemory, BodyReader, CallBook, Client, Fault, Standing, held, says_json,
+    too_many,
+};
 use incoming::Incoming;
 use sessions::{Refused, Sessions};
 
@@ -61,19 +67,33 @@ pub(crate) fn router(
             sessions::expect_end(server.ended().clone());
             Ok(server)
         },
-        sessions,
+        Arc::clone(&sessions),
         config,
     );
     Router::new()
         .route_service(PATH, service)
-        .layer(from_fn_with_state(limits, prepared))
+        .layer(from_fn_with_state(sessions, prepared))
 }
 
 /// Reads the message of a request, and mends what rmcp makes of it.
-async fn prepared(State(limits): State<BodyLimits>, request: Request, next: Next) -> Response {
+async fn prepared(
+    State(sessions): State<Arc<Sessions>>,
+    Extension(client): Extension<Arc<Client>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if sessions.is_of_another(request.headers(), &client) {
+        return gone();
+    }
     let method = request.method().clone();
+    if method == Method::GET {
+        return match client.begin_stream() {
+            Ok(permit) => held(in_session(&client, next.run(request)).await, permit),
+            Err(fault) => fault.into_response(),
+        };
+    }
     if method != Method::POST {
-        let mut response = in_session(next.run(request)).await;
+        let mut response = in_session(&client, next.run(request)).await;
         // The session is gone when that is answered; clients take "accepted" for a failure.
         if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::OK;
@@ -81,8 +101,8 @@ async fn prepared(State(limits): State<BodyLimits>, request: Request, next: Next
         return response;
     }
     let (mut parts, body) = request.into_parts();
-    let body = match read_body(body, limits).await {
-        Ok(body) => body,
+    let (body, memory) = match read_body(&parts, body).await {
+        Ok(read) => read,
         Err(fault) => return fault.into_response(),
     };
     if !says_json(&parts.headers) {
@@ -115,18 +135,43 @@ async fn prepared(State(limits): State<BodyLimits>, request: Request, next: Next
         }
     }
     parts.headers.remove(CONTENT_LENGTH);
+    let method = method.as_deref();
+    let permit = match method {
+        Some(CALL) => client.begin_call().map(Some),
+        _ => Ok(None),
+    };
+    let stream = match method {
+        Some(LISTEN) => client.begin_stream().map(Some),
+        _ => Ok(None),
+    };
+    let (permit, stream) = match (permit, stream) {
+        (Ok(permit), Ok(stream)) => (permit, stream),
+        (Err(fault), _) | (_, Err(fault)) => return fault.into_response(),
+    };
+    let sender = Sender::new(Arc::clone(&client), permit, memory);
+    parts.extensions.insert(sender);
     let request = Request::from_parts(parts, Body::from(text));
-    let mut response = in_session(next.run(request)).await;
-    if method.as_deref() == Some(LISTEN) {
+    let mut response = in_session(&client, next.run(request)).await;
+    if let Some(stream) = stream {
         response.extensions_mut().insert(Standing);
+        response = held(response, stream);
     }
     response
 }
 
+async fn read_body(parts: &Parts, body: Body) -> Result<(Vec<u8>, BodyMemory), Fault> {
+    BodyReader::of(&parts.extensions)?.read(body).await
+}
+
 /// What is answered, unless the reason is that there is no such session or no room for one.
-async fn in_session(answered: impl Future<Output = Response>) -> Response {
-    let (response, refused) = sessions::noting(answered).await;
+async fn in_session(client: &Arc<Client>, answered: impl Future<Output = Response>) -> Response {
+    let (response, refused) = sessions::noting(Arc::clone(client), answered).await;
     match refused {
+        Some(Refused::TooMany(most)) => {
+            let text =
+                format!("a call runs in each of the {most} sessions that this token may have");
+            too_many(text, "wait for one to end").into_response()
+        }
         Some(Refused::Full) => {
             let text = "a call runs in every session that this server may have";
             Fault::new(StatusCode::SERVICE_UNAVAILABLE, text)
@@ -134,13 +179,16 @@ async fn in_session(answered: impl Future<Output = Response>) -> Response {
                 .header(RETRY_AFTER, HeaderValue::from_static("1"))
                 .into_response()
         }
-        Some(Refused::Gone) if response.status().is_server_error() => {
-            Fault::not_found("there is no such session any more")
-                .hint("send `initialize` again, without a session id")
-                .into_response()
-        }
+        Some(Refused::Gone) if response.status().is_server_error() => gone(),
         _ => response,
     }
+}
+
+/// The answer where there is no such session, or it is another client's.
+fn gone() -> Response {
+    Fault::not_found("there is no such session any more")
+        .hint("send `initialize` again, without a session id")
+        .into_response()
 }
 
 /// The answer to what is not a message, or not one of the protocol.

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::http::{HeaderMap, HeaderName};
 use futures::{Stream, StreamExt};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -24,6 +25,9 @@ use rmcp::transport::{Transport, WorkerTransport};
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::surface::http::Client;
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The longest time between two looks for sessions that are unused for too long.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -32,13 +36,15 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) enum Refused {
     /// A call runs in every session that there may be.
     Full,
+    /// A call runs in each of so many sessions, which are all that the client may have.
+    TooMany(usize),
     /// There is no such session any more.
     Gone,
 }
 
 /// What the layers around rmcp tell each other while it handles a request.
-#[derive(Default)]
 pub(super) struct Notes {
+    client: Arc<Client>,
     refused: Cell<Option<Refused>>,
     /// Fires with the end of the connection that is being made.
     ended: RefCell<Option<CancellationToken>>,
@@ -49,9 +55,17 @@ tokio::task_local! {
 }
 
 /// Handles a request; gives what is answered, and why it was refused if a session was the reason.
-pub(super) async fn noting<T>(handled: impl Future<Output = T>) -> (T, Option<Refused>) {
+pub(super) async fn noting<T>(
+    client: Arc<Client>,
+    handled: impl Future<Output = T>,
+) -> (T, Option<Refused>) {
+    let notes = Notes {
+        client,
+        refused: Cell::default(),
+        ended: RefCell::default(),
+    };
     NOTES
-        .scope(Notes::default(), async {
+        .scope(notes, async {
             let answer = handled.await;
             (answer, NOTES.with(|notes| notes.refused.get()))
         })
@@ -73,6 +87,10 @@ fn refuse(why: Refused) {
 pub(super) enum Error {
     #[error("a call runs in each of the sessions")]
     Full,
+    #[error("a call runs in each of the sessions of the client")]
+    TooMany(usize),
+    #[error("a session without a client")]
+    Nameless,
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
 }
@@ -85,8 +103,12 @@ pub(super) struct Sessions {
     idle: Duration,
 }
 
-/// How one session is used.
-struct Session(Mutex<Usage>);
+/// Whose a session is, and how it is used.
+struct Session {
+    /// No other client can use it, not even the user: it says what that client told and is told.
+    client: Arc<Client>,
+    usage: Mutex<Usage>,
+}
 
 struct Usage {
     /// The requests that are not answered.
@@ -140,7 +162,8 @@ impl Sessions {
         let mut open = self.open();
         let idle = open.iter().filter(|(_, session)| {
             let usage = session.usage();
-            !usage.is_in_use() && usage.last.elapsed() >= self.idle
+            let is_unused = !usage.is_in_use() && usage.last.elapsed() >= self.idle;
+            is_unused || session.client.ended().is_cancelled()
         });
         let idle: Vec<SessionId> = idle.map(|(id, _)| Arc::clone(id)).collect();
         for id in &idle {
@@ -153,11 +176,23 @@ impl Sessions {
     fn add(&self, id: &SessionId, session: &Arc<Session>) -> Result<Option<SessionId>, Error> {
         let mut open = self.open();
         let mut spared = None;
-        if open.len() >= self.limit {
+        let client = &session.client;
+        let is_own = |other: &Arc<Session>| other.client.id() == client.id();
+        let own = open.values().filter(|other| is_own(other)).count();
+        let has_all_own = own >= client.max_sessions();
+        if has_all_own || open.len() >= self.limit {
             let ranked = open.iter();
-            let ranked = ranked.filter_map(|(id, session)| Some((session.usage().rank()?, id)));
+            let ranked = ranked.filter(|(_, other)| !has_all_own || is_own(other));
+            let ranked = ranked.filter_map(|(id, other)| {
+                // A client's own sessions give way before those of others.
+                Some(((!is_own(other), other.usage().rank()?), id))
+            });
             let first = ranked.min_by_key(|(rank, _)| *rank);
-            let id = first.map(|(_, id)| Arc::clone(id)).ok_or(Error::Full)?;
+            let full = match has_all_own && own < self.limit {
+                true => Error::TooMany(own),
+                false => Error::Full,
+            };
+            let id = first.map(|(_, id)| Arc::clone(id)).ok_or(full)?;
             open.remove(&id);
             spared = Some(id);
         }
@@ -178,23 +213,38 @@ impl Sessions {
         Some(session)
     }
 
+    /// Whether the session that a request names is one of another client.
+    pub(super) fn is_of_another(&self, headers: &HeaderMap, client: &Client) -> bool {
+        let named = headers.get_all(SESSION_ID).iter();
+        let mut named = named.filter_map(|id| id.to_str().ok());
+        let open = self.open();
+        named.any(|id| {
+            let session = open.get(id);
+            session.is_some_and(|session| session.client.id() != client.id())
+        })
+    }
+
     fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Session {
-    fn new() -> Arc<Session> {
-        Arc::new(Session(Mutex::new(Usage {
+    fn new(client: Arc<Client>) -> Arc<Session> {
+        let usage = Usage {
             running: HashSet::new(),
             streams: 0,
             last: Instant::now(),
             has_begun: false,
-        })))
+        };
+        Arc::new(Session {
+            client,
+            usage: Mutex::new(usage),
+        })
     }
 
     fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -259,8 +309,10 @@ impl SessionManager for Sessions {
     type Transport = Watched;
 
     async fn create_session(&self) -> Result<(SessionId, Watched), Error> {
+        let client = NOTES.try_with(|notes| Arc::clone(&notes.client));
+        let client = client.map_err(|_| Error::Nameless)?;
         let (id, inner) = self.local.create_session().await?;
-        let session = Session::new();
+        let session = Session::new(client);
         let ended = NOTES.try_with(|notes| notes.ended.take()).ok().flatten();
         match self.add(&id, &session) {
             Ok(Some(spared)) => {
@@ -269,7 +321,10 @@ impl SessionManager for Sessions {
             }
             Ok(None) => {}
             Err(error) => {
-                refuse(Refused::Full);
+                refuse(match error {
+                    Error::TooMany(most) => Refused::TooMany(most),
+                    _ => Refused::Full,
+                });
                 self.end(&id).await;
                 return Err(error);
             }
@@ -361,7 +416,9 @@ impl Transport<RoleServer> for Watched {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let message = self.inner.receive().await?;
+        let ended = self.session.client.ended().clone();
+        let received = ended.run_until_cancelled(self.inner.receive());
+        let message = received.await.flatten()?;
         let mut usage = self.session.usage();
         match &message {
             JsonRpcMessage::Request(request) => {

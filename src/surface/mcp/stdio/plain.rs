@@ -64,7 +64,7 @@ impl Plain {
             // There are tools that come and go.
             None => {
                 let (server, name) = (server.clone(), name.clone());
-                let looking = async move { server.offer_for_call(&name).await };
+                let looking = async move { server.offer_for_call(&name, None).await };
                 Stage::Looking(looking.boxed(), arguments)
             }
         };

@@ -231,7 +231,7 @@ impl Lines {
                     }
                     if let Some(task) = self.unseen_tasks.remove(id) {
                         // It may be forgotten by now, which is as good.
-                        let _ = self.server.tasks().cancel(&task);
+                        let _ = self.server.tasks().cancel(None, &task);
                     }
                 }
             }

@@ -38,7 +38,7 @@ export function tokenDialog(given: () => void): { ask: () => void } {
     },
     el("h2", { text: "This server wants a token" }),
     el("p", {
-      text: "haft serve says where it is. It stays in this tab and is forgotten when you close it.",
+      text: "`haft open` opens this page with it; haft serve says where it is. It stays in this tab and is forgotten when you close it.",
     }),
     el("label", { for: id, text: "Token" }),
     input,

@@ -1,0 +1,167 @@
+//! The private file by which programs of the same user find a server that runs, and its token.
+//!
+//! It is named by the address and locked as long as the server runs: a file without a lock is left over,
+//! and whoever listens at its address now is not the server that wrote it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::secret::random_id;
+use crate::error::{Error, ErrorKind};
+
+/// How the names of the files end.
+const SUFFIX: &str = ".token";
+/// A token is shorter.
+const MAX_FILE: u64 = 4 << 10;
+
+/// The file of a server that runs. It goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Announcement {
+    path: PathBuf,
+    /// Locked.
+    file: File,
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    /// `HOST:PORT`.
+    pub(crate) address: String,
+    /// `None` if it needs none.
+    pub(crate) token: Option<String>,
+    /// Where files for it may be put; the server removes the one with this name when it ends.
+    pub(crate) page: PathBuf,
+}
+
+/// Announces a server at this address.
+///
+/// # Errors
+/// [`ErrorKind::Load`] where there is no private place for the file.
+pub(crate) fn announce(
+    folder: &Path,
+    address: &str,
+    token: Option<&str>,
+) -> Result<Announcement, Error> {
+    let path = folder.join(format!("{address}{SUFFIX}"));
+    let aside = folder.join(format!(".{}", random_id()));
+    let written = private_folder(folder).and_then(|()| {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&aside)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        file.write_all(token.unwrap_or_default().as_bytes())?;
+        // One that is left over from a server that was killed is replaced: its address is ours now.
+        fs::rename(&aside, &path)?;
+        Ok(file)
+    });
+    match written {
+        Ok(file) => Ok(Announcement { path, file }),
+        Err(error) => {
+            let _ = fs::remove_file(&aside);
+            let text = format!("cannot write {}: {error}", path.display());
+            Err(Error::new(ErrorKind::Load, text)
+                .with_hint("XDG_RUNTIME_DIR or HAFT_STATE_DIR must be a folder of your own"))
+        }
+    }
+}
+
+/// The servers of this user that run.
+pub(crate) fn running(folder: &Path) -> Vec<Running> {
+    if check_private(folder).is_err() {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<Running> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let address = name.strip_suffix(SUFFIX)?;
+            let token = token_if_running(&entry.path()).ok()??;
+            Some(Running {
+                page: page_of(&entry.path()),
+                token: Some(token).filter(|token| !token.is_empty()),
+                address: address.to_owned(),
+            })
+        })
+        .collect();
+    found.sort_by(|a, b| a.address.cmp(&b.address));
+    found
+}
+
+/// What the file holds; `None` if its server has ended.
+fn token_if_running(path: &Path) -> io::Result<Option<String>> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK)
+        .open(path)?;
+    let found = file.metadata()?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    if !found.is_file() || !is_ours || found.mode() & 0o077 != 0 {
+        return Ok(None);
+    }
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => return Ok(None),
+        Err(rustix::io::Errno::WOULDBLOCK) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE).read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+/// Makes a folder for this user alone, or checks that it is one.
+///
+/// # Errors
+/// If others could read it or put files there.
+pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    check_private(folder)
+}
+
+fn check_private(folder: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(folder)?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    match found.is_dir() && is_ours && found.mode() & 0o077 == 0 {
+        true => Ok(()),
+        false => Err(io::Error::other(
+            "the folder is not one that only its user can enter",
+        )),
+    }
+}
+
+fn page_of(path: &Path) -> PathBuf {
+    path.with_extension("html")
+}
+
+impl Announcement {
+    /// Where the token is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        // Another server may have taken the address, and the file's name with it.
+        let is_ours = match (fs::symlink_metadata(&self.path), self.file.metadata()) {
+            (Ok(there), Ok(ours)) => (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
+            _ => false,
+        };
+        if is_ours {
+            let _ = fs::remove_file(page_of(&self.path));
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

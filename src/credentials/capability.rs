@@ -1,0 +1,130 @@
+//! What the bearer of one token may do.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, ErrorKind};
+use crate::tool::{Tier, Tool};
+
+/// What the bearer of a token may do: which tools, up to which tier, until when.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Capability {
+    /// Part of the token, and no secret.
+    pub(crate) id: String,
+    /// What the user calls it.
+    pub(crate) name: String,
+    /// The tools that can be seen and called.
+    pub(crate) tools: ToolNames,
+    /// The highest tier of a call.
+    pub(crate) tier: Tier,
+    /// Whether agent sessions may be started.
+    pub(crate) sessions: bool,
+    /// When it was made, in seconds since 1970.
+    pub(crate) created: u64,
+    /// When it stops being valid, in seconds since 1970; `None`: never.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) expires: Option<u64>,
+}
+
+/// Patterns of tool names; one after a `!` excludes.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolNames {
+    patterns: Vec<String>,
+    included: GlobSet,
+    excluded: GlobSet,
+}
+
+impl Capability {
+    /// Whether its bearer may see and call the tool. What a tool with an `approval()` of its own does may
+    /// still be above [`Capability::tier`]: that is known when it is called.
+    pub(crate) fn allows(&self, tool: &Tool) -> bool {
+        tool.approval <= self.tier && self.tools.match_name(&tool.name)
+    }
+
+    /// Whether its time is over.
+    pub(crate) fn is_expired(&self) -> bool {
+        self.expires.is_some_and(|expires| expires <= now())
+    }
+
+    /// The time that is left; `None`: any.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let expires = self.expires?;
+        Some(Duration::from_secs(expires.saturating_sub(now())))
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+impl ToolNames {
+    /// Reads patterns: a name with `*`, `?`, `[abc]` or `{one,two}` in it, `!` before those that exclude.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for what is not a pattern.
+    pub(crate) fn new(patterns: Vec<String>) -> Result<ToolNames, Error> {
+        let excluded = patterns.iter().filter_map(|one| one.strip_prefix('!'));
+        let excluded = compiled(excluded)?;
+        let included = patterns.iter().filter(|one| !one.starts_with('!'));
+        let included = compiled(included.map(String::as_str))?;
+        // Who only excludes means all the others.
+        let included = match included.is_empty() {
+            true => compiled(["*"].into_iter())?,
+            false => included,
+        };
+        Ok(ToolNames {
+            patterns,
+            included,
+            excluded,
+        })
+    }
+
+    /// Whether the name is meant.
+    pub(crate) fn match_name(&self, name: &str) -> bool {
+        self.included.is_match(name) && !self.excluded.is_match(name)
+    }
+
+    /// The patterns, as they were written.
+    pub(crate) fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+}
+
+fn compiled<'a>(patterns: impl Iterator<Item = &'a str>) -> Result<GlobSet, Error> {
+    let refused = |pattern: &str, error: &globset::Error| {
+        let text = format!(
+            "`{pattern}` is not a pattern of tool names: {}",
+            error.kind()
+        );
+        Error::new(ErrorKind::Usage, text)
+            .with_hint("write a name with `*`, `?`, `[abc]` or `{one,two}` in it, `!` before one that excludes")
+    };
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        if pattern.trim().is_empty() {
+            let text = "a pattern of tool names is empty";
+            return Err(Error::new(ErrorKind::Usage, text).with_hint("write `*` for all tools"));
+        }
+        set.add(Glob::new(pattern).map_err(|error| refused(pattern, &error))?);
+    }
+    set.build().map_err(|error| refused("", &error))
+}
+
+impl Serialize for ToolNames {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.patterns.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let patterns = Vec::deserialize(deserializer)?;
+        ToolNames::new(patterns).map_err(|error| D::Error::custom(error.message()))
+    }
+}

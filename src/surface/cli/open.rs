@@ -1,0 +1,153 @@
+//! `haft open`: opens the page of a server that runs, with its token.
+//!
+//! The token is in no argument of a program: a browser is given a file of the user's that leads to it.
+
+use std::io::Write;
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::exit::{Failure, SUCCESS, say};
+use super::flags::Globals;
+use crate::config::{Config, ListenAddress};
+use crate::credentials::{Running, running};
+use crate::error::{Error, ErrorKind};
+use crate::private_files::{Lasting, replace};
+use crate::process::{Spawn, find_installed};
+use crate::surface::stdout::Out;
+
+/// Open the page of a running `haft serve` in the browser
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  haft open                 the server that runs
+  haft open 8080            the one at this port, where several run
+  haft open --print         the address with the token, for a browser elsewhere
+  curl --oauth2-bearer \"$(haft open --token)\" http://127.0.0.1:4238/api/tools
+
+Servers are found by the private files that they keep as long as they run. Where there is no browser,
+the address is printed. Whoever has the token can do with the server whatever you can.")]
+pub(super) struct Args {
+    /// The server: HOST:PORT or PORT [default: the only one, or the one at the configured address]
+    address: Option<String>,
+
+    /// Print the address with the token, and open nothing
+    #[arg(long, conflicts_with = "token")]
+    print: bool,
+
+    /// Print the token alone
+    #[arg(long)]
+    token: bool,
+}
+
+impl Args {
+    pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        let config = Config::resolve(globals.flags())?;
+        let servers = running(&config.runtime_dir);
+        let server = self.choose(&servers, &config)?;
+        if self.token {
+            let token = server.token.as_ref().ok_or_else(|| {
+                let text = format!("the server at {} wants no token", server.address);
+                Error::new(ErrorKind::Usage, text)
+            })?;
+            writeln!(out, "{token}")?;
+            return Ok(SUCCESS);
+        }
+        let site = site(&server.address);
+        let url = match &server.token {
+            Some(token) => format!("{site}#token={}", percent_encoded(token, b"")),
+            None => site.clone(),
+        };
+        let browser = config.browser.as_deref().filter(|_| !self.print);
+        if let Some(words) = browser.filter(|words| is_there(words))
+            && open(words, &server.page, &url).await?
+        {
+            say(&format!("opened {site} in the browser\n"));
+            return Ok(SUCCESS);
+        }
+        writeln!(out, "{url}")?;
+        Ok(SUCCESS)
+    }
+
+    fn choose<'a>(&self, servers: &'a [Running], config: &Config) -> Result<&'a Running, Error> {
+        let named = |address: &str| servers.iter().find(|one| one.address == address);
+        let found = match (&self.address, servers) {
+            (Some(address), _) => {
+                let address = match address.parse::<ListenAddress>() {
+                    Ok(address) => address.to_string(),
+                    Err(problem) => return Err(Error::new(ErrorKind::Usage, problem)),
+                };
+                named(&address)
+            }
+            (None, [only]) => Some(only),
+            (None, _) => named(&config.serve.listen.to_string()),
+        };
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let addresses: Vec<&str> = servers.iter().map(|one| one.address.as_str()).collect();
+        Err(match (addresses.as_slice(), &self.address) {
+            ([], _) => Error::new(ErrorKind::Usage, "no server of yours runs with a port")
+                .with_hint("start one with `haft serve`"),
+            (some, Some(address)) => {
+                let text = format!("no server of yours runs at `{address}`");
+                Error::new(ErrorKind::Usage, text)
+                    .with_hint(format!("there is: {}", some.join(", ")))
+            }
+            (several, None) => Error::new(ErrorKind::Usage, "several servers of yours run")
+                .with_hint(format!("name one: {}", several.join(", "))),
+        })
+    }
+}
+
+/// The page's address for a browser on this machine.
+fn site(address: &str) -> String {
+    let local = match address.rsplit_once(':') {
+        Some(("0.0.0.0", port)) => format!("127.0.0.1:{port}"),
+        Some(("[::]", port)) => format!("[::1]:{port}"),
+        _ => address.to_owned(),
+    };
+    format!("http://{local}/")
+}
+
+/// Whether the program is there that opens pages.
+fn is_there(words: &[String]) -> bool {
+    let program = words.first().map(String::as_str).unwrap_or_default();
+    match program.contains('/') {
+        true => Path::new(program).is_file(),
+        false => find_installed(program).is_some(),
+    }
+}
+
+/// Opens a file that leads to `url`; false if the program could not be started.
+async fn open(words: &[String], page: &Path, url: &str) -> Result<bool, Failure> {
+    let html = format!(
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"refresh\" content=\"0; url={url}\">\n<title>haft</title>\n"
+    );
+    replace(page, html.as_bytes(), Lasting::Remade)?;
+    let path = page.display().to_string();
+    let file = format!("file://{}", percent_encoded(&path, b"/"));
+    let is_placed = words.iter().any(|word| word.contains("%s"));
+    let placed = words.iter().map(|word| word.replace("%s", &file));
+    let words: Vec<String> = match is_placed {
+        true => placed.collect(),
+        false => placed.chain([file.clone()]).collect(),
+    };
+    // A browser may go on for as long as its user likes.
+    let shell = ["-c", "\"$@\" >/dev/null 2>&1 &", "sh"].map(str::to_owned);
+    let spawn = Spawn::new("sh", shell.into_iter().chain(words));
+    Ok(spawn.run(&CancellationToken::new()).await.is_ok())
+}
+
+/// The text as part of a URL; `plain` are signs that stay besides letters and digits.
+fn percent_encoded(text: &str, plain: &[u8]) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || plain.contains(&byte) {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

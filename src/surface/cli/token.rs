@@ -1,0 +1,287 @@
+//! `haft token`: tokens for other programs and people, each for some tools, up to a tier, for a time.
+
+use std::io::Write;
+
+use clap::{Subcommand, ValueEnum};
+use serde::Serialize;
+
+use super::With;
+use super::exit::{Answer, Failure, SUCCESS, say};
+use super::flags::Globals;
+use crate::config::{Config, parse_duration};
+use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
+use crate::error::{Error, ErrorKind};
+use crate::render::table::{self, Column, Fit};
+use crate::render::units;
+use crate::surface::stdout::Out;
+use crate::tool::{Moment, Tier};
+
+/// How long a token is valid where nothing else is said.
+const LIFETIME: &str = "30d";
+/// The longest time that makes sense, in seconds: a hundred years.
+const MAX_LIFETIME: u64 = 100 * 365 * 86_400;
+
+/// Make, list and revoke tokens for `haft serve`
+#[derive(clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  haft token new --tools 'git_*,files' --tier read --expires 8h --name ci
+  haft token list
+  haft token revoke ci
+
+A token works with every `haft serve` of yours, until it expires or is revoked. Its bearer sees and
+calls only the tools that it names, and only its own calls, results, tasks and events.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    New(With<New>),
+    List(With<List>),
+    Revoke(With<Revoke>),
+}
+
+/// Make a token and print it; it is shown this once
+#[derive(clap::Args)]
+struct New {
+    /// What you call it
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// The tools: patterns of names with commas between them, `!` before those that exclude
+    #[arg(long, value_name = "GLOBS", value_delimiter = ',', default_value = "*")]
+    tools: Vec<String>,
+
+    /// The highest tier of a call
+    #[arg(long, value_enum, value_name = "TIER", default_value = "read")]
+    tier: Tier,
+
+    /// How long it is valid: 8h, 30d, or never
+    #[arg(long, value_name = "TIME", value_parser = lifetime, default_value = LIFETIME)]
+    expires: Lifetime,
+
+    /// Also allow sessions of an agent, where the server has them: an agent can do what you can
+    #[arg(long)]
+    sessions: bool,
+}
+
+/// Show the tokens that were made and not revoked
+#[derive(clap::Args)]
+struct List {
+    /// Print one JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Revoke a token: servers that run refuse it, and end what its bearers have, within a second
+#[derive(clap::Args)]
+struct Revoke {
+    /// Its name, its id or the token itself
+    token: String,
+}
+
+/// How long a token is valid, in seconds; `None`: until it is revoked.
+#[derive(Clone, Copy, Debug)]
+struct Lifetime(Option<u64>);
+
+const COLUMNS: [Column; 6] = [
+    column("ID"),
+    column("NAME"),
+    column("TOOLS"),
+    column("TIER"),
+    column("SESSIONS"),
+    column("EXPIRES"),
+];
+
+const fn column(title: &'static str) -> Column {
+    Column {
+        title,
+        fit: Fit::Whole,
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenView<'a> {
+    id: &'a str,
+    name: &'a str,
+    tools: &'a [String],
+    tier: Tier,
+    sessions: bool,
+    created_at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<u64>,
+    expired: bool,
+}
+
+impl Args {
+    /// The global arguments that were typed after `token`.
+    pub(super) fn globals(&self) -> Globals {
+        let later = match &self.verb {
+            Verb::New(c) => &c.globals,
+            Verb::List(c) => &c.globals,
+            Verb::Revoke(c) => &c.globals,
+        };
+        self.globals.clone().followed_by(later)
+    }
+
+    /// In which form a failure is answered.
+    pub(super) fn answer(&self) -> Answer {
+        match &self.verb {
+            Verb::List(c) => Answer::json_if(c.args.json),
+            Verb::New(_) | Verb::Revoke(_) => Answer::Text,
+        }
+    }
+
+    pub(super) fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
+        let config = Config::resolve(globals.flags())?;
+        let store = TokenStore::new(&config.state_dir);
+        match &self.verb {
+            Verb::New(c) => c.args.run(&store, out),
+            Verb::List(c) => c.args.run(&store, out),
+            Verb::Revoke(c) => c.args.run(&store, out),
+        }
+    }
+}
+
+impl New {
+    fn run(&self, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
+        let tools = self.tools.iter().map(|one| one.trim().to_owned()).collect();
+        let (token, capability) = store.create(NewToken {
+            name: self.name.clone(),
+            tools: ToolNames::new(tools)?,
+            tier: self.tier,
+            sessions: self.sessions,
+            lifetime: self.expires.0,
+        })?;
+        writeln!(out, "{token}")?;
+        out.flush()?;
+        let sessions = match capability.sessions {
+            true => ", sessions of an agent",
+            false => "",
+        };
+        say(&format!(
+            "`{}`: tools {}, up to tier {}{sessions}, {}; it is not shown again\n",
+            capability.name,
+            capability.tools.patterns().join(","),
+            capability.tier.as_str(),
+            match capability.expires {
+                Some(_) => format!("until {}", until(&capability)),
+                None => "until it is revoked".to_owned(),
+            },
+        ));
+        Ok(SUCCESS)
+    }
+}
+
+impl List {
+    fn run(&self, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
+        let all = store.all()?;
+        if self.json {
+            let views: Vec<_> = all.iter().map(TokenView::from).collect();
+            out.json(&views)?;
+        } else if all.is_empty() {
+            writeln!(out, "there are no tokens; `haft token new` makes one")?;
+        } else {
+            let rows: Vec<_> = all.iter().map(row).collect();
+            let page = table::render(&COLUMNS, &rows, out.width(), out.ink());
+            out.write_all(page.as_bytes())?;
+        }
+        Ok(SUCCESS)
+    }
+}
+
+impl Revoke {
+    fn run(&self, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
+        // Who has lost a token may have nothing but its text.
+        let which = id_of(&self.token).unwrap_or(&self.token);
+        let revoked = store.revoke(which)?;
+        if revoked.is_empty() {
+            let token = which.escape_default();
+            let text = format!("there is no token `{token}`");
+            let error = Error::new(ErrorKind::Usage, text);
+            return Err(error.with_hint("`haft token list` shows them").into());
+        }
+        let count = units::count(revoked.len(), "token");
+        writeln!(out, "revoked {count}")?;
+        Ok(SUCCESS)
+    }
+}
+
+fn row(one: &Capability) -> Vec<String> {
+    vec![
+        one.id.clone(),
+        one.name.clone(),
+        one.tools.patterns().join(","),
+        one.tier.as_str().to_owned(),
+        match one.sessions {
+            true => "yes".to_owned(),
+            false => "no".to_owned(),
+        },
+        match one.is_expired() {
+            true => "expired".to_owned(),
+            false => until(one),
+        },
+    ]
+}
+
+fn until(one: &Capability) -> String {
+    match one.expires {
+        None => "never".to_owned(),
+        Some(expires) => {
+            let moment = Moment::of_seconds(expires);
+            format!("{} {} UTC", moment.date(), moment.time())
+        }
+    }
+}
+
+impl<'a> From<&'a Capability> for TokenView<'a> {
+    fn from(one: &'a Capability) -> Self {
+        TokenView {
+            id: &one.id,
+            name: &one.name,
+            tools: one.tools.patterns(),
+            tier: one.tier,
+            sessions: one.sessions,
+            created_at: one.created,
+            expires_at: one.expires,
+            expired: one.is_expired(),
+        }
+    }
+}
+
+fn lifetime(text: &str) -> Result<Lifetime, String> {
+    if text == "never" {
+        return Ok(Lifetime(None));
+    }
+    let days = text.strip_suffix('d').map(str::parse::<u64>);
+    let seconds = match days {
+        Some(Ok(days)) => days.saturating_mul(86_400),
+        _ => parse_duration(text)
+            .map_err(|_| {
+                format!("`{text}` is not a time: write it like 8h, 90m or 30d, or `never`")
+            })?
+            .as_secs(),
+    };
+    match seconds {
+        1..=MAX_LIFETIME => Ok(Lifetime(Some(seconds))),
+        _ => Err(format!(
+            "`{text}` must be between 1 second and 100 years; `never` is without an end"
+        )),
+    }
+}
+
+impl ValueEnum for Tier {
+    fn value_variants<'a>() -> &'a [Tier] {
+        &[Tier::Read, Tier::Write, Tier::Exec]
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.as_str()))
+    }
+}
