@@ -14,12 +14,12 @@ use deno_runtime::{BootstrapOptions, WorkerExecutionMode};
 use url::Url;
 
 use super::compiled::Compiled;
-use super::extension::{self, IsolateHost};
+use super::extension::{self, Budget, IsolateHost};
 use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, Required, Sys};
 use super::memory::Alarm;
-use super::{Access, EngineOptions, bytecode, platform, snapshot, witness};
+use super::{Access, EngineOptions, bytecode, platform, snapshot, sqlite, witness};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
 pub(super) struct Booted {
@@ -75,6 +75,9 @@ pub(super) fn boot(
         let mut state = state.borrow_mut();
         state.put::<Rc<dyn IsolateHost>>(link);
         extension::begin_with_env(&mut state, &options.env);
+        let budget = Budget::new((options.heap_mb as usize) << 20);
+        sqlite::count_for(&budget);
+        extension::begin_with_budget(&mut state, budget);
     }
     let functions = take_functions(&mut worker, options)?;
     Ok(Booted { worker, functions })
@@ -84,6 +87,7 @@ pub(super) fn boot(
 pub(super) fn start_v8(heap_mb: u32) {
     PLATFORM.call_once(|| {
         witness::open_eyes();
+        sqlite::set_up();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         // Per memory, not per isolate: nobody counts them all.
@@ -217,8 +221,10 @@ fn detached_stdio() -> Result<Stdio, String> {
 }
 
 /// Takes off the global object what neither Node nor Bun has there. Deno's own modules find `Deno` among
-/// the variables of scripts; `loader::globals` keeps that one from tools.
+/// the variables of scripts; `loader::globals` keeps that one from tools. Text that is evaluated finds it, so
+/// what only Deno's own tests need is taken off: with `core` a tool could act in the name of another call.
 const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
+     delete Deno[Deno.internal]; delete Deno.internal; \
      delete globalThis.localStorage; delete globalThis.sessionStorage;";
 
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.

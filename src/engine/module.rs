@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::{Engine, IsolateKey};
 use super::isolate::{Answer, Ask, Isolate, Lost};
 use super::lazy::ModuleLife;
 use super::witness::Notes;
+use super::{Engine, IsolateKey};
 
 /// A module that the engine knows. It is imported on demand: when it is first called, if its
 /// description was remembered, and again when its isolate was lost.

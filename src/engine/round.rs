@@ -135,9 +135,7 @@ impl Round {
         };
         let key = place.key.clone();
         let had_traces = self.traces.contains(&key);
-        if !had_traces
-            && let Some(text) = place.known.clone()
-        {
+        if !had_traces && let Some(text) = place.known.clone() {
             let module = self.engine.remembered(url, key, &text);
             return Ok(Described {
                 module,

@@ -29,6 +29,10 @@ mod graph;
 mod engine;
 // Modules over several isolates.
 mod isolates;
+// Isolates of different trust domains.
+mod domains;
+// What tools must not do to the process: its output, its threads, its descriptors.
+mod holes;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.

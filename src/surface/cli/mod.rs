@@ -114,6 +114,7 @@ struct With<A: clap::Args> {
 
 /// Runs the program for these arguments (the first is its own name) to its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    process::harden();
     let err = Ink::for_stderr();
     let mut out = match Out::claim() {
         Ok(out) => out,
