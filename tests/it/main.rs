@@ -37,6 +37,10 @@ mod engine;
 mod isolates;
 // A project that nobody trusts, and every command.
 mod untrusted;
+// Isolates of different trust domains.
+mod domains;
+// What tools must not do to the process: its output, its threads, its descriptors.
+mod holes;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.
