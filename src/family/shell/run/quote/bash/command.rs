@@ -150,8 +150,10 @@ impl Walker<'_> {
                 let why = "`eval`, which runs it; use it as an argument of a command";
                 self.never(args, why);
                 if args.iter().any(has_hole) {
-                    // The code may assign anything.
-                    self.facts.assign(ANY, &Sources::of_name(ALL));
+                    // The code may assign anything that there is.
+                    if all(args) != Sources::default() {
+                        self.facts.assign(ANY, &Sources::of_name(ALL));
+                    }
                 } else {
                     let code: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
                     self.code(&code.join(" "), line, context);
@@ -163,6 +165,7 @@ impl Walker<'_> {
                 self.never(args, why);
                 if let Some(file) = args.first() {
                     self.runs_file(file);
+                    self.facts.assign(ANY, &Sources::of_name(&file.file));
                 }
                 if args
                     .first()
@@ -170,7 +173,6 @@ impl Walker<'_> {
                 {
                     self.sink(context.stdin.clone(), Rule::Never, line, why);
                 }
-                self.facts.assign(ANY, &Sources::of_name(OUTPUT));
                 false
             }
             "trap" => {

@@ -199,7 +199,16 @@ impl Need {
             }
             None => String::new(),
         };
-        format!("in line {} it reaches{through} {}", self.line, self.why)
+        let way_out = match (&self.through, self.rule) {
+            (Some(name), Rule::Number) if name != taint::ARGUMENTS && !name.starts_with('<') => {
+                format!("; or calculate with its digits: `digits=${{{name}//[!0-9]/}}`")
+            }
+            _ => String::new(),
+        };
+        format!(
+            "in line {} it reaches{through} {}{way_out}",
+            self.line, self.why
+        )
     }
 }
 
