@@ -227,7 +227,7 @@ impl Walker<'_> {
                         'p' | 'd' | 'i' => {}
                         't' | 'n' | 'N' | 'u' => {
                             let why = "the options of `read`, so it must be a whole number";
-                            self.sink(value.sources.direct(), Rule::Number, value.line, why);
+                            self.sink(value.sources.direct(), Rule::Operand, value.line, why);
                         }
                         _ => self.sink(
                             value.sources.clone(),
@@ -282,7 +282,7 @@ impl Walker<'_> {
             "shift" | "ulimit" | "break" | "continue" | "return" | "exit" | "logout" => {
                 for word in args {
                     let why = format!("`{}`, so it must be a whole number", first.text);
-                    self.sink(word.sources.direct(), Rule::Number, word.line, &why);
+                    self.sink(word.sources.direct(), Rule::Operand, word.line, &why);
                 }
                 false
             }
@@ -407,7 +407,7 @@ impl Walker<'_> {
                 "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
                     for side in before.into_iter().chain(next) {
                         let why = "a comparison of numbers, so it must be a whole number";
-                        self.sink(side.sources.direct(), Rule::Number, side.line, why);
+                        self.sink(side.sources.direct(), Rule::Operand, side.line, why);
                     }
                 }
                 text if text.starts_with(HOLE) || text.starts_with("-\0") => {

@@ -117,7 +117,7 @@ pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) ->
                 (one.name.as_str(), one.is_fixed)
             }
         };
-        let is_number = need.rule == Rule::Number;
+        let is_number = matches!(need.rule, Rule::Number | Rule::Operand);
         let finding = Finding {
             name: name.to_owned(),
             why: need.sentence(),
@@ -156,6 +156,7 @@ impl Need {
         let text = piece.text.as_str();
         let is_fine = match self.rule {
             Rule::Number => is_whole(text),
+            Rule::Operand => text.is_empty() || is_whole(text),
             Rule::Never => piece.is_fixed,
             Rule::NoOption => piece.is_fixed || !text.starts_with('-'),
             Rule::NoVariable => piece.is_fixed || !text.starts_with('-') && !text.contains('='),
@@ -170,7 +171,7 @@ impl Need {
         let text = outside.text.as_str();
         let is_fine = match self.rule {
             // A list of numbers cannot be anything else, however it is divided.
-            Rule::Number => text.split_whitespace().all(is_whole),
+            Rule::Number | Rule::Operand => text.split_whitespace().all(is_whole),
             Rule::Never => outside.is_fixed,
             Rule::NoOption => outside.is_fixed || !text.trim_start().starts_with('-'),
             Rule::NoVariable => {

@@ -82,6 +82,8 @@ pub(super) fn input_of(function: &str) -> String {
 pub(super) enum Rule {
     /// A whole number.
     Number,
+    /// The same, or nothing: it is not calculated with.
+    Operand,
     /// It cannot stand there.
     Never,
     /// It must not begin with `-`.

@@ -538,7 +538,7 @@ impl Walker<'_> {
                     let line = context.line(word.span);
                     let sources = self.word(word, &context.bare());
                     let why = format!("`{name}`, so it must be a whole number");
-                    self.sink(sources.direct(), Rule::Number, line, &why);
+                    self.sink(sources.direct(), Rule::Operand, line, &why);
                 }
             }
             Command::Decl(clause) => self.declaration(clause, context),
