@@ -130,8 +130,12 @@ mod examples;
 mod boundary;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
+// Hostile values in every construct of bash.
+mod shell_attack;
 // A project with YAML shell tools, and what their calls give.
 mod shell_project;
+// Tools whose values reach places that a shell reads again.
+mod shell_places;
 // YAML shell tools that run: kinds of commands, inputs, folders.
 mod shell_run;
 // Which requirement has which test.
