@@ -33,7 +33,7 @@ mod family;
 #[doc(hidden)]
 pub mod shell_quote {
     pub use crate::family::shell::run::quote::{
-        Dialect, Piece, QuoteError, Quoted, bash, cmd, pwsh,
+        Dialect, Outside, Piece, QuoteError, Quoted, bash, bash_with, cmd, pwsh,
     };
 }
 mod trust;

@@ -9,6 +9,7 @@ pub(crate) mod exec;
 pub(crate) mod js;
 mod native;
 mod plugin;
+mod programs;
 mod rights;
 pub(crate) mod shell;
 

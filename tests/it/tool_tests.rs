@@ -13,7 +13,7 @@ use crate::sandbox::{Ran, Sandbox};
 fn the_tests_of_the_examples_pass() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("example-tools");
     let sandbox = Sandbox::with(&examples);
-    let ran = sandbox.sh("haft test js");
+    let ran = sandbox.sh("haft --trust-project test js");
     assert_eq!(ran.code, 0, "{}", ran.output);
     let summary = ran.output.lines().last().expect("a summary");
     let passed = summary.strip_suffix(" passed, 0 failed");
@@ -65,7 +65,7 @@ fn what_is_recorded_is_replayed_without_the_world() {
     let server =
         Server::start(|_| Answer::ok("{\"access_token\": \"geheim-123\", \"city\": \"Oslo\"}"));
     let sandbox = sandbox(&server.url(""));
-    let ran = sandbox.sh("haft test");
+    let ran = sandbox.sh("haft --trust-project test");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(ran.output.contains("fetch `POST http"), "{}", ran.output);
     assert!(
@@ -74,16 +74,16 @@ fn what_is_recorded_is_replayed_without_the_world() {
         ran.output
     );
 
-    passes(&sandbox.sh("haft test --record"));
+    passes(&sandbox.sh("haft --trust-project test --record"));
     let asked = server.requests().len();
     let before = recording(&sandbox);
     // No program can be found any more, and nobody asks the server.
-    let ran = sandbox.sh("PATH=$(dirname $(command -v haft)) haft test");
+    let ran = sandbox.sh("PATH=$(dirname $(command -v haft)) haft --trust-project test");
     passes(&ran);
     assert_eq!(server.requests().len(), asked, "nobody asked the server");
     assert_eq!(recording(&sandbox), before);
     // The same again is no news.
-    passes(&sandbox.sh("haft test --record"));
+    passes(&sandbox.sh("haft --trust-project test --record"));
     let again: Value = serde_json::from_str(&recording(&sandbox)).expect("JSON");
     assert_eq!(again, serde_json::from_str::<Value>(&before).expect("JSON"));
 }
@@ -96,7 +96,7 @@ fn secrets_do_not_get_into_a_recording() {
         )
     });
     let sandbox = sandbox(&server.url(""));
-    passes(&sandbox.sh("haft test --record"));
+    passes(&sandbox.sh("haft --trust-project test --record"));
     let text = recording(&sandbox);
     for secret in [
         "sesame-open-1",
@@ -111,7 +111,7 @@ fn secrets_do_not_get_into_a_recording() {
     for kept in ["Oslo", "city", "api_key=***", "access_token", "$CWD"] {
         assert!(text.contains(kept), "{kept} is not in {text}");
     }
-    passes(&sandbox.sh("haft test"));
+    passes(&sandbox.sh("haft --trust-project test"));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_test_that_hangs_ends() {
     sandbox.write("script.ts", "export default () => [];");
     sandbox.write("script.tool-test.ts", "for (;;);");
     let started = Instant::now();
-    let ran = sandbox.sh("haft test --timeout 500ms");
+    let ran = sandbox.sh("haft --trust-project test --timeout 500ms");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(
         started.elapsed() < Duration::from_secs(60),
@@ -217,12 +217,12 @@ fn the_network_and_programs_are_closed_for_those_who_go_around() {
         "around.tool-test.json",
         &json!([test("run"), test("net")]).to_string(),
     );
-    passes(&sandbox.sh("haft test"));
+    passes(&sandbox.sh("haft --trust-project test"));
     sandbox.write(
         "around.tool-test.json",
         r#"[{"name": "run", "live": true, "arguments": {"how": "run"}, "expect": {"text": {"contains": "ran"}}}]"#,
     );
-    passes(&sandbox.sh("haft test"));
+    passes(&sandbox.sh("haft --trust-project test"));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_report_is_what_build_servers_read() {
             {"name": "<odd> & \"#1\"", "arguments": {"text": "b"}, "expect": {"text": "c"}},
             {"name": "later", "skip": "not yet"}]"##,
     );
-    let ran = sandbox.sh("haft test --format junit --output report.xml");
+    let ran = sandbox.sh("haft --trust-project test --format junit --output report.xml");
     assert_eq!(
         (ran.code, ran.output.as_str()),
         (1, "1 passed, 1 failed, 1 skipped\n")

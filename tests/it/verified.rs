@@ -70,6 +70,16 @@ const fn refused(
     }
 }
 
+impl Shape {
+    /// The text of its file. Code has a text of its own, since the same bytes may be trusted elsewhere.
+    fn content(&self) -> String {
+        match self.trusted == Trusted::IsRefused && !self.file.ends_with("json") {
+            true => format!("{}// {}\n", self.text, self.name),
+            false => self.text.to_owned(),
+        }
+    }
+}
+
 const READ: &str = "import { readFileSync } from 'node:fs';\n\
      const text = (file) => readFileSync(new URL('../../lib/' + file, import.meta.url), 'utf8');\n";
 
@@ -219,20 +229,6 @@ const SHAPES: &[Shape] = &[
         "",
         "require('../../lib/folder')",
         "folder/main.js",
-        CJS,
-    ),
-    runs(
-        "module_require",
-        "",
-        "module.require('../../lib/member.cjs')",
-        "member.cjs",
-        CJS,
-    ),
-    runs(
-        "meta_require",
-        "",
-        "require('../../lib/meta.cjs')",
-        "meta.cjs",
         CJS,
     ),
     runs(
@@ -521,9 +517,11 @@ fn project(shapes: &[Shape]) -> Sandbox {
              async execute() {{ const said = {body}; return {{ content: [{{ type: 'text', text: String(said) }}] }}; }} }});\n"
         );
         sandbox.write(&format!(".omp/tools/{name}.{}", shape.extension), &tool);
-        let path = sandbox.write(&format!("lib/{}", shape.file), shape.text);
+        let path = sandbox.write(&format!("lib/{}", shape.file), &shape.content());
         if shape.file.ends_with(".wasm") {
-            fs::write(path, wasm(1)).expect("a directory of ours");
+            // Bytes that are trusted in one file may run from another.
+            let value = if shape.trusted == Trusted::Runs { 1 } else { 2 };
+            fs::write(path, wasm(value)).expect("a directory of ours");
         }
     }
     sandbox.write("lib/outer.ts", "export * from './inner.ts';\n");
@@ -560,7 +558,7 @@ fn change(sandbox: &Sandbox, shapes: &[Shape]) {
         let path = format!("lib/{}", shape.file);
         match shape.file.ends_with(".wasm") {
             true => fs::write(sandbox.path().join(path), wasm(66)).expect("ours"),
-            false => drop(sandbox.write(&path, &shape.text.replace("one", "EVIL"))),
+            false => drop(sandbox.write(&path, &shape.content().replace("one", "EVIL"))),
         }
     }
 }

@@ -158,7 +158,7 @@ fn handler(
     };
     let kind = handler.string("type");
     let known: &[&str] = match kind.as_deref() {
-        Some("shell") => &["type", "command", "timeout", "cwd"],
+        Some("shell") => &["type", "command", "timeout", "cwd", "trustedArgs"],
         Some("http") => &["type", "url", "method", "headers", "timeout"],
         Some("file-read") => &["type", "basePath", "maxSize"],
         _ => &[],

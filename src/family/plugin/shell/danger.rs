@@ -1,170 +1,182 @@
-//! Templates that hand the caller more than an argument.
+//! Templates that give the caller more than an argument.
 //!
-//! No shell runs a command, but a command can be one. A placeholder where a program's name or a
-//! script's text is expected is refused; where it may become that, the author is told.
+//! No shell runs a command, but a program may be one. A placeholder may follow only programs that
+//! are known to take their arguments as text, scripts of the author, and what the author vouches
+//! for with `trustedArgs`. Everything else is refused when the file is loaded.
 
 use super::Refused;
 use super::script::Command;
 use crate::family::plugin::template::{Part, parameters};
+use crate::family::programs::{Danger, Finding, HOLE, add_input_of_xargs, base_name, judge};
 
-/// Programs that run a text, and the letters of the options that the text follows.
-const INTERPRETERS: &[(&str, &str)] = &[
-    ("sh", "c"),
-    ("bash", "c"),
-    ("dash", "c"),
-    ("ash", "c"),
-    ("zsh", "c"),
-    ("ksh", "c"),
-    ("fish", "c"),
-    ("su", "c"),
-    ("script", "c"),
-    ("flock", "c"),
-    ("python", "c"),
-    ("pypy", "c"),
-    ("perl", "eE"),
-    ("ruby", "e"),
-    ("lua", "e"),
-    ("node", "ep"),
-    ("bun", "ep"),
-    ("php", "rBRE"),
-    ("osascript", "e"),
-];
-
-/// Long forms of these options.
-const LONG: &[&str] = &["--command", "--eval", "--print", "--run"];
-
-/// Programs whose arguments are a program and its arguments.
-const WRAPPERS: &[&str] = &[
-    "env", "sudo", "doas", "nice", "ionice", "nohup", "setsid", "stdbuf", "time", "timeout",
-    "xargs", "busybox", "chroot", "watch", "parallel", "ssh",
-];
-
-/// Programs that join their arguments and give them to a shell.
-const SHELL_BEHIND: &[&str] = &["ssh", "watch", "parallel"];
-
-/// Refuses a command, or says what its author should know.
-pub(super) fn judge(command: &Command) -> Result<Vec<Refused>, Refused> {
-    let words = &command.words;
-    let Some(program) = words.first().and_then(|word| literal(word)) else {
-        let name = words.first().and_then(|word| parameters(word).next());
-        let name = name.unwrap_or_default();
-        return Err(Refused::new(
-            format!("{{{{{name}}}}} stands where the program is named: the caller would choose it"),
-            "write the program's name into the command",
-        ));
-    };
-    let program = base_name(program);
-    let is_wrapper = WRAPPERS.contains(&program);
-    let mut warnings = Vec::new();
-    if SHELL_BEHIND.contains(&program)
-        && let Some(name) = words.iter().find_map(|word| parameters(word).next())
-    {
-        warnings.push(Refused::new(
-            format!("`{program}` gives its arguments to a shell, and {{{{{name}}}}} is among them"),
-            "allow only harmless values with a `pattern` in the inputSchema",
-        ));
-    } else if is_wrapper && let Some(name) = first_operand(&words[1..]) {
-        warnings.push(Refused::new(
-            format!("the caller may choose the program that `{program}` runs with {{{{{name}}}}}"),
-            "write the program's name into the command",
-        ));
-    }
-    for (index, word) in words.iter().enumerate() {
-        if index > 0 && !is_wrapper {
-            break;
-        }
-        let name = literal(word).map(base_name).map(without_version);
-        let found = INTERPRETERS.iter().find(|(known, _)| Some(*known) == name);
-        if let Some((interpreter, letters)) = found {
-            let rest = &words[index + 1..];
-            refuse_code(interpreter, letters, rest)?;
-            if let Some(name) = first_operand(rest) {
-                warnings.push(Refused::new(
-                    format!("the caller chooses what `{interpreter}` runs with {{{{{name}}}}}"),
-                    "name the script in the command, and give the value after it",
-                ));
-            }
-        }
-    }
-    Ok(warnings)
+/// What a call must check of one argument: options of the program may run other programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NoOption {
+    /// The index of the word.
+    pub(super) word: usize,
+    pub(super) program: String,
+    /// Nor may it hold a `=`.
+    pub(super) is_no_variable: bool,
 }
 
-/// Refuses a placeholder in the text of a script.
-fn refuse_code(interpreter: &str, letters: &str, words: &[Vec<Part>]) -> Result<(), Refused> {
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if !is_code_option(word, letters) {
-            continue;
-        }
-        // The text may be glued to the option; else it is the next word that is no option.
-        let is_option = |word: &&Vec<Part>| literal(word).is_some_and(|text| text.starts_with('-'));
-        let code = std::iter::once(word).chain(words.clone().find(|word| !is_option(word)));
-        if let Some(name) = code.flat_map(|word| parameters(word)).next() {
-            return Err(Refused::new(
-                format!(
-                    "{{{{{name}}}}} stands in the script that `{interpreter}` is given: \
-                     its value would be run"
-                ),
-                instead_of_code(interpreter, name),
-            ));
-        }
+/// Judges the commands of a pipeline.
+pub(super) fn judge_pipeline(pipeline: &mut [Command], is_trusted: bool) -> Result<(), Refused> {
+    let mut input: Option<String> = None;
+    for command in pipeline {
+        command.no_options = judge_command(command, input.as_deref(), is_trusted)?;
+        let own = command
+            .words
+            .iter()
+            .flat_map(|word| parameters(word))
+            .next();
+        input = own.map(str::to_owned).or(input);
     }
     Ok(())
 }
 
-fn instead_of_code(interpreter: &str, name: &str) -> String {
-    if !interpreter.ends_with("sh") {
-        return "give the value to the script as an argument, after its text".to_owned();
+/// `input` is a placeholder whose value may be in the standard input.
+fn judge_command(
+    command: &Command,
+    input: Option<&str>,
+    is_trusted: bool,
+) -> Result<Vec<NoOption>, Refused> {
+    let words = &command.words;
+    if let Some(name) = words.first().and_then(|word| parameters(word).next()) {
+        return Err(Refused::new(
+            format!("{{{{{name}}}}} stands where the program is named: the caller would choose it"),
+            "write the program's name into the command",
+        ));
     }
-    format!(
-        "give the value to the script as an argument: \
-         {interpreter} -c '… \"$1\" …' {interpreter} {{{{{name}}}}}"
+    let mut texts: Vec<String> = words.iter().map(|word| text(word)).collect();
+    let mut from_input = Vec::new();
+    if input.is_some() && texts.first().is_some_and(|name| base_name(name) == "xargs") {
+        from_input = add_input_of_xargs(&mut texts);
+    }
+    let judged = judge(&texts);
+    let name_in = |word: usize| {
+        let own = words.get(word).and_then(|word| parameters(word).next());
+        own.or(input.filter(|_| from_input.contains(&word)))
+            .unwrap_or_default()
+    };
+    let mut no_options = Vec::new();
+    for finding in &judged.findings {
+        let name = name_in(finding.word);
+        let is_script_file = judged.file == Some(finding.word);
+        match finding.danger {
+            Danger::Program if !is_trusted => return Err(chosen_program(finding, name)),
+            Danger::Code if is_script_file && !is_trusted => {
+                return Err(Refused::new(
+                    format!(
+                        "the caller would choose what `{}` runs with {{{{{name}}}}}",
+                        finding.program
+                    ),
+                    "name the script in the command, and give the value after it",
+                ));
+            }
+            Danger::Code
+                if !is_script_file && (!is_trusted || is_interpreter(&finding.program)) =>
+            {
+                return Err(code(finding, name));
+            }
+            Danger::Option | Danger::OptionOrVariable if !is_trusted => no_options.push(NoOption {
+                word: finding.word,
+                program: finding.program.clone(),
+                is_no_variable: finding.danger == Danger::OptionOrVariable,
+            }),
+            _ => {}
+        }
+    }
+    if let (Some(program), Some(name)) = (&judged.reads_code, input)
+        && (!is_trusted || is_interpreter(program))
+    {
+        return Err(Refused::new(
+            format!("`{program}` would run its input as code, and {{{{{name}}}}} is in it"),
+            "give the value to the program as an argument",
+        ));
+    }
+    if let Some(unknown) = judged.unknown
+        && !is_trusted
+        && !texts[unknown].contains('/')
+        && let Some(at) = (unknown + 1..texts.len()).find(|at| texts[*at].contains(HOLE))
+    {
+        let (program, name) = (&texts[unknown], name_in(at));
+        return Err(Refused::new(
+            format!("haft does not know whether `{program}` takes {{{{{name}}}}} as plain text"),
+            "if it runs nothing that is in its arguments, add `\"trustedArgs\": true` to the handler",
+        ));
+    }
+    Ok(no_options)
+}
+
+fn chosen_program(finding: &Finding, name: &str) -> Refused {
+    Refused::new(
+        format!(
+            "the caller would choose the program that `{}` runs with {{{{{name}}}}}",
+            finding.program
+        ),
+        "write the program's name into the command",
     )
 }
 
-fn is_code_option(word: &[Part], letters: &str) -> bool {
-    let Some(Part::Text(start)) = word.first() else {
-        return false;
-    };
-    if LONG
-        .iter()
-        .any(|long| start.split('=').next() == Some(*long))
-    {
-        return true;
+fn code(finding: &Finding, name: &str) -> Refused {
+    let program = &finding.program;
+    if matches!(
+        program.as_str(),
+        "ssh" | "watch" | "parallel" | "autossh" | "mosh"
+    ) {
+        return Refused::new(
+            format!("`{program}` gives its arguments to a shell, and {{{{{name}}}}} is among them"),
+            "allow only harmless values with a `pattern` in the inputSchema, and add \
+             `\"trustedArgs\": true` to the handler",
+        );
     }
-    let is_short = start.starts_with('-') && !start.starts_with("--");
-    is_short && start[1..].contains(|c| letters.contains(c))
+    Refused::new(
+        format!(
+            "{{{{{name}}}}} stands in the script that `{program}` is given: its value would be run"
+        ),
+        instead_of_code(program, name),
+    )
 }
 
-/// The parameter that begins the first word that is no option, no assignment and no number.
-fn first_operand(words: &[Vec<Part>]) -> Option<&str> {
-    let is_skipped = |word: &&Vec<Part>| {
-        literal(word).is_some_and(|text| {
-            text.starts_with('-')
-                || text.contains('=')
-                || text.starts_with(|c: char| c.is_ascii_digit())
+fn instead_of_code(program: &str, name: &str) -> String {
+    if program.ends_with("sh") {
+        return format!(
+            "give the value to the script as an argument: \
+             {program} -c '… \"$1\" …' {program} {{{{{name}}}}}"
+        );
+    }
+    if is_interpreter(program) {
+        return "give the value to the script as an argument, after its text".to_owned();
+    }
+    format!(
+        "use another program; if `{program}` cannot run what the value holds, add \
+         `\"trustedArgs\": true` to the handler"
+    )
+}
+
+/// Programs whose code no value may be part of, whatever the author says.
+fn is_interpreter(program: &str) -> bool {
+    let known = [
+        "python",
+        "perl",
+        "ruby",
+        "node",
+        "php",
+        "lua",
+        "bun",
+        "deno",
+        "osascript",
+        "pypy",
+    ];
+    program.ends_with("sh") && program != "ssh" && program != "autossh" || known.contains(&program)
+}
+
+/// The word with holes in place of its parameters.
+fn text(word: &[Part]) -> String {
+    word.iter()
+        .map(|part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Parameter(_) => HOLE.to_string(),
         })
-    };
-    match words.iter().find(|word| !is_skipped(word))?.first()? {
-        Part::Parameter(name) => Some(name),
-        Part::Text(_) => None,
-    }
-}
-
-/// The word's text, if no parameter is in it.
-fn literal(word: &[Part]) -> Option<&str> {
-    match word {
-        [] => Some(""),
-        [Part::Text(text)] => Some(text),
-        _ => None,
-    }
-}
-
-fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
-/// `python3.12` is `python`.
-fn without_version(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
+        .collect()
 }

@@ -81,7 +81,16 @@ impl Shell {
             faults.push(handler.fault("command", text));
             return None;
         };
-        match script::parse(&command) {
+        let is_trusted = match handler.get("trustedArgs").map(|given| given.value()) {
+            None => false,
+            Some(serde_json::Value::Bool(is_trusted)) => is_trusted,
+            Some(_) => {
+                let text = "Shell handler trustedArgs must be true or false if provided";
+                faults.push(handler.fault("trustedArgs", text));
+                false
+            }
+        };
+        match script::parse(&command, is_trusted) {
             Ok(Script {
                 steps,
                 warnings: told,
@@ -109,15 +118,19 @@ impl Shell {
 
     /// Puts the values into their places.
     pub(super) fn plan(&self, tool: &str, args: &Args) -> Result<ShellPlan, String> {
-        let argv = |words: &Vec<Word>| -> Result<Vec<String>, String> {
-            words
-                .iter()
+        let argv = |command: &script::Command| -> Result<Vec<String>, String> {
+            let words = command.words.iter();
+            let argv: Vec<String> = words
                 .map(|word| argument(tool, word, args))
-                .collect()
+                .collect::<Result<_, _>>()?;
+            for rule in &command.no_options {
+                values::check_option(rule, &command.words, &argv)?;
+            }
+            Ok(argv)
         };
         let mut steps = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
-            let commands = step.pipeline.iter().map(|command| argv(&command.words));
+            let commands = step.pipeline.iter().map(argv);
             steps.push((step.when, commands.collect::<Result<_, _>>()?));
         }
         Ok(ShellPlan {

@@ -1,5 +1,6 @@
 //! A command template as commands in pipelines, joined as a shell would join them.
 
+use super::danger::NoOption;
 use super::lexer::{Lexed, Operator, Token, Word, lex};
 use super::{Refused, danger};
 
@@ -26,9 +27,20 @@ pub(super) enum When {
 /// One program and its arguments.
 pub(super) struct Command {
     pub(super) words: Vec<Word>,
+    pub(super) no_options: Vec<NoOption>,
 }
 
-pub(super) fn parse(template: &str) -> Result<Script, Refused> {
+impl Command {
+    fn new(words: Vec<Word>) -> Command {
+        Command {
+            words,
+            no_options: Vec::new(),
+        }
+    }
+}
+
+/// Reads a template. `is_trusted`: the author vouches for what its programs do with values.
+pub(super) fn parse(template: &str, is_trusted: bool) -> Result<Script, Refused> {
     let Lexed { tokens, unexpanded } = lex(template)?;
     let mut steps: Vec<Step> = Vec::new();
     let (mut when, mut pipeline, mut words) = (When::Always, Vec::new(), Vec::new());
@@ -45,9 +57,7 @@ pub(super) fn parse(template: &str) -> Result<Script, Refused> {
         if words.is_empty() {
             return Err(lonely(operator));
         }
-        pipeline.push(Command {
-            words: std::mem::take(&mut words),
-        });
+        pipeline.push(Command::new(std::mem::take(&mut words)));
         last = Some(operator);
         let next = match operator {
             Operator::Pipe => continue,
@@ -61,7 +71,7 @@ pub(super) fn parse(template: &str) -> Result<Script, Refused> {
     }
     match (words.is_empty(), last) {
         (false, _) => {
-            pipeline.push(Command { words });
+            pipeline.push(Command::new(words));
             steps.push(Step { when, pipeline });
         }
         (true, None) => {
@@ -71,9 +81,9 @@ pub(super) fn parse(template: &str) -> Result<Script, Refused> {
         (true, Some(Operator::Then)) => {}
         (true, Some(operator)) => return Err(lonely(operator)),
     }
-    let mut warnings: Vec<Refused> = unexpanded.iter().map(|text| not_expanded(text)).collect();
-    for command in steps.iter().flat_map(|step| &step.pipeline) {
-        warnings.extend(danger::judge(command)?);
+    let warnings: Vec<Refused> = unexpanded.iter().map(|text| not_expanded(text)).collect();
+    for step in &mut steps {
+        danger::judge_pipeline(&mut step.pipeline, is_trusted)?;
     }
     Ok(Script { steps, warnings })
 }

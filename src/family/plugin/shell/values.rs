@@ -4,6 +4,10 @@
 //! are shells themselves. They are the seed's: five sequences are refused, other characters that a
 //! shell heeds are only worth a line in the log.
 
+use super::danger::NoOption;
+use super::lexer::Word;
+use crate::family::plugin::template::Part;
+
 /// The most characters of a value.
 const MAX_CHARS: usize = 10_000;
 
@@ -33,6 +37,31 @@ pub(super) fn check(tool: &str, parameter: &str, value: &str) -> Result<(), Stri
     }
     if value.contains(|c| SUSPICIOUS.contains(c)) {
         tracing::warn!(tool, parameter, "the value has shell metacharacters");
+    }
+    Ok(())
+}
+
+/// Checks an argument of a program whose options may run other programs.
+pub(super) fn check_option(rule: &NoOption, words: &[Word], argv: &[String]) -> Result<(), String> {
+    let Some(argument) = argv.get(rule.word) else {
+        return Ok(());
+    };
+    let parameter = words[rule.word].iter().find_map(|part| match part {
+        Part::Parameter(name) => Some(name.as_str()),
+        Part::Text(_) => None,
+    });
+    let (parameter, program) = (parameter.unwrap_or_default(), &rule.program);
+    if argument.starts_with('-') {
+        return Err(format!(
+            "Parameter '{parameter}' must not begin with '-': '{program}' has options that run \
+             other programs. Write `--` before the placeholder if the program knows it."
+        ));
+    }
+    if rule.is_no_variable && argument.contains('=') {
+        return Err(format!(
+            "Parameter '{parameter}' must not contain '=': '{program}' would take it for a \
+             variable"
+        ));
     }
     Ok(())
 }

@@ -3,9 +3,12 @@
 
 use std::path::Path;
 
-use super::super::definition::{Cleanup, Command, Definition, Kind, Place, Risk, StepWork, Work};
+use super::super::definition::{
+    Cleanup, Command, Commands, Definition, Environment, Kind, Place, Risk, StepWork, Work,
+};
 use super::super::references::{PREDEFINED, PROPERTIES, references};
 use super::super::report::Report;
+use super::super::run::survey::survey;
 use super::opened::Opened;
 use crate::tool::{Problem, nearest};
 
@@ -36,8 +39,9 @@ pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
     for (text, place) in texts(definition, opened) {
         unknown_references(text, place, definition, &mut report);
     }
-    for (command, _) in commands(definition, opened) {
-        unescaped(&command, definition, opened, &mut report);
+    for command in commands(definition, opened) {
+        unescaped(&command.command, definition, opened, &mut report);
+        places(&command, definition, &mut report);
     }
     report.finish()
 }
@@ -85,21 +89,82 @@ fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place
     found
 }
 
+/// A command with what it runs with.
+struct Placed<'a> {
+    command: Command,
+    place: Place,
+    environment: Option<&'a Environment>,
+    input: Option<&'a str>,
+}
+
 /// Every command of the tool with its place.
-fn commands(definition: &Definition, opened: &Opened) -> Vec<(Command, Place)> {
+fn commands<'a>(definition: &'a Definition, opened: &Opened) -> Vec<Placed<'a>> {
+    let place = |key: &str| opened.place(key).unwrap_or(Place { line: 1, column: 1 });
+    let default = |text: &str| {
+        Command::Commands(Commands {
+            default: Some(text.to_owned()),
+            ..Commands::default()
+        })
+    };
+    let alone = |command: Command, place: Place| Placed {
+        command,
+        place,
+        environment: None,
+        input: None,
+    };
+    let mut found = Vec::new();
     match &definition.work {
-        Work::Command(command) => {
-            let place = opened.place(command.key()).unwrap_or_default();
-            vec![(command.clone(), place)]
+        Work::Command(command) => found.push(alone(command.clone(), place(command.key()))),
+        Work::Steps(steps) => {
+            for step in steps {
+                let placed = |command| Placed {
+                    command,
+                    place: step.place,
+                    environment: step.environment.as_ref(),
+                    input: step.input.as_deref(),
+                };
+                if let StepWork::Command(command) = &step.work {
+                    found.push(placed(command.clone()));
+                }
+                if let Some(text) = &step.error_handling.fallback {
+                    found.push(placed(default(text)));
+                }
+            }
         }
-        Work::Steps(steps) => steps
-            .iter()
-            .filter_map(|step| match &step.work {
-                StepWork::Command(command) => Some((command.clone(), step.place)),
-                StepWork::UseTool(_) => None,
-            })
-            .collect(),
-        Work::Alias(_) => Vec::new(),
+        Work::Alias(_) => return found,
+    }
+    if let Some(text) = &definition.error_handling.fallback {
+        found.push(alone(default(text), place("error-handling")));
+    }
+    for entry in &definition.resources.cleanup {
+        if let Cleanup::FinalCommand(text) = entry {
+            found.push(alone(default(text), place("resources")));
+        }
+    }
+    found
+}
+
+/// Values that would be code where they stand, and texts that are calculated with.
+fn places(command: &Placed<'_>, definition: &Definition, report: &mut Report<'_>) {
+    let found = survey(
+        definition,
+        &command.command,
+        command.environment,
+        command.input,
+    );
+    for finding in found {
+        let text = format!("`{{{}}}`: {}", finding.name, finding.why);
+        if !finding.is_number {
+            let hint = "hand the value to the program as an argument, or by `input` or \
+                        `environment.variables`";
+            report.error(command.place, text, hint);
+        } else {
+            let hint = match definition.parameter(&finding.name) {
+                Some(_) => "declare it with `type: number`; every other text is refused in a call",
+                None => "every other text is refused in a call",
+            };
+            report.warning(command.place, text, hint);
+        }
     }
 }
 

@@ -32,6 +32,13 @@ pub(crate) struct Parameter {
     pub(crate) delimiter: String,
 }
 
+impl Parameter {
+    /// Whether its values are numbers, booleans or listed by the author: none can be code.
+    pub(crate) fn is_fixed(&self) -> bool {
+        matches!(self.kind, Kind::Number | Kind::Boolean) || !self.validation.choices.is_empty()
+    }
+}
+
 /// The types of parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -5,9 +5,11 @@
 //! longer goes into a script that only its user can read.
 
 use super::super::definition::{Command, Environment as Variables, Platform};
-use super::quote::{self, Dialect, Piece, Quoted, variable};
+use super::outside::check_variables;
+use super::quote::{self, Dialect, Outside, Piece, Quoted, variable};
 use super::session::Session;
 use super::temp::Scratch;
+use super::transform::shell_word;
 use super::words::words;
 use crate::process::Environment;
 
@@ -32,9 +34,14 @@ pub(crate) struct Launch {
 impl Session<'_> {
     /// # Errors
     /// With a sentence that says why the command cannot be started.
-    pub(crate) async fn launch(&self, command: &Command) -> Result<Launch, String> {
+    pub(crate) async fn launch(
+        &self,
+        command: &Command,
+        outside: &[Outside],
+    ) -> Result<Launch, String> {
+        check_variables(outside).map_err(|error| error.to_string())?;
         match command {
-            Command::Bash(text) => self.posix("bash", Dialect::Bash, text).await,
+            Command::Bash(text) => self.posix("bash", Dialect::Bash, text, outside).await,
             Command::Cmd(text) => {
                 // What could not be quoted there is refused here, too.
                 let pieces = self.pieces(text).await?;
@@ -42,16 +49,17 @@ impl Session<'_> {
                 Err(no_cmd())
             }
             Command::Pwsh(text) => self.pwsh(text).await,
-            Command::Run(text) => self.direct(text).await,
+            Command::Run(text) => self.direct(text, outside).await,
             Command::Script { text, shell } => {
-                self.script(text, shell.as_deref().unwrap_or("bash")).await
+                let shell = shell.as_deref().unwrap_or("bash");
+                self.script(text, shell, outside).await
             }
             Command::Commands(commands) => {
                 let platform = Platform::current();
                 let text = commands.on(platform);
                 let text =
                     text.ok_or_else(|| format!("not supported on platform {}", platform.as_str()))?;
-                self.posix("bash", Dialect::Bash, text).await
+                self.posix("bash", Dialect::Bash, text, outside).await
             }
         }
     }
@@ -63,10 +71,17 @@ impl Session<'_> {
             .map_err(|error| error.to_string())
     }
 
-    async fn posix(&self, shell: &str, dialect: Dialect, text: &str) -> Result<Launch, String> {
+    async fn posix(
+        &self,
+        shell: &str,
+        dialect: Dialect,
+        text: &str,
+        outside: &[Outside],
+    ) -> Result<Launch, String> {
         // A carriage return would be part of the last word of each line.
         let pieces = self.pieces(&text.replace("\r\n", "\n")).await?;
-        let quoted = quote::bash(&pieces, dialect).map_err(|error| error.to_string())?;
+        let quoted = quote::bash_with(&pieces, dialect, outside);
+        let quoted = quoted.map_err(|error| error.to_string())?;
         if quoted.text.contains('\0') {
             return Err("the command has a NUL character".to_owned());
         }
@@ -86,7 +101,7 @@ impl Session<'_> {
     fn posix_file(&self, shell: &str, quoted: &Quoted) -> Result<Launch, String> {
         let mut text = String::new();
         for (index, value) in quoted.values.iter().enumerate() {
-            let word = super::transform::shell_word(value);
+            let word = shell_word(value);
             text.push_str(&format!("{}={word}\n", variable(index)));
         }
         text.push_str(&quoted.text);
@@ -121,11 +136,12 @@ impl Session<'_> {
         })
     }
 
-    async fn direct(&self, text: &str) -> Result<Launch, String> {
+    async fn direct(&self, text: &str, outside: &[Outside]) -> Result<Launch, String> {
         let words = words(text).map_err(|why| format!("`run` cannot be read: {why}"))?;
-        let mut filled = Vec::new();
+        let (mut filled, mut all) = (Vec::new(), Vec::new());
         for word in &words {
             let pieces = self.pieces(word).await?;
+            all.push(pieces.clone());
             // A parameter that nobody gave is no argument; one that is empty is an empty one.
             if !pieces.is_empty() || word.is_empty() {
                 filled.push(
@@ -136,6 +152,7 @@ impl Session<'_> {
                 );
             }
         }
+        quote::direct(&all, outside).map_err(|error| error.to_string())?;
         let mut filled = filled.into_iter();
         let program = filled.next().filter(|program| !program.is_empty());
         let program = program.ok_or("`run` names no program")?;
@@ -145,13 +162,13 @@ impl Session<'_> {
         })
     }
 
-    async fn script(&self, text: &str, shell: &str) -> Result<Launch, String> {
+    async fn script(&self, text: &str, shell: &str, outside: &[Outside]) -> Result<Launch, String> {
         let parts = words(shell).map_err(|why| format!("`shell` cannot be read: {why}"))?;
         let name = parts[0].rsplit('/').next().unwrap_or_default();
         match (name, parts.len()) {
-            ("bash" | "zsh", 1) => self.posix(&parts[0], Dialect::Bash, text).await,
+            ("bash" | "zsh", 1) => self.posix(&parts[0], Dialect::Bash, text, outside).await,
             ("sh" | "dash" | "ash" | "ksh" | "mksh", 1) => {
-                self.posix(&parts[0], Dialect::Sh, text).await
+                self.posix(&parts[0], Dialect::Sh, text, outside).await
             }
             ("pwsh" | "powershell", 1) => self.pwsh(text).await,
             ("cmd" | "cmd.exe", _) => Err(no_cmd()),

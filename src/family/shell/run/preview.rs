@@ -12,7 +12,8 @@ use super::super::definition::{Command, Platform, Step, StepWork, Work};
 use super::super::shelf::{Shelf, Shelved};
 use super::ground::Ground;
 use super::mask::Mask;
-use super::quote::{self, Dialect, Piece, variable};
+use super::outside::check_variables;
+use super::quote::{self, Dialect, Outside, Piece, variable};
 use super::session::{Around, Folders, Refusal, Session};
 use super::transform::shell_word;
 use super::walk;
@@ -42,7 +43,10 @@ pub(crate) async fn preview(
     let shown = async {
         let mut page = String::new();
         match &definition.work {
-            Work::Command(command) => session.show(command, "", &mut page).await?,
+            Work::Command(command) => {
+                let outside = session.outside(None, None).await?;
+                session.show(command, &outside, "", &mut page).await?;
+            }
             Work::Steps(steps) => {
                 for step in steps {
                     session.show_step(step, &mut page).await?;
@@ -70,7 +74,11 @@ impl Session<'_> {
         }
         let head = format!("step '{}'{more}: ", step.name);
         match &step.work {
-            StepWork::Command(command) => self.show(command, &head, page).await?,
+            StepWork::Command(command) => {
+                let environment = step.environment.as_ref();
+                let outside = self.outside(environment, step.input.as_deref()).await?;
+                self.show(command, &outside, &head, page).await?;
+            }
             StepWork::UseTool(uses) => {
                 let mut with = Vec::new();
                 for (name, value) in &uses.with {
@@ -89,23 +97,30 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn show(&self, command: &Command, head: &str, page: &mut String) -> Result<(), String> {
+    async fn show(
+        &self,
+        command: &Command,
+        outside: &[Outside],
+        head: &str,
+        page: &mut String,
+    ) -> Result<(), String> {
+        check_variables(outside).map_err(|error| error.to_string())?;
         let kind = command.key();
         let text = match command {
-            Command::Bash(text) => self.shown_posix(text, Dialect::Bash).await?,
+            Command::Bash(text) => self.shown_posix(text, Dialect::Bash, outside).await?,
             Command::Commands(commands) => {
                 let platform = Platform::current();
                 let text = commands.on(platform);
                 let text =
                     text.ok_or_else(|| format!("not supported on platform {}", platform.as_str()))?;
-                self.shown_posix(text, Dialect::Bash).await?
+                self.shown_posix(text, Dialect::Bash, outside).await?
             }
             Command::Script { text, shell } => {
                 let shell = shell.as_deref().unwrap_or("bash");
                 let text = match shell.rsplit('/').next().unwrap_or(shell) {
-                    "bash" | "zsh" => self.shown_posix(text, Dialect::Bash).await?,
+                    "bash" | "zsh" => self.shown_posix(text, Dialect::Bash, outside).await?,
                     "sh" | "dash" | "ash" | "ksh" | "mksh" => {
-                        self.shown_posix(text, Dialect::Sh).await?
+                        self.shown_posix(text, Dialect::Sh, outside).await?
                     }
                     _ => self.shown_text(text).await?,
                 };
@@ -114,8 +129,10 @@ impl Session<'_> {
             }
             Command::Run(text) => {
                 let words = words(text).map_err(|why| format!("`run` cannot be read: {why}"))?;
-                let mut shown = Vec::new();
+                let (mut shown, mut all) = (Vec::new(), Vec::new());
                 for word in &words {
+                    let pieces = self.values.pieces(word).await;
+                    all.push(pieces.map_err(|error| error.to_string())?);
                     let filled = self.shown_text(word).await?;
                     if !filled.is_empty() || word.is_empty() {
                         shown.push(match is_harmless(&filled) {
@@ -124,6 +141,7 @@ impl Session<'_> {
                         });
                     }
                 }
+                quote::direct(&all, outside).map_err(|error| error.to_string())?;
                 shown.join(" ")
             }
             Command::Cmd(text) | Command::Pwsh(text) => self.shown_text(text).await?,
@@ -151,9 +169,16 @@ impl Session<'_> {
 
     /// The source with the variables that it needs, each on a line of its own. A value that means
     /// nothing to a shell stands where its author put it.
-    async fn shown_posix(&self, text: &str, dialect: Dialect) -> Result<String, String> {
+    async fn shown_posix(
+        &self,
+        text: &str,
+        dialect: Dialect,
+        outside: &[Outside],
+    ) -> Result<String, String> {
         let pieces = self.values.pieces(&text.replace("\r\n", "\n")).await;
         let pieces = pieces.map_err(|error| error.to_string())?;
+        let checked = quote::bash_with(&pieces, dialect, outside);
+        checked.map_err(|error| error.to_string())?;
         let plain = |piece: Piece| match is_harmless(&piece.text) {
             true => Piece::raw(piece.text),
             false => piece,

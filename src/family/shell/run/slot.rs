@@ -11,6 +11,8 @@ pub(super) struct Slot {
     pub(super) format: Option<String>,
     pub(super) delimiter: String,
     pub(super) is_guarded: bool,
+    /// Its author listed what it may be.
+    pub(super) is_fixed: bool,
 }
 
 /// What is known of a step that has ended.
@@ -33,6 +35,7 @@ impl Slot {
             format: None,
             delimiter: " ".to_owned(),
             is_guarded: true,
+            is_fixed: false,
         }
     }
 }
@@ -66,20 +69,26 @@ pub(super) fn chosen(text: &str) -> Vec<Piece> {
 }
 
 /// A value as pieces: each item of a list is one by itself, so that each is quoted by itself.
-pub(super) fn written(value: &Datum, delimiter: &str, guard: Option<&str>) -> Vec<Piece> {
-    let piece = |text: String| Piece {
-        text,
+pub(super) fn written(
+    value: &Datum,
+    delimiter: &str,
+    guard: Option<&str>,
+    is_fixed: bool,
+) -> Vec<Piece> {
+    let piece = |value: &Datum| Piece {
+        text: plain(value, delimiter),
         guarded: guard.map(str::to_owned),
+        is_fixed: is_fixed || matches!(value, Datum::Number(_) | Datum::Bool(_)),
     };
     let Datum::List(items) = value else {
-        return vec![piece(plain(value, delimiter))];
+        return vec![piece(value)];
     };
     let mut pieces = Vec::new();
     for item in items {
         if !pieces.is_empty() {
             pieces.push(Piece::raw(delimiter));
         }
-        pieces.push(piece(plain(item, delimiter)));
+        pieces.push(piece(item));
     }
     pieces
 }

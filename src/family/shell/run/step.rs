@@ -98,7 +98,11 @@ impl Session<'_> {
         stop: &CancellationToken,
     ) -> Ended {
         let started = Instant::now();
-        let launch = match self.launch(command).await {
+        let launch = match self.outside(unit.environment, unit.input).await {
+            Ok(outside) => self.launch(command, &outside).await,
+            Err(why) => Err(why),
+        };
+        let launch = match launch {
             Ok(launch) => launch,
             Err(why) => return Ended::not_run(1, why),
         };

@@ -17,6 +17,9 @@ use super::transform::Transform;
 use crate::engine::{Engine, ExpressionError};
 use crate::process::inherited;
 
+/// Predefined variables that hold letters, digits and `-_:` only.
+pub(crate) const FIXED: &[&str] = &["TOOL_NAME", "OS", "DATE", "TIME", "TIMESTAMP"];
+
 /// Everything that a text of one call can refer to.
 pub(crate) struct Values {
     slots: HashMap<String, Slot>,
@@ -57,7 +60,12 @@ impl Values {
             engine: engine.clone(),
         };
         for (name, text) in known {
-            values.slots.insert(name.to_owned(), Slot::predefined(text));
+            let slot = Slot {
+                // haft's own texts, in which nothing means anything to a shell.
+                is_fixed: FIXED.contains(&name),
+                ..Slot::predefined(text)
+            };
+            values.slots.insert(name.to_owned(), slot);
         }
         let mut problems = Vec::new();
         for parameter in in_order(&definition.parameters) {
@@ -105,6 +113,7 @@ impl Values {
             format: None,
             delimiter: parameter.delimiter.clone(),
             is_guarded: parameter.escape_shell,
+            is_fixed: !parameter.validation.choices.is_empty(),
         })
     }
 
@@ -199,6 +208,31 @@ impl Values {
         Ok(Some(filled))
     }
 
+    /// The first parameter or step that a text for the environment or the input refers to, and
+    /// whether all of them are numbers, booleans or listed by the author.
+    pub(crate) fn value_in(&self, text: &str, definition: &Definition) -> Option<(String, bool)> {
+        let template = Template::parse(text, self);
+        let mut found: Option<(String, bool)> = None;
+        for reference in template.references() {
+            let (name, is_fixed) = match &reference.head {
+                Head::Name(name) => match definition.parameter(name) {
+                    Some(parameter) => (name.clone(), parameter.is_fixed()),
+                    None => continue,
+                },
+                Head::Step { step, property } => (
+                    format!("{step}.{property}"),
+                    !matches!(property.as_str(), "output" | "error"),
+                ),
+            };
+            let is_fixed = is_fixed || matches!(reference.tail, Tail::Choice { .. });
+            match &mut found {
+                Some(found) => found.1 &= is_fixed,
+                None => found = Some((name, is_fixed)),
+            }
+        }
+        found
+    }
+
     /// What a condition sees: the value itself.
     pub(crate) async fn value(&self, reference: &Reference) -> Result<Datum, FillError> {
         let (name, slot) = self.slot(&reference.head);
@@ -285,7 +319,7 @@ impl Values {
         let value = self.tail(&reference.tail, value.clone(), name).await?;
         let guard = (slot.is_guarded && !reference.is_raw).then_some(name);
         let Some(format) = &slot.format else {
-            return Ok(written(&value, &slot.delimiter, guard));
+            return Ok(written(&value, &slot.delimiter, guard, slot.is_fixed));
         };
         let mut pieces = Vec::new();
         for part in Template::parse(format, &ValueOnly).parts {
@@ -299,7 +333,7 @@ impl Values {
                 }
                 Part::Reference(inner) => {
                     let value = self.tail(&inner.tail, value.clone(), name).await?;
-                    pieces.extend(written(&value, &slot.delimiter, guard));
+                    pieces.extend(written(&value, &slot.delimiter, guard, slot.is_fixed));
                 }
             }
         }

@@ -29,7 +29,10 @@ pub fn cmd(pieces: &[Piece]) -> Result<String, QuoteError> {
                 let piece = &pieces[value];
                 if let Some(why) = refusal(&piece.text, after_caret) {
                     let name = piece.guarded.clone().unwrap_or_default();
-                    return Err(QuoteError { name, why });
+                    return Err(QuoteError {
+                        name,
+                        why: why.to_owned(),
+                    });
                 }
                 let ends_quotes = match in_quotes {
                     true => items.get(at + 1) == Some(&Item::Char('"')),

@@ -7,9 +7,12 @@ mod bash;
 mod cmd;
 mod pwsh;
 
-pub use bash::{Dialect, bash};
+pub use bash::{Dialect, Outside, bash, bash_with};
+pub(crate) use bash::{Finding, survey};
 pub use cmd::cmd;
 pub use pwsh::pwsh;
+
+use super::transform::shell_word;
 
 /// A part of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +21,9 @@ pub struct Piece {
     pub text: String,
     /// For a value that must arrive as it is: what it is called, for messages.
     pub guarded: Option<String>,
+    /// A number, a boolean or one of the texts that the author lists: it cannot be code of
+    /// somebody else.
+    pub is_fixed: bool,
 }
 
 /// A command in which no value is part of the source.
@@ -36,7 +42,7 @@ pub struct QuoteError {
     /// What the value is called.
     pub name: String,
     /// A sentence without a final period.
-    pub why: &'static str,
+    pub why: String,
 }
 
 impl Piece {
@@ -45,6 +51,7 @@ impl Piece {
         Piece {
             text: text.into(),
             guarded: None,
+            is_fixed: false,
         }
     }
 
@@ -53,6 +60,16 @@ impl Piece {
         Piece {
             text: text.into(),
             guarded: Some(name.into()),
+            is_fixed: false,
+        }
+    }
+
+    /// The same for one that the author's own definition limits.
+    #[must_use]
+    pub fn fixed(self) -> Piece {
+        Piece {
+            is_fixed: true,
+            ..self
         }
     }
 }
@@ -60,6 +77,37 @@ impl Piece {
 /// The variable that holds the value with this index.
 pub(crate) fn variable(index: usize) -> String {
     format!("__haft_{}", index + 1)
+}
+
+/// Checks a program that is started without a shell: its words are what they are, but the program
+/// may be a shell.
+///
+/// # Errors
+/// Where a value would be code.
+pub(crate) fn direct(words: &[Vec<Piece>], outside: &[Outside]) -> Result<(), QuoteError> {
+    let has_value = words.iter().flatten().any(|piece| piece.guarded.is_some());
+    if !has_value && outside.is_empty() {
+        return Ok(());
+    }
+    bash_with(&as_command(words), Dialect::Bash, outside).map(drop)
+}
+
+/// The same words as a command line.
+pub(crate) fn as_command(words: &[Vec<Piece>]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for word in words {
+        for piece in word {
+            match piece.guarded {
+                Some(_) => pieces.push(piece.clone()),
+                None => pieces.push(Piece::raw(shell_word(&piece.text))),
+            }
+        }
+        if word.is_empty() {
+            pieces.push(Piece::raw("''"));
+        }
+        pieces.push(Piece::raw(" "));
+    }
+    pieces
 }
 
 /// For languages without rules of ours: only values that mean nothing anywhere.
@@ -75,7 +123,8 @@ pub(crate) fn harmless(pieces: &[Piece]) -> Result<String, QuoteError> {
             return Err(QuoteError {
                 name: name.clone(),
                 why: "haft does not know how this language quotes; \
-                      hand it over by `input` or `environment.variables`",
+                      hand it over by `input` or `environment.variables`"
+                    .to_owned(),
             });
         }
         text.push_str(&piece.text);

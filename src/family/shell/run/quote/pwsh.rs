@@ -22,6 +22,7 @@ enum Place {
 /// # Errors
 /// Where a place cannot be made safe for its value.
 pub fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
+    refuse_code(pieces)?;
     let items = items(pieces);
     let mut quoted = Quoted::default();
     // A `$(` in a string begins code, which a `)` ends.
@@ -104,6 +105,83 @@ pub fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
     Ok(quoted)
 }
 
+/// Commands that run a text, and programs that are given one to run.
+const RUNS_TEXT: &[&str] = &[
+    "invoke-expression",
+    "invoke-command",
+    "invokecommand",
+    "invokescript",
+    "expandstring",
+    "scriptblock",
+    "add-type",
+    "new-module",
+    "set-alias",
+    "new-alias",
+    "start-job",
+    "start-threadjob",
+    "register-engineevent",
+    "pwsh",
+    "powershell",
+    "bash",
+    "sh",
+    "wsl",
+    "cmd",
+    "cmd.exe",
+    "iex",
+];
+
+/// Refuses values in a text that has one of these, wherever they stand, and as a command.
+fn refuse_code(pieces: &[Piece]) -> Result<(), QuoteError> {
+    let own = pieces.iter().filter(|piece| piece.guarded.is_none());
+    let text: String = own
+        .map(|piece| format!("{} ", piece.text.to_lowercase()))
+        .collect();
+    // An escape in the middle of a name changes nothing: `i`ex`.
+    let text = text.replace('`', "");
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let found = text
+        .split(|c: char| !is_part(c))
+        .flat_map(|word| {
+            [
+                word,
+                word.trim_matches('.'),
+                word.rsplit('.').next().unwrap_or_default(),
+            ]
+        })
+        .find_map(|word| RUNS_TEXT.iter().find(|known| **known == word));
+    let mut before = "";
+    for piece in pieces {
+        let Some(name) = &piece.guarded else {
+            before = &piece.text;
+            continue;
+        };
+        let line = before
+            .rsplit(['\n', ';', '|', '{'])
+            .next()
+            .unwrap_or_default();
+        let start = line.trim().trim_end_matches(['"', '\'']).trim_end();
+        let is_command = start.ends_with('&') || start == ".";
+        let why = match found {
+            _ if piece.is_fixed => None,
+            Some(known) => Some(format!(
+                "the command has `{known}`, which may run it; \
+                 hand it over by `environment.variables` to a script"
+            )),
+            None if is_command => {
+                Some("it is the name of a command, so it would choose what runs".to_owned())
+            }
+            None => None,
+        };
+        if let Some(why) = why {
+            return Err(QuoteError {
+                name: name.clone(),
+                why,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// The length of `${…}`; up to a value or the end, if it is not closed before.
 fn braced(items: &[Item]) -> usize {
     let end = items
@@ -125,8 +203,9 @@ fn is_double(c: char) -> bool {
 }
 
 fn insert(quoted: &mut Quoted, piece: &Piece, place: Place) -> Result<(), QuoteError> {
-    let refuse = |why| {
+    let refuse = |why: &str| {
         let name = piece.guarded.clone().unwrap_or_default();
+        let why = why.to_owned();
         Err(QuoteError { name, why })
     };
     if piece.text.contains('\0') {

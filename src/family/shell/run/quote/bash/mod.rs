@@ -1,21 +1,26 @@
 //! Values in bash and its relatives: none of them ever is part of the source.
 //!
 //! A value is bound to a variable, and the source gets an expansion in the quotes that its place
-//! needs. The shell does not look again at what an expansion gives, so a place that is misjudged
-//! can split a value into words, but cannot run it. Three places are different. Arithmetic does
-//! look again (`a[$(id)]`), so only whole numbers may stand there. A here-document with a quoted
-//! delimiter has no expansions, so it is rewritten as one that has, with the author's own text
-//! escaped. In backquotes backslashes mean something else at each depth, so both together are
-//! refused.
+//! needs. A syntax tree says where that is (`walk`). The shell does not parse what an expansion
+//! gives, but some places read it again: arithmetic evaluates it (`a[$(id)]`), `eval` and its like
+//! run it. What reaches arithmetic, directly or through variables (`taint`), must be a whole
+//! number; what reaches code is refused. Where the tree is not clear everything is refused.
+//!
+//! A here-document with a quoted delimiter has no expansions, so it is rewritten as one that has,
+//! with the author's own text escaped. In backquotes backslashes mean something else at each depth,
+//! so both together are refused.
 
 mod command;
-mod here;
-mod text;
+mod taint;
+mod walk;
 mod word;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::{Item, Piece, QuoteError, Quoted, items, variable};
+use super::{Piece, QuoteError, Quoted, variable};
+use taint::{Need, Rule};
+use walk::{Quote, Walked};
 
 /// Which shell reads the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,195 +31,401 @@ pub enum Dialect {
     Sh,
 }
 
+/// A value that reaches the shell on another way than its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// The variable of the environment that holds it; without a name it is the standard input.
+    pub variable: Option<String>,
+    /// What it is called, for messages.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// As in [`Piece`].
+    pub is_fixed: bool,
+}
+
 /// Puts the guarded pieces in their places.
 ///
 /// # Errors
 /// Where a place cannot be made safe for its value.
 pub fn bash(pieces: &[Piece], dialect: Dialect) -> Result<Quoted, QuoteError> {
-    let items = items(pieces);
-    // The first reading finds the here-documents that must be rewritten.
-    let first = read(pieces, &items, dialect, &[])?;
-    if !first.rewritten.contains(&true) {
-        return Ok(first.quoted);
-    }
-    Ok(read(pieces, &items, dialect, &first.rewritten)?.quoted)
+    bash_with(pieces, dialect, &[])
 }
 
-struct Read {
-    quoted: Quoted,
-    rewritten: Vec<bool>,
-}
-
-fn read(
+/// The same where other values are in variables or the standard input.
+///
+/// # Errors
+/// Where a place cannot be made safe for its value.
+pub fn bash_with(
     pieces: &[Piece],
-    items: &[Item],
     dialect: Dialect,
-    rewritten: &[bool],
-) -> Result<Read, QuoteError> {
-    let mut reader = Reader {
-        pieces,
-        items,
-        dialect,
-        at: 0,
-        end: items.len(),
-        depth: 0,
-        out: String::new(),
-        values: Vec::new(),
-        bound: HashMap::new(),
-        pending: Vec::new(),
-        rewritten,
-        wants_rewriting: Vec::new(),
-        backquotes: 0,
-        has_backslash: false,
-        arithmetic_until: 0,
-    };
-    while reader.at < items.len() {
-        reader.command(Closer::None)?;
+    outside: &[Outside],
+) -> Result<Quoted, QuoteError> {
+    let guarded: Vec<&Piece> = pieces
+        .iter()
+        .filter(|piece| piece.guarded.is_some())
+        .collect();
+    if guarded.is_empty() && outside.is_empty() {
+        let text = pieces.iter().map(|piece| piece.text.as_str()).collect();
+        return Ok(Quoted {
+            text,
+            values: Vec::new(),
+        });
     }
-    Ok(Read {
-        quoted: Quoted {
-            text: reader.out,
-            values: reader.values,
-        },
-        rewritten: reader.wants_rewriting,
+    let marked = Marked::new(pieces);
+    let walked = walked(&marked, &guarded, dialect, outside)?;
+    for need in &walked.needs {
+        match guarded.get(need.value) {
+            Some(piece) => need.check(piece)?,
+            None => need.check_outside(&outside[need.value - guarded.len()])?,
+        }
+    }
+    for piece in &guarded {
+        if piece.text.contains('\0') {
+            return Err(refused(piece, "it has a NUL character"));
+        }
+    }
+    write(&marked, &walked, &guarded, dialect)
+}
+
+/// Says where values cannot stand, whatever they hold, and which must be whole numbers.
+pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) -> Vec<Finding> {
+    let guarded: Vec<&Piece> = pieces
+        .iter()
+        .filter(|piece| piece.guarded.is_some())
+        .collect();
+    if guarded.is_empty() && outside.is_empty() {
+        return Vec::new();
+    }
+    let marked = Marked::new(pieces);
+    let never = |error: QuoteError| {
+        vec![Finding {
+            name: error.name,
+            why: error.why,
+            is_number: false,
+        }]
+    };
+    let walked = match walked(&marked, &guarded, dialect, outside) {
+        Ok(walked) => walked,
+        Err(error) => return never(error),
+    };
+    let mut found: Vec<Finding> = Vec::new();
+    for need in &walked.needs {
+        let (name, is_fixed) = match guarded.get(need.value) {
+            Some(piece) => (piece.guarded.as_deref().unwrap_or_default(), piece.is_fixed),
+            None => {
+                let one = &outside[need.value - guarded.len()];
+                (one.name.as_str(), one.is_fixed)
+            }
+        };
+        let is_number = need.rule == Rule::Number;
+        let finding = Finding {
+            name: name.to_owned(),
+            why: need.sentence(),
+            is_number,
+        };
+        let is_news = (is_number || need.rule == Rule::Never) && !found.contains(&finding);
+        if is_news && !is_fixed {
+            found.push(finding);
+        }
+    }
+    if let Err(error) = write(&marked, &walked, &guarded, dialect) {
+        found.extend(never(error));
+    }
+    found
+}
+
+/// Something that `validate` says of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// What the value is called.
+    pub(crate) name: String,
+    pub(crate) why: String,
+    /// A whole number may stand there.
+    pub(crate) is_number: bool,
+}
+
+fn refused(piece: &Piece, why: &str) -> QuoteError {
+    QuoteError {
+        name: piece.guarded.clone().unwrap_or_default(),
+        why: why.to_owned(),
+    }
+}
+
+impl Need {
+    fn check(&self, piece: &Piece) -> Result<(), QuoteError> {
+        let text = piece.text.as_str();
+        let is_fine = match self.rule {
+            Rule::Number => is_whole(text),
+            Rule::Never => piece.is_fixed,
+            Rule::NoOption => piece.is_fixed || !text.starts_with('-'),
+            Rule::NoVariable => piece.is_fixed || !text.starts_with('-') && !text.contains('='),
+        };
+        match is_fine {
+            true => Ok(()),
+            false => Err(refused(piece, &self.sentence())),
+        }
+    }
+
+    fn check_outside(&self, outside: &Outside) -> Result<(), QuoteError> {
+        let text = outside.text.as_str();
+        let is_fine = match self.rule {
+            // A list of numbers cannot be anything else, however it is divided.
+            Rule::Number => text.split_whitespace().all(is_whole),
+            Rule::Never => outside.is_fixed,
+            Rule::NoOption => outside.is_fixed || !text.trim_start().starts_with('-'),
+            Rule::NoVariable => {
+                outside.is_fixed || !text.trim_start().starts_with('-') && !text.contains('=')
+            }
+        };
+        match is_fine {
+            true => Ok(()),
+            false => Err(QuoteError {
+                name: outside.name.clone(),
+                why: self.sentence(),
+            }),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let through = match &self.through {
+            Some(name) if name == taint::ARGUMENTS => " as an argument".to_owned(),
+            Some(name) if name == taint::INPUT => " through the standard input".to_owned(),
+            Some(name) if name.starts_with('<') && !name.starts_with("<text") => {
+                " through what commands write and read".to_owned()
+            }
+            Some(name) => {
+                let name = name.trim_start_matches("<text ").trim_end_matches('>');
+                format!(" through the variable `{name}`")
+            }
+            None => String::new(),
+        };
+        format!("in line {} it reaches{through} {}", self.line, self.why)
+    }
+}
+
+/// Whether a shell can calculate with a text and do nothing else.
+fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The text with a mark in place of each value.
+struct Marked {
+    text: String,
+    /// Where the marks are.
+    marks: Vec<Range<usize>>,
+    open: char,
+    close: char,
+}
+
+impl Marked {
+    fn new(pieces: &[Piece]) -> Marked {
+        // Private characters are ordinary to a shell, and no part of a name.
+        let mut free = ('\u{e000}'..='\u{f8ff}').filter(|c| {
+            !pieces
+                .iter()
+                .any(|piece| piece.guarded.is_none() && piece.text.contains(*c))
+        });
+        let open = free.next().unwrap_or('\u{e000}');
+        let close = free.next().unwrap_or('\u{e001}');
+        let (mut text, mut marks) = (String::new(), Vec::new());
+        for piece in pieces {
+            if piece.guarded.is_none() {
+                text.push_str(&piece.text);
+                continue;
+            }
+            let start = text.len();
+            text.push_str(&format!("{open}{}{close}", marks.len()));
+            marks.push(start..text.len());
+        }
+        Marked {
+            text,
+            marks,
+            open,
+            close,
+        }
+    }
+}
+
+fn walked(
+    marked: &Marked,
+    guarded: &[&Piece],
+    dialect: Dialect,
+    outside: &[Outside],
+) -> Result<Walked, QuoteError> {
+    let names: Vec<Option<&str>> = outside.iter().map(|one| one.variable.as_deref()).collect();
+    walk::walk(marked, dialect, &names).map_err(|why| {
+        let first = guarded.first().and_then(|piece| piece.guarded.clone());
+        let outside = || outside.first().map(|one| one.name.clone());
+        QuoteError {
+            name: first.or_else(outside).unwrap_or_default(),
+            why,
+        }
     })
 }
 
-struct Reader<'a> {
-    pieces: &'a [Piece],
-    items: &'a [Item],
+/// Writes the source with an expansion in place of each mark.
+fn write(
+    marked: &Marked,
+    walked: &Walked,
+    guarded: &[&Piece],
     dialect: Dialect,
-    at: usize,
-    /// Nothing beyond it is seen: the end of a here-document.
-    end: usize,
-    depth: usize,
-    out: String,
-    values: Vec<String>,
-    bound: HashMap<String, usize>,
-    /// Here-documents whose bodies begin at the next line.
-    pending: Vec<HereDocument>,
-    /// By the order of the here-documents.
-    rewritten: &'a [bool],
-    wants_rewriting: Vec<bool>,
-    backquotes: usize,
-    /// There was a backslash in the outermost backquotes.
-    has_backslash: bool,
-    /// The `]]` of a test that compares numbers.
-    arithmetic_until: usize,
+) -> Result<Quoted, QuoteError> {
+    let mut values: Vec<String> = Vec::new();
+    let mut bound: HashMap<&str, usize> = HashMap::new();
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for (index, (mark, place)) in marked.marks.iter().zip(&walked.places).enumerate() {
+        let piece = guarded[index];
+        let Some(place) = place else {
+            return Err(refused(
+                piece,
+                "haft cannot tell where it stands; put it into a variable of its own with \
+                 `environment.variables`",
+            ));
+        };
+        if place.backquotes.as_ref().is_some_and(|range| {
+            marked
+                .text
+                .get(range.clone())
+                .is_none_or(|text| text.contains('\\'))
+        }) {
+            return Err(refused(
+                piece,
+                "there is a backslash in the backquotes; write `$(…)`",
+            ));
+        }
+        let slashes = marked.text[..mark.start]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
+        // A backslash would escape our own quote or dollar.
+        let is_escaped = slashes % 2 == 1;
+        let has_dollar = marked.text[..mark.start].ends_with('$') && !is_escaped;
+        let mut range = mark.clone();
+        let mut text = String::new();
+        match place.quote {
+            Quote::Bare if is_escaped => range.start -= 1,
+            Quote::Double | Quote::Ansi | Quote::Heredoc if is_escaped => text.push('\\'),
+            Quote::Bare | Quote::Double | Quote::Heredoc if has_dollar => {
+                // It is the author's dollar, not that of our expansion.
+                range.start -= 1;
+                text.push_str("\\$");
+            }
+            _ => {}
+        }
+        if place.quote == Quote::Number {
+            // `5-{N}` and `${x:{N}}` mean a number, not the operators `--` and `:-`.
+            match piece.text.starts_with('-') {
+                true => text.push_str(&format!("({})", piece.text)),
+                false => text.push_str(&piece.text),
+            }
+            edits.push((range, text));
+            continue;
+        }
+        if place.quote == Quote::Comment {
+            edits.push((range, text));
+            continue;
+        }
+        let next = values.len();
+        let at = *bound.entry(&piece.text).or_insert(next);
+        if at == next {
+            values.push(piece.text.clone());
+        }
+        let expansion = format!("${{{}}}", variable(at));
+        text.push_str(&match place.quote {
+            Quote::Bare => format!("\"{expansion}\""),
+            Quote::Single => format!("'\"{expansion}\"'"),
+            Quote::Ansi if dialect == Dialect::Sh => format!("'\"{expansion}\"'"),
+            Quote::Ansi => format!("'\"{expansion}\"$'"),
+            _ => expansion,
+        });
+        edits.push((range, text));
+    }
+    for document in &walked.documents {
+        if walked.places.iter().flatten().any(|place| {
+            place.document == Some(document.body.start) && place.quote == Quote::Literal
+        }) {
+            document
+                .rewrite(&marked.text, &marked.marks, &mut edits)
+                .ok_or_else(|| unclear_document(guarded))?;
+        }
+    }
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let (mut text, mut at) = (String::new(), 0);
+    for (range, new) in edits {
+        if range.start < at {
+            return Err(unclear_document(guarded));
+        }
+        text.push_str(&marked.text[at..range.start]);
+        text.push_str(&new);
+        at = range.end;
+    }
+    text.push_str(&marked.text[at..]);
+    Ok(Quoted { text, values })
 }
 
-struct HereDocument {
-    index: usize,
-    delimiter: String,
-    is_quoted: bool,
+fn unclear_document(guarded: &[&Piece]) -> QuoteError {
+    let name = guarded.first().and_then(|piece| piece.guarded.clone());
+    QuoteError {
+        name: name.unwrap_or_default(),
+        why: "haft cannot tell where a here-document ends; hand the value over by `input`"
+            .to_owned(),
+    }
+}
+
+/// A here-document whose delimiter is quoted.
+#[derive(Clone, Debug)]
+struct Document {
+    /// The delimiter behind `<<`, with its quotes.
+    delimiter: Range<usize>,
+    /// The delimiter without them.
+    cooked: String,
+    body: Range<usize>,
     strips_tabs: bool,
 }
 
-/// What ends a piece of command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Closer {
-    None,
-    Parenthesis,
-    Backquote,
+impl Document {
+    /// Makes it one with expansions in which only those of the values expand.
+    fn rewrite(
+        &self,
+        text: &str,
+        marks: &[Range<usize>],
+        edits: &mut Vec<(Range<usize>, String)>,
+    ) -> Option<()> {
+        let body = text.get(self.body.clone())?;
+        for (at, c) in body.char_indices() {
+            let at = self.body.start + at;
+            let is_mark = marks.iter().any(|mark| mark.contains(&at));
+            if !is_mark && matches!(c, '\\' | '$' | '`') {
+                edits.push((at..at, "\\".to_owned()));
+            }
+        }
+        let mut end = self.body.end;
+        if self.strips_tabs {
+            end += text[end..].len() - text[end..].trim_start_matches('\t').len();
+        }
+        let rest = text.get(end..)?;
+        let line = rest.lines().next().unwrap_or_default();
+        let delimiter = plain_delimiter(&self.cooked);
+        edits.push((self.delimiter.clone(), delimiter.to_owned()));
+        if !rest.is_empty() {
+            // In a substitution its end may follow in the same line.
+            if !line.starts_with(&self.cooked) {
+                return None;
+            }
+            edits.push((end..end + self.cooked.len(), delimiter.to_owned()));
+        }
+        Some(())
+    }
 }
 
-/// Where an expansion stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Around {
-    Nothing,
-    DoubleQuotes,
-    HereDocument,
-}
-
-/// Deeper nesting is not the work of a person.
-const DEEPEST: usize = 200;
-
-const ARITHMETIC: &str = "the shell would calculate with it, so it must be a whole number";
-
-impl Reader<'_> {
-    fn peek(&self, ahead: usize) -> Option<Item> {
-        let at = self.at + ahead;
-        (at < self.end).then(|| self.items[at])
-    }
-
-    fn is(&self, ahead: usize, c: char) -> bool {
-        self.peek(ahead) == Some(Item::Char(c))
-    }
-
-    /// Copies the next character.
-    fn copy(&mut self) {
-        if let Some(Item::Char(c)) = self.peek(0) {
-            self.out.push(c);
-            self.at += 1;
-        }
-    }
-
-    fn refuse<T>(&self, value: usize, why: &'static str) -> Result<T, QuoteError> {
-        let name = self.pieces[value].guarded.clone().unwrap_or_default();
-        Err(QuoteError { name, why })
-    }
-
-    /// Writes the expansion of a value between `before` and `after`.
-    fn bind(&mut self, value: usize, before: &str, after: &str) -> Result<(), QuoteError> {
-        if self.backquotes > 0 && self.has_backslash {
-            return self.refuse(
-                value,
-                "there is a backslash in the backquotes; write `$(…)`",
-            );
-        }
-        let text = &self.pieces[value].text;
-        if text.contains('\0') {
-            return self.refuse(value, "it has a NUL character");
-        }
-        let next = self.values.len();
-        let index = *self.bound.entry(text.clone()).or_insert(next);
-        if index == next {
-            self.values.push(text.clone());
-        }
-        self.out.push_str(before);
-        self.out.push_str(&format!("${{{}}}", variable(index)));
-        self.out.push_str(after);
-        self.at += 1;
-        Ok(())
-    }
-
-    /// Writes a whole number as it is.
-    fn number(&mut self, value: usize) -> Result<(), QuoteError> {
-        let text = &self.pieces[value].text;
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return self.refuse(value, ARITHMETIC);
-        }
-        // `5-{N}` and `${x:{N}}` mean a number, not the operators `--` and `:-`.
-        let number = match text.starts_with('-') {
-            true => format!("({text})"),
-            false => text.clone(),
-        };
-        self.out.push_str(&number);
-        self.at += 1;
-        Ok(())
-    }
-
-    fn deeper(
-        &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<(), QuoteError>,
-    ) -> Result<(), QuoteError> {
-        if self.depth == DEEPEST {
-            let value = self.pieces.iter().position(|piece| piece.guarded.is_some());
-            return match value {
-                Some(value) => self.refuse(value, "the command is nested too deeply"),
-                // There is nothing to guard: the rest is the author's.
-                None => {
-                    while self.at < self.end {
-                        self.copy();
-                    }
-                    Ok(())
-                }
-            };
-        }
-        self.depth += 1;
-        let result = inner(self);
-        self.depth -= 1;
-        result
+/// A delimiter without quotes that ends the same body.
+fn plain_delimiter(delimiter: &str) -> &str {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    match !delimiter.is_empty() && delimiter.bytes().all(is_plain) {
+        true => delimiter,
+        false => "__HAFT_END_OF_DOCUMENT",
     }
 }
