@@ -30,9 +30,11 @@ export default (pi) => [
     new Promise((resolve) => signal.addEventListener("abort", () => resolve(says("stopped"))))),
   tool("ask", "read", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.input("Name?")))),
   tool("environment", "exec", async () => {
-    const { readFileSync } = await import("node:fs");
+    const { readFile } = await import("node:fs/promises");
+    // Whether tools may read it is not this test's question.
+    const own = await readFile("/proc/self/environ", "latin1").catch(String);
     const child = await pi.exec("sh", ["-c", "env; cat /proc/self/environ"]);
-    return says([JSON.stringify(process.env), child.stdout, readFileSync("/proc/self/environ", "latin1")].join("\n"));
+    return says([JSON.stringify(process.env), child.stdout, own].join("\n"));
   }),
 ];
 "#;

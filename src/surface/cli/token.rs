@@ -55,8 +55,9 @@ struct New {
     name: Option<String>,
 
     /// The tools: patterns of names with commas between them, `!` before those that exclude
-    #[arg(long, value_name = "GLOBS", value_delimiter = ',', default_value = "*")]
-    tools: Vec<String>,
+    // Not the global option of this name.
+    #[arg(long = "tools", value_name = "GLOBS", value_delimiter = ',', default_value = "*")]
+    names: Vec<String>,
 
     /// The highest tier of a call
     #[arg(long, value_enum, value_name = "TIER", default_value = "read")]
@@ -152,7 +153,7 @@ impl Args {
 
 impl New {
     fn run(&self, config: &Config, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
-        let tools = self.tools.iter().map(|one| one.trim().to_owned()).collect();
+        let tools = self.names.iter().map(|one| one.trim().to_owned()).collect();
         let (token, capability) = store.create(NewToken {
             name: self.name.clone(),
             tools: ToolNames::new(tools)?,
