@@ -88,8 +88,10 @@ mod served;
 mod rest;
 // What is told at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
-// Who may call a server, and that nothing of one client reaches another.
+// Who may call a server.
 mod callers;
+// What bearers of tokens may do, and that nothing of one reaches another.
+mod clients;
 // What other people's programs think of our interfaces.
 mod judges;
 mod life;

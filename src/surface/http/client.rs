@@ -131,9 +131,15 @@ impl Client {
 
     /// The host for its calls: a call above its tier is refused, whatever else the policy says.
     pub(crate) fn host(&self, host: &Host) -> Host {
-        let host = match self.is_user() {
-            true => host.clone(),
-            false => host.called_by(|caller| caller.token = Some(self.id.clone())),
+        let host = match &self.capability {
+            None => host.clone(),
+            Some(capability) => host.called_by(|caller| {
+                // A name may be used again for another token.
+                caller.token = Some(match capability.name == capability.id {
+                    true => capability.id.clone(),
+                    false => format!("{} ({})", capability.name, capability.id),
+                });
+            }),
         };
         match self.max_tier() {
             None => host,

@@ -102,7 +102,7 @@ pub(super) async fn run(
     }
     let of = (offer.clone(), tool.name.clone());
     let log = server.log().listen(&context);
-    let execution = Execution::start(server, &host, call, of, log, can_ask, form, sender);
+    let execution = Execution::start(server, &host, (call, sender), of, log, can_ask, form);
     match is_new {
         true => call_with_input_required(server, execution, &origin, task, context).await,
         false => call_with_elicitation(server, execution, context).await,

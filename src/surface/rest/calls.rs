@@ -93,7 +93,8 @@ pub(super) async fn cancel(
             false
         }
     };
-    if !cancelled {
+    // Ids of other clients' calls may be the same.
+    if !cancelled && client.is_user() {
         // Its line in the log stays.
         shared.history.forget(&id);
     }
