@@ -96,7 +96,7 @@ pub(super) async fn cancel(
     // Ids of other clients' calls may be the same.
     if !cancelled && client.is_user() {
         // Its line in the log stays.
-        shared.history.forget(&id);
+        shared.history.forget(&id, client.token_name());
     }
     let status = match cancelled {
         true => StatusCode::ACCEPTED,
