@@ -93,8 +93,7 @@ pub(super) async fn cancel(
             false
         }
     };
-    // Ids of other clients' calls may be the same.
-    if !cancelled && client.is_user() {
+    if !cancelled {
         // Its line in the log stays.
         shared.history.forget(&id, client.token_name());
     }
