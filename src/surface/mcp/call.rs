@@ -85,7 +85,13 @@ pub(super) async fn run(
     };
     let traits = ClientTraits::of(context.client_info().as_ref());
     let host = match client {
-        Some(client) => client.host(server.host()),
+        Some(client) => {
+            let host = client.host(server.host());
+            match request::peer(&context.extensions) {
+                Some(peer) => host.called_by(|caller| peer.describe(caller)),
+                None => host,
+            }
+        }
         None => server.host().clone(),
     };
     let host = traits.host_for(host, tool);

@@ -93,10 +93,9 @@ pub(super) async fn cancel(
             false
         }
     };
-    // Ids of other clients' calls may be the same.
-    if !cancelled && client.is_user() {
+    if !cancelled {
         // Its line in the log stays.
-        shared.history.forget(&id);
+        shared.history.forget(&id, client.token_name());
     }
     let status = match cancelled {
         true => StatusCode::ACCEPTED,
