@@ -20,7 +20,9 @@ use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::Alarm;
-use super::{EngineOptions, IsolateKey, bytecode, eval_guard, platform, snapshot, witness};
+use super::{
+    EngineOptions, IsolateKey, bytecode, eval_guard, platform, refusal, snapshot, witness,
+};
 use crate::tool::{Permission, PermissionProfile};
 
 /// A worker and the functions of `js-runtime/90_main.ts` in it.
@@ -80,7 +82,7 @@ pub(super) fn boot(
         state.put::<Rc<dyn IsolateHost>>(link);
         extension::begin_with_env(&mut state, &options.env);
     }
-    let functions = take_functions(&mut worker, options)?;
+    let functions = take_functions(&mut worker, options, &key.permissions)?;
     if let Some(verifier) = verifier {
         eval_guard::install(&mut worker.js_runtime, verifier);
     }
@@ -235,7 +237,11 @@ const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
      delete globalThis.localStorage; delete globalThis.sessionStorage;";
 
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.
-fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Functions, String> {
+fn take_functions(
+    worker: &mut MainWorker,
+    options: &EngineOptions,
+    profile: &PermissionProfile,
+) -> Result<Functions, String> {
     let context = worker.js_runtime.main_context();
     deno_core::scope!(scope, &mut worker.js_runtime);
     let context = v8::Local::new(scope, context);
@@ -254,6 +260,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
         "autoApprove": options.auto_approve,
         "version": env!("CARGO_PKG_VERSION"),
         "hasTape": options.tape.is_some(),
+        "refusals": refusal::texts(profile),
     });
     let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
     start.call(scope, door.into(), &[settings.into()]);

@@ -33,7 +33,13 @@ export default (pi) => [
   tool("environment", "exec", async () => {
     const { readFileSync } = await import("node:fs");
     const child = await pi.exec("sh", ["-c", "env; cat /proc/self/environ"]);
-    return says([JSON.stringify(process.env), child.stdout, readFileSync("/proc/self/environ", "latin1")].join("\n"));
+    let own = "";
+    try {
+      own = readFileSync("/proc/self/environ", "latin1");
+    } catch {
+      // The permissions do not let it.
+    }
+    return says([JSON.stringify(process.env), child.stdout, own].join("\n"));
   }),
 ];
 "#;
