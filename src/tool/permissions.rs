@@ -489,7 +489,7 @@ impl<'de> Deserialize<'de> for Permission {
             type Value = Permission;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`all`, `none`, a list of names, or `{allow: …, deny: [names]}`")
+                f.write_str("`all`, `none` or a list of names (or `{allow: …, deny: [names]}`)")
             }
 
             fn visit_bool<E: de::Error>(self, all: bool) -> Result<Permission, E> {
