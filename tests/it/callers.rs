@@ -397,8 +397,8 @@ fn no_token_is_said_in_words_and_only_on_this_machine() {
     hint: leave out --no-token, or listen on 127.0.0.1; --allow-anyone lets everyone in who reaches it
     error: `--no-token` is given, and a token is configured
     hint: leave out --no-token, or remove `serve.token` from the configuration and HAFT_SERVE_TOKEN
-    error: unexpected argument '--token' found
-    hint: a similar argument exists: '--token-file'; `haft --help` shows every command and flag
+    error: there is no flag `--token`
+    hint: did you mean `--token-file`?
     ");
     let anyone = ["--no-token", "--allow-anyone", "--listen", "0.0.0.0:0"];
     let mut command = sandbox.haft();
