@@ -3,19 +3,81 @@
 //
 // In Node and Bun a program that is detached and not waited for outlives the one that started it. Ours
 // end with the host, however that ends; which of them may go on is decided by Rust.
+//
+// A number among the standard streams of a child means a descriptor of the process, and the host's own
+// are among those. Only the descriptors that the tools of this isolate opened may be given to a child.
 
 import { core } from "ext:core/mod.js";
-import { op_haft_release_program, op_haft_starts_program } from "ext:core/ops";
+import {
+  op_haft_expect_descriptor,
+  op_haft_owns_descriptor,
+  op_haft_release_program,
+  op_haft_starts_program,
+} from "ext:core/ops";
 import { currentCall } from "ext:haft/00_state.ts";
 
 interface Child {
   readonly pid: number;
+  readonly stdinFd?: unknown;
+  readonly stdoutFd?: unknown;
+  readonly stderrFd?: unknown;
+  readonly extraPipeFds?: unknown;
   unref(): void;
 }
 
 type Start = (...args: unknown[]) => any;
 
-const { apply } = Reflect;
+const processes = core.loadExtScript("ext:deno_process/40_process.js");
+
+const { apply, construct, defineProperty, ownKeys } = Reflect;
+const { isArray } = Array;
+
+/** The standard streams that a child gets for the numbers 0, 1 and 2, which name the host's. */
+const OWN_STREAMS = ["null", "inherit", "inherit"];
+
+/** One standard stream of a child. */
+function stream(value: unknown): unknown {
+  if (value === undefined || value === null || typeof value === "string") return value;
+  if (typeof value === "number" && value >= 0 && value <= 2) return OWN_STREAMS[value];
+  if (typeof value === "number" && op_haft_owns_descriptor(value)) return value;
+  const text = typeof value === "number" ? `${value}` : typeof value;
+  const error = new Error(`spawn EBADF: ${text} is not a descriptor that this tool opened`);
+  throw Object.assign(error, { code: "EBADF", syscall: "spawn" });
+}
+
+/** The options that hold streams, and those that hold lists of them. */
+const STREAMS = ["stdin", "stdout", "stderr"];
+const LISTS = ["extraStdio", processes.kExtraStdio];
+
+/**
+ * A copy of the options of a start in which no stream is a descriptor of the host. Each option is read
+ * once: a getter could answer otherwise the second time. Nothing here uses a method that a tool can replace.
+ */
+function checked(options: any): any {
+  if (typeof options !== "object" || options === null || isArray(options)) return options;
+  const copy: any = { __proto__: null };
+  const keys = ownKeys(options);
+  for (let at = 0; at < keys.length; at++) copy[keys[at] as string] = options[keys[at] as string];
+  for (let at = 0; at < STREAMS.length; at++) {
+    const name = STREAMS[at] as string;
+    if (name in copy) copy[name] = stream(copy[name]);
+  }
+  for (let at = 0; at < LISTS.length; at++) {
+    const list = copy[LISTS[at]];
+    if (list !== undefined && list !== null) copy[LISTS[at]] = streams(list);
+  }
+  return copy;
+}
+
+function streams(list: ArrayLike<unknown>): unknown[] {
+  const checked: unknown[] = [];
+  const { length } = list;
+  for (let at = 0; at < length; at++) {
+    const value = stream(list[at]);
+    defineProperty(checked, at, { __proto__: null, value, enumerable: true } as PropertyDescriptor);
+  }
+  return checked;
+}
 
 /** Does the same as `start`, and tells of it first, with the name of the program. */
 const told = (start: Start, nameOf: (first: unknown) => unknown): Start =>
@@ -24,12 +86,15 @@ const told = (start: Start, nameOf: (first: unknown) => unknown): Start =>
     return apply(start, this, args);
   };
 
-const processes = core.loadExtScript("ext:deno_process/40_process.js");
-
 // What `node:child_process` starts programs with; it takes the functions when it is first imported.
 const spawnChild = told(processes.nodeSpawnChild, (command) => command);
-processes.nodeSpawnChild = (...args: unknown[]): Child => {
-  const child: Child = spawnChild(...args);
+processes.nodeSpawnChild = (command: unknown, options: unknown): Child => {
+  const child: Child = spawnChild(command, checked(options));
+  expectDescriptor(child.stdinFd);
+  expectDescriptor(child.stdoutFd);
+  expectDescriptor(child.stderrFd);
+  const extra = isArray(child.extraPipeFds) ? child.extraPipeFds : [];
+  for (let at = 0; at < extra.length; at++) expectDescriptor(extra[at]);
   const { unref } = child;
   child.unref = () => {
     unref();
@@ -37,19 +102,44 @@ processes.nodeSpawnChild = (...args: unknown[]): Child => {
   };
   return child;
 };
-processes.nodeSpawnSyncChild = told(
+const spawnSyncChild = told(
   processes.nodeSpawnSyncChild,
   (options) => (options as { args?: unknown[] })?.args?.[0],
 );
+processes.nodeSpawnSyncChild = (options: unknown) => spawnSyncChild(checked(options));
 
 for (const method of ["spawn", "output", "outputSync"]) {
   const { prototype } = processes.Command;
   // The command is a private field of it.
   prototype[method] = told(prototype[method], () => "Deno.Command");
 }
+const Original = processes.Command;
+function Command(this: unknown, command: unknown, options?: unknown) {
+  return construct(Original, [command, checked(options)], new.target ?? Command);
+}
+Command.prototype = Original.prototype;
+Command.prototype.constructor = Command;
+processes.Command = Command;
+const inOrder = (start: Start): Start => {
+  const starts = told(start, (command) => command);
+  return (command, first, second) => starts(command, checked(first), checked(second));
+};
+for (const name of ["spawn", "spawnAndWait", "spawnAndWaitSync"]) {
+  processes[name] = inOrder(processes[name]);
+}
+const run = told(
+  processes.run,
+  (options) => (options as { cmd?: unknown[] })?.cmd?.[0],
+);
+processes.run = (options: unknown) => run(checked(options));
 const { prototype } = processes.ChildProcess;
 const { unref } = prototype;
 prototype.unref = function (this: Child): void {
   apply(unref, this, []);
   op_haft_release_program(this.pid);
 };
+
+// A pipe to a child is opened by its number, right after the start.
+function expectDescriptor(fd: unknown): void {
+  if (typeof fd === "number" && fd > 2) op_haft_expect_descriptor(fd);
+}

@@ -168,6 +168,13 @@ fn a_call_of_each_surface_is_recorded_once() {
     }
     assert_eq!(calls[3]["caller"]["client"], "test");
     assert_eq!(calls[6]["caller"]["client"], "test");
+    for call in &calls[5..] {
+        let address = call["caller"]["address"].as_str();
+        assert!(
+            address.is_some_and(|it| it.starts_with("127.0.0.1:")),
+            "{call}"
+        );
+    }
     let events: Vec<_> = lines(sandbox)
         .iter()
         .map(|line| line["event"].clone())
