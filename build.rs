@@ -427,6 +427,18 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
         "(internals.haftCode.text(sourceText), op_vm_module_create_source_text_module)(",
     ),
     (
+        "ext:deno_node/inspector.js",
+        "const { core, primordials } = __bootstrap;",
+        "const { core, internals, primordials } = __bootstrap;",
+    ),
+    (
+        "ext:deno_node/inspector.js",
+        "    op_inspector_dispatch(this.#connection, JSONStringify(message));",
+        "    const haftMessage = JSONStringify(message);
+    internals.haftCode.inspect(haftMessage);
+    op_inspector_dispatch(this.#connection, haftMessage);",
+    ),
+    (
         // A descriptor is taken over by its number only if it is a pipe to a child that was just started:
         // the process's other descriptors are the host's.
         "ext:deno_node/internal_binding/pipe_wrap.ts",

@@ -15,6 +15,7 @@ import {
 
 const { apply, construct, defineProperty } = Reflect;
 const { isView } = ArrayBuffer;
+const { parse } = JSON;
 
 internals.haftCode = Object.freeze({
   /** Checks the code that `require` compiles. */
@@ -27,6 +28,14 @@ internals.haftCode = Object.freeze({
   },
   /** True if texts that become code are checked one by one, so that no context may let all of them pass. */
   isVerified: (): boolean => op_haft_is_verified(),
+  /** Checks what a message to the inspector runs as code. */
+  inspect(message: string): void {
+    if (!op_haft_is_verified()) return;
+    const { params } = parse(message);
+    for (const name of ["expression", "functionDeclaration", "scriptSource", "condition"]) {
+      if (typeof params?.[name] === "string") op_haft_check_text(params[name]);
+    }
+  },
   /** Checks the native code at `path`. */
   native(path: unknown): void {
     if (op_haft_is_verified()) op_haft_check_native(`${path}`);

@@ -463,6 +463,22 @@ const SHAPES: &[Shape] = &[
         EXPRESSION,
     ),
     refused(
+        "read_later",
+        READ,
+        "eval(await (await import('node:fs/promises')).readFile(new URL('../../lib/' + 'p.js', import.meta.url), 'utf8'))",
+        "p.js",
+        EXPRESSION,
+    ),
+    refused(
+        "inspector",
+        READ,
+        "(() => { const session = new (process.getBuiltinModule('inspector').Session)(); session.connect();\
+         let said; session.post('Runtime.evaluate', { expression: text('i.js') }, (_, it) => { said = it.result.value; });\
+         return said; })()",
+        "i.js",
+        EXPRESSION,
+    ),
+    refused(
         "vm_this",
         READ,
         "process.getBuiltinModule('vm').runInThisContext(text('v1.js'))",

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::path::Path;
 use std::rc::Rc;
 
 use deno_core::{BufMutView, OpState, op2};
@@ -41,7 +42,7 @@ pub fn op_haft_read_file_sync(state: &mut OpState, fd: i32) -> Result<Vec<u8>, F
     loop {
         match file.clone().read_sync(&mut piece)? {
             0 => {
-                note(state, &*file, &bytes);
+                note(state, &file, &bytes);
                 return Ok(bytes);
             }
             read => append(&mut bytes, &piece[..read], limit)?,
@@ -62,7 +63,7 @@ pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<V
         piece = filled;
         match read {
             0 => {
-                note(&state.borrow(), &*file, &bytes);
+                note(&state.borrow(), &file, &bytes);
                 return Ok(bytes);
             }
             read => append(&mut bytes, &piece[..read], limit)?,
@@ -71,10 +72,16 @@ pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<V
 }
 
 /// Tells that a file was read as a whole.
-fn note(state: &OpState, file: &dyn File, bytes: &[u8]) {
-    if let Some(path) = file.maybe_path() {
+fn note(state: &OpState, file: &Rc<dyn File>, bytes: &[u8]) {
+    let named = file.maybe_path().map(Path::to_owned);
+    // Deno forgets the path of a file that is read by its handle; the system does not.
+    let path = named.or_else(|| {
+        let fd = file.clone().backing_fd()?;
+        std::fs::read_link(format!("/proc/self/fd/{fd}")).ok()
+    });
+    if let Some(path) = path {
         let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
-        host.note_data(path, bytes);
+        host.note_data(&path, bytes);
     }
 }
 
