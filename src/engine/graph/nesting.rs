@@ -25,6 +25,9 @@ const MIN_STACK: usize = 8 << 20;
 /// The cost of an open bracket, an arrow, a conditional, a keyword that nests.
 const COST_OF_LEVEL: usize = 8;
 
+/// The cost of a label before a label: each makes the parser copy those before it.
+const COST_OF_LABEL: usize = 40;
+
 /// The stack that suffices for whatever is below the limit. Only what is used takes memory.
 pub(super) const STACK: usize = 512 << 20;
 
@@ -181,6 +184,17 @@ struct Scanner<'a> {
     before: Before,
     /// The token before was a word for which [`is_head`].
     after_head_word: bool,
+    label: Label,
+}
+
+/// How much of a label follows another one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Label {
+    None,
+    /// A colon.
+    Colon,
+    /// A colon and a word.
+    Word,
 }
 
 impl<'a> Scanner<'a> {
@@ -199,6 +213,7 @@ impl<'a> Scanner<'a> {
             elements: 0,
             before: Before::Start,
             after_head_word: false,
+            label: Label::None,
         }
     }
 
@@ -231,6 +246,7 @@ impl<'a> Scanner<'a> {
             self.end_line(byte);
         }
         let was_head_word = std::mem::take(&mut self.after_head_word);
+        let label = std::mem::replace(&mut self.label, Label::None);
         match byte {
             b'"' | b'\'' => {
                 self.skip_string(byte);
@@ -248,7 +264,19 @@ impl<'a> Scanner<'a> {
                 self.skip_word();
                 self.value();
             }
-            byte if is_word(byte) => self.word(),
+            byte if is_word(byte) => {
+                self.word();
+                if label == Label::Colon {
+                    self.label = Label::Word;
+                }
+            }
+            b':' => {
+                self.operator(byte);
+                self.label = Label::Colon;
+                if label == Label::Word {
+                    self.add(COST_OF_LABEL);
+                }
+            }
             b'(' | b'[' | b'{' => self.open(byte, was_head_word),
             b')' | b']' | b'}' => self.close(byte),
             b'/' if self.begins_value() && self.skip_regex() => self.value(),
