@@ -18,7 +18,7 @@ function explained(text: string): string {
 
 function refusal(kind: string, what: string): string | undefined {
   const texts = settings.refusals[kind];
-  return what === "" ? texts?.any : texts?.to.split("\0").join(what);
+  return what === "" ? texts?.any : texts?.to.split("\0").join(what.replace(/[\r\n]/g, " "));
 }
 
 // The class calls what is its prototype at that time, so this stands between it and `Error`.

@@ -222,9 +222,22 @@ impl PermissionProfile {
         }
     }
 
+    /// The text and the hint of a refusal that these permissions word so; `None` for any other text.
+    pub(crate) fn parts_of_refusal<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let (access, _) = text.strip_prefix('`')?.split_once("` is not permitted: ")?;
+        let (kind, what) = access.split_once("` access to `")?;
+        let kind = PermissionKind::from_name(kind)?;
+        match self.refusal(kind, what) == text {
+            true => text.split_once("\nhint: "),
+            false => None,
+        }
+    }
+
     /// Why access of that kind to `what` is refused, and how to allow it: two lines.
     pub(crate) fn refusal(&self, kind: PermissionKind, what: &str) -> String {
         let reason = self.reason(kind);
+        let what = what.replace(['\n', '\r'], " ");
+        let what = what.as_str();
         let access = match what {
             "" => format!("`{kind}` access"),
             what => format!("`{kind}` access to `{what}`"),
