@@ -426,6 +426,86 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
         "op_vm_module_create_source_text_module(",
         "(internals.haftCode.text(sourceText), op_vm_module_create_source_text_module)(",
     ),
+    (
+        // A descriptor is taken over by its number only if it is a pipe to a child that was just started:
+        // the process's other descriptors are the host's.
+        "ext:deno_node/internal_binding/pipe_wrap.ts",
+        "PipeWrap.prototype.isStreamBase = true;",
+        "PipeWrap.prototype.isStreamBase = true;
+const openPipe = PipeWrap.prototype.open;
+primordials.ObjectDefineProperty(PipeWrap.prototype, \"open\", {
+  __proto__: null,
+  value: function open(fd) {
+    fd |= 0;
+    if (!core.ops.op_haft_adopts_descriptor(fd)) return -9;
+    return FunctionPrototypeCall(openPipe, this, fd);
+  },
+  writable: false,
+  configurable: false,
+});",
+    ),
+    (
+        "ext:deno_node/internal_binding/tcp_wrap.ts",
+        "TCPWrap.prototype.isStreamBase = true;",
+        "TCPWrap.prototype.isStreamBase = true;
+primordials.ObjectDefineProperty(TCPWrap.prototype, \"open\", {
+  __proto__: null,
+  value: function open() {
+    return -9;
+  },
+  writable: false,
+  configurable: false,
+});",
+    ),
+    (
+        // The class takes any number; only the check before it is asked whose it is.
+        "ext:deno_node/internal/tty.js",
+        "  const tty = new TTY(fd, ctx);",
+        "  TTY.prototype.constructor = undefined;
+  const tty = new TTY(fd, ctx);",
+    ),
+    (
+        "node:tty",
+        "  const tty = new TTY(fd, ctx);",
+        "  TTY.prototype.constructor = undefined;
+  const tty = new TTY(fd, ctx);",
+    ),
+    (
+        // The files in these folders are opened past Deno's file system and its permissions.
+        "ext:deno_node/wasi.ts",
+        "        const realPathString = String(realPath);",
+        "        const realPathString = String(realPath);
+        core.ops.op_haft_refuse_preopen(realPathString);",
+    ),
+    (
+        // The locks of all isolates are in one table of the process.
+        "ext:deno_web/locks.js",
+        "      encodeLockName(name),",
+        "      op_haft_lock_scope() + encodeLockName(name),",
+    ),
+    (
+        "ext:deno_web/locks.js",
+        "import { core, primordials } from \"ext:core/mod.js\";",
+        "import { core, primordials } from \"ext:core/mod.js\";
+import { op_haft_lock_scope } from \"ext:core/ops\";",
+    ),
+    (
+        "ext:deno_web/locks.js",
+        "    const { held, pending } = op_lock_manager_query();",
+        "    const scope = op_haft_lock_scope();
+    const own = (locks) => {
+      const found = [];
+      for (let i = 0; i < locks.length; i++) {
+        if (!StringPrototypeStartsWith(locks[i].name, scope)) continue;
+        locks[i].name = StringPrototypeSlice(locks[i].name, scope.length);
+        found[found.length] = locks[i];
+      }
+      return found;
+    };
+    const all = op_lock_manager_query();
+    const held = own(all.held);
+    const pending = own(all.pending);",
+    ),
 ];
 
 fn corrected(specifier: &str, source: String) -> String {
@@ -446,19 +526,13 @@ fn corrected(specifier: &str, source: String) -> String {
 /// deno_core expects of residual sources.
 fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
     let consumed: HashSet<_> = snapshot.consumed_lazy_specifiers.iter().collect();
-    for (script, ..) in CORRECTIONS {
-        let mut files = snapshot.lazy_extension_files.iter();
-        let is_residual = files.any(|file| file.specifier == *script);
-        assert!(
-            is_residual && !consumed.contains(&script.to_string()),
-            "{script} cannot be corrected: it is in the snapshot"
-        );
-    }
     let (mut scripts, mut modules) = (Vec::new(), Vec::new());
+    let mut uncorrected: HashSet<&str> = CORRECTIONS.iter().map(|(script, ..)| *script).collect();
     for file in &snapshot.lazy_extension_files {
         if consumed.contains(&file.specifier) {
             continue;
         }
+        uncorrected.remove(file.specifier.as_str());
         let source = corrected(&file.specifier, read(&file.path));
         let (code, _) = deno_runtime::transpile::maybe_transpile_source(
             file.specifier.clone().into(),
@@ -475,6 +549,7 @@ fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
             }
         }
     }
+    assert!(uncorrected.is_empty(), "not residual: {uncorrected:?}");
     let mut text = String::new();
     for (name, mut list) in [("RESIDUAL_SCRIPTS", scripts), ("RESIDUAL_MODULES", modules)] {
         list.sort();

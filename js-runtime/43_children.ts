@@ -3,31 +3,87 @@
 //
 // In Node and Bun a program that is detached and not waited for outlives the one that started it. Ours
 // end with the host, however that ends; which of them may go on is decided by Rust.
+//
+// A number among the standard streams of a child means a descriptor of the process, and the host's own
+// are among those. Only the descriptors that the tools of this isolate opened may be given to a child.
 
 import { core } from "ext:core/mod.js";
-import { op_haft_release_program, op_haft_shown_env, op_haft_starts_program } from "ext:core/ops";
+import {
+  op_haft_expect_descriptor,
+  op_haft_owns_descriptor,
+  op_haft_release_program,
+  op_haft_shown_env,
+  op_haft_starts_program,
+} from "ext:core/ops";
 import { captured, currentCall } from "ext:haft/00_state.ts";
 
 interface Child {
   readonly pid: number;
+  readonly stdinFd?: unknown;
+  readonly stdoutFd?: unknown;
+  readonly stderrFd?: unknown;
+  readonly extraPipeFds?: unknown;
   unref(): void;
 }
 
 type Start = (...args: unknown[]) => any;
 
-const { apply, construct } = Reflect;
+const processes = core.loadExtScript("ext:deno_process/40_process.js");
 
-interface Environment {
-  env?: Record<string, string>;
-  clearEnv?: boolean;
+const { apply, construct, defineProperty, ownKeys } = Reflect;
+const { isArray } = Array;
+
+/** The standard streams that a child gets for the numbers 0, 1 and 2, which name the host's. */
+const OWN_STREAMS = ["null", "inherit", "inherit"];
+
+/** One standard stream of a child. */
+function stream(value: unknown): unknown {
+  if (value === undefined || value === null || typeof value === "string") return value;
+  if (typeof value === "number" && value >= 0 && value <= 2) return OWN_STREAMS[value];
+  if (typeof value === "number" && op_haft_owns_descriptor(value)) return value;
+  const text = typeof value === "number" ? `${value}` : typeof value;
+  const error = new Error(`spawn EBADF: ${text} is not a descriptor that this tool opened`);
+  throw Object.assign(error, { code: "EBADF", syscall: "spawn" });
 }
 
-/** A program inherits the variables that are shown to the code which starts it, and what that adds. */
-function shown<T extends Environment | undefined>(options: T): T {
+/** The options that hold streams, and those that hold lists of them. */
+const STREAMS = ["stdin", "stdout", "stderr"];
+const LISTS = ["extraStdio", processes.kExtraStdio];
+
+/**
+ * A copy of the options of a start in which no stream is a descriptor of the host, and of the process's
+ * variables only those that may be seen. Each option is read once: a getter could answer otherwise the
+ * second time. Nothing here uses a method that a tool can replace.
+ */
+function checked(options: any = {}): any {
+  if (typeof options !== "object" || options === null || isArray(options)) return options;
+  const copy: any = { __proto__: null };
+  const keys = ownKeys(options);
+  for (let at = 0; at < keys.length; at++) copy[keys[at] as string] = options[keys[at] as string];
+  for (let at = 0; at < STREAMS.length; at++) {
+    const name = STREAMS[at] as string;
+    if (name in copy) copy[name] = stream(copy[name]);
+  }
+  for (let at = 0; at < LISTS.length; at++) {
+    const list = copy[LISTS[at]];
+    if (list !== undefined && list !== null) copy[LISTS[at]] = streams(list);
+  }
   const inherited = op_haft_shown_env();
-  if (inherited === "" || options?.clearEnv) return options;
-  const env = { __proto__: null, ...captured.jsonParse(inherited), ...options?.env };
-  return { ...options, env, clearEnv: true } as T;
+  if (inherited !== "" && !copy.clearEnv) {
+    copy.env = { __proto__: null, ...captured.jsonParse(inherited), ...copy.env };
+    copy.clearEnv = true;
+  }
+  return copy;
+}
+
+function streams(list: ArrayLike<unknown>): unknown[] {
+  const checked: unknown[] = [];
+  const { length } = list;
+  for (let at = 0; at < length; at++) {
+    const value = stream(list[at]);
+    defineProperty(checked, at, { __proto__: null, value, enumerable: true } as PropertyDescriptor);
+  }
+  return checked;
 }
 
 /** Does the same as `start`, and tells of it first, with the name of the program. */
@@ -37,12 +93,15 @@ const told = (start: Start, nameOf: (first: unknown) => unknown): Start =>
     return apply(start, this, args);
   };
 
-const processes = core.loadExtScript("ext:deno_process/40_process.js");
-
 // What `node:child_process` starts programs with; it takes the functions when it is first imported.
 const spawnChild = told(processes.nodeSpawnChild, (command) => command);
-processes.nodeSpawnChild = (command: unknown, options: Environment): Child => {
-  const child: Child = spawnChild(command, shown(options));
+processes.nodeSpawnChild = (command: unknown, options: unknown): Child => {
+  const child: Child = spawnChild(command, checked(options));
+  expectDescriptor(child.stdinFd);
+  expectDescriptor(child.stdoutFd);
+  expectDescriptor(child.stderrFd);
+  const extra = isArray(child.extraPipeFds) ? child.extraPipeFds : [];
+  for (let at = 0; at < extra.length; at++) expectDescriptor(extra[at]);
   const { unref } = child;
   child.unref = () => {
     unref();
@@ -54,13 +113,30 @@ const spawnSyncChild = told(
   processes.nodeSpawnSyncChild,
   (options) => (options as { args?: unknown[] })?.args?.[0],
 );
-processes.nodeSpawnSyncChild = (options: Environment) => spawnSyncChild(shown(options));
+processes.nodeSpawnSyncChild = (options: unknown) => spawnSyncChild(checked(options));
 
 for (const method of ["spawn", "output", "outputSync"]) {
   const { prototype } = processes.Command;
   // The command is a private field of it.
   prototype[method] = told(prototype[method], () => "Deno.Command");
 }
+const Original = processes.Command;
+function Command(this: unknown, command: unknown, options?: unknown) {
+  return construct(Original, [command, checked(options)], new.target ?? Command);
+}
+Command.prototype = Original.prototype;
+Command.prototype.constructor = Command;
+processes.Command = Command;
+const inOrder = (start: Start): Start => {
+  const starts = told(start, (command) => command);
+  return (command, first, second) =>
+    isArray(first) ? starts(command, first, checked(second)) : starts(command, checked(first));
+};
+for (const name of ["spawn", "spawnAndWait", "spawnAndWaitSync"]) {
+  processes[name] = inOrder(processes[name]);
+}
+const run = told(processes.run, (options) => (options as { cmd?: unknown[] })?.cmd?.[0]);
+processes.run = (options: unknown) => run(checked(options));
 const { prototype } = processes.ChildProcess;
 const { unref } = prototype;
 prototype.unref = function (this: Child): void {
@@ -68,23 +144,7 @@ prototype.unref = function (this: Child): void {
   op_haft_release_program(this.pid);
 };
 
-// `Deno.Command` itself would inherit everything, so nothing leads to it.
-const { Command } = processes;
-const BoundedCommand = function Command_(command: unknown, options?: Environment) {
-  if (new.target === undefined) throw new TypeError("Deno.Command is made with `new`");
-  return construct(Command, [command, shown(options)], new.target);
-};
-captured.defineProperty(BoundedCommand, "name", { value: "Command" });
-captured.defineProperty(BoundedCommand, "prototype", { value: Command.prototype, writable: false });
-captured.defineProperty(Command.prototype, "constructor", { value: BoundedCommand });
-processes.Command = BoundedCommand;
-
-for (const name of ["spawn", "spawnAndWait", "spawnAndWaitSync"]) {
-  const start = told(processes[name], (command) => command);
-  processes[name] = (command: unknown, args?: unknown, options?: Environment) =>
-    captured.isArray(args)
-      ? start(command, args, shown(options))
-      : start(command, shown(args as Environment | undefined));
+// A pipe to a child is opened by its number, right after the start.
+function expectDescriptor(fd: unknown): void {
+  if (typeof fd === "number" && fd > 2) op_haft_expect_descriptor(fd);
 }
-const run = told(processes.run, (options) => (options as { cmd?: unknown[] })?.cmd?.[0]);
-processes.run = (options: Environment) => run(shown(options));

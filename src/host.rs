@@ -238,6 +238,12 @@ impl Host {
         engine::version()
     }
 
+    /// The number of threads in the process on which native code of tools that were killed still
+    /// computes. V8 cannot stop it; such a thread has the lowest priority.
+    pub fn stuck_threads() -> usize {
+        Engine::stuck_threads()
+    }
+
     /// What the host goes by.
     pub fn config(&self) -> &Config {
         &self.0.config

@@ -25,6 +25,9 @@ pub use engine::graph;
 #[doc(hidden)]
 pub mod process;
 
+/// Protects the embedding program from the programs that tools start; see `docs/limits.md`.
+pub use process::harden as protect_process;
+
 mod config;
 #[doc(hidden)]
 pub mod discover;

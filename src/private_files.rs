@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -23,6 +23,17 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
+    }
+}
+
+/// Takes the folder from everyone but its user, if it is ours: one that an earlier version made is readable
+/// for others.
+pub(crate) fn restrict(folder: &Path) -> io::Result<()> {
+    let found = fs::metadata(folder)?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    match is_ours && found.mode() & 0o077 != 0 {
+        true => fs::set_permissions(folder, fs::Permissions::from_mode(0o700)),
+        false => Ok(()),
     }
 }
 

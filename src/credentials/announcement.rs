@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::secret::random_id;
 use crate::error::{Error, ErrorKind};
+use crate::private_files::{self, Lasting};
 
 /// How the names of the files end.
 const SUFFIX: &str = ".token";
@@ -33,8 +34,16 @@ pub(crate) struct Running {
     pub(crate) address: String,
     /// `None` if it needs none.
     pub(crate) token: Option<String>,
-    /// Where files for it may be put; the server removes the one with this name when it ends.
-    pub(crate) page: PathBuf,
+    /// Where a page that leads to it may be put; the server removes it when it ends.
+    page: PathBuf,
+}
+
+impl Running {
+    /// Writes a page that leads to the server, which only the user can read; gives its path.
+    pub(crate) fn write_page(&self, html: &str) -> io::Result<&Path> {
+        private_files::replace(&self.page, html.as_bytes(), Lasting::Remade)?;
+        Ok(&self.page)
+    }
 }
 
 /// Announces a server at this address.

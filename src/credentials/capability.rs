@@ -39,8 +39,8 @@ pub(crate) struct ToolNames {
 }
 
 impl Capability {
-    /// Whether its bearer may see and call the tool. What a tool with an `approval()` of its own does may
-    /// still be above [`Capability::tier`]: that is known when it is called.
+    /// Whether its bearer may see and call the tool. One whose tier depends on the arguments counts as the
+    /// highest.
     pub(crate) fn allows(&self, tool: &Tool) -> bool {
         tool.approval <= self.tier && self.tools.match_name(&tool.name)
     }

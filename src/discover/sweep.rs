@@ -19,7 +19,7 @@ use crate::tool::{Level, Problem, Source};
 const MAX_LIST: usize = 1000;
 
 /// The most entries of a folder with tools.
-const MAX_ENTRIES: usize = 5000;
+const MAX_ENTRIES: usize = 20_000;
 
 pub(super) struct Sweep<'a> {
     config: &'a Config,

@@ -15,13 +15,13 @@ use sys_traits::impls::RealSys;
 use url::Url;
 
 use super::compiled::Compiled;
-use super::extension::{self, IsolateHost};
+use super::extension::{self, Budget, IsolateHost};
 use super::files::BoundedFiles;
 use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::Alarm;
 use super::{
-    EngineOptions, IsolateKey, bytecode, eval_guard, platform, refusal, snapshot, witness,
+    EngineOptions, IsolateKey, bytecode, eval_guard, platform, refusal, snapshot, sqlite, witness,
 };
 use crate::tool::{Permission, PermissionProfile};
 
@@ -81,6 +81,9 @@ pub(super) fn boot(
         let mut state = state.borrow_mut();
         state.put::<Rc<dyn IsolateHost>>(link);
         extension::begin_with_env(&mut state, &options.env);
+        let budget = Budget::new((options.heap_mb as usize) << 20);
+        sqlite::count_for(&budget);
+        extension::begin_with_budget(&mut state, budget);
     }
     let functions = take_functions(&mut worker, options, &key.permissions)?;
     if let Some(verifier) = verifier {
@@ -93,6 +96,7 @@ pub(super) fn boot(
 pub(super) fn start_v8(heap_mb: u32) {
     PLATFORM.call_once(|| {
         witness::open_eyes();
+        sqlite::set_up();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         // Per memory, not per isolate: nobody counts them all.
@@ -231,9 +235,10 @@ fn detached_stdio() -> Result<Stdio, String> {
 }
 
 /// Takes off the global object what neither Node nor Bun has there. Deno's own modules find `Deno` among
-/// the variables of scripts; `loader::globals` keeps that one from tools.
+/// the variables of scripts; `loader::globals` keeps that one from tools. Text that is evaluated finds it, so
+/// what only Deno's own tests need is taken off: with `core` a tool could act in the name of another call.
 const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
-     delete Deno[Deno.internal]; \
+     delete Deno[Deno.internal]; delete Deno.internal; \
      delete globalThis.localStorage; delete globalThis.sessionStorage;";
 
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.

@@ -1,13 +1,18 @@
-//! The file system as tools get it: the real one, except that a whole file is read up to a limit.
+//! The file system as tools get it: the real one, with three bounds.
 //!
-//! A file without an end (`/dev/zero`, a pipe that somebody keeps filling) would fill the memory of
-//! everybody from within a system call, where V8 cannot stop it. Reading in parts is not affected.
+//! - A whole file is read up to a limit. A file without an end (`/dev/zero`, a pipe that is kept full) would
+//!   fill the memory from within a system call, where V8 cannot stop it. Reading in parts is not affected.
+//! - What leads into the host's own process is refused (`procfs`).
+//! - An isolate holds a limited number of open files, so that the others and the host find descriptors.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -19,6 +24,7 @@ use deno_runtime::deno_io::fs::{File, FsResult, FsStat, FsStatFs};
 use deno_runtime::deno_permissions::{CheckedPath, CheckedPathBuf};
 
 use super::extension::too_large;
+use super::procfs::{self, Use};
 use super::verify::Verifier;
 
 /// The real file system with a limit.
@@ -56,13 +62,116 @@ fn read_whole(mut file: fs::File, limit: u64) -> FsResult<Cow<'static, [u8]>> {
     Ok(Cow::Owned(bytes))
 }
 
+/// What opening a file with these options does with it.
+fn use_of(options: OpenOptions) -> Use {
+    let writes = options.write || options.append || options.create || options.truncate;
+    match writes || options.create_new {
+        true => Use::Write,
+        false => Use::Read,
+    }
+}
+
 fn open(path: &CheckedPath<'_>, mut options: OpenOptions) -> FsResult<fs::File> {
+    let what = use_of(options);
+    procfs::check(path, what)?;
     if options.create {
         // Made by Deno, which knows what creating without writing means; then only opened.
         drop(RealFs.open_sync(path, options)?);
         (options.create, options.create_new, options.truncate) = (false, false, false);
     }
-    Ok(open_options_for_checked_path(options, path).open(&**path)?)
+    let file = open_options_for_checked_path(options, path).open(&**path)?;
+    procfs::check_opened(file.as_fd(), path, what)?;
+    Ok(file)
+}
+
+fn write_whole(path: &CheckedPath<'_>, options: OpenOptions, data: &[u8]) -> FsResult<()> {
+    let mut file = open(path, options)?;
+    if let Some(mode) = options.mode {
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    Ok(file.write_all(data)?)
+}
+
+/// Copies a file; source and target are checked when they are open.
+fn copy_whole(from: &CheckedPath<'_>, to: &CheckedPath<'_>) -> FsResult<()> {
+    let mut source = open(from, OpenOptions::read())?;
+    let found = source.metadata()?;
+    let invalid = |text: &str| io::Error::new(io::ErrorKind::InvalidInput, text.to_owned());
+    if !found.is_file() {
+        return Err(invalid("the source path is not a regular file").into());
+    }
+    let id = |found: &fs::Metadata| (found.dev(), found.ino());
+    if fs::metadata(&**to).is_ok_and(|target| id(&target) == id(&found)) {
+        return Err(invalid("Source and destination paths refer to the same file").into());
+    }
+    let mode = found.permissions().mode();
+    let mut target = open(to, OpenOptions::write(true, false, false, Some(mode)))?;
+    if target.metadata()?.is_file() {
+        target.set_permissions(found.permissions())?;
+    }
+    io::copy(&mut source, &mut target)?;
+    Ok(())
+}
+
+/// As many files an isolate may hold open.
+const MAX_OPEN_FILES: usize = 4096;
+
+/// Of the descriptors that the process may have, so many are kept for the host.
+const RESERVED_DESCRIPTORS: u64 = 256;
+
+thread_local! {
+    /// The files of this thread's isolate that may be open.
+    static OPEN_FILES: RefCell<Vec<Weak<dyn File>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Refuses to open one more file where the isolate holds too many.
+fn check_count() -> io::Result<()> {
+    OPEN_FILES.with_borrow_mut(|files| {
+        let most = max_open_files();
+        if files.len() >= most {
+            files.retain(|file| file.strong_count() > 0);
+        }
+        if files.len() < most {
+            return Ok(());
+        }
+        let text = format!("EMFILE: tools hold {most} open files, which is the limit; close some");
+        Err(io::Error::other(text))
+    })
+}
+
+fn max_open_files() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let free = limit.current.map_or(u64::MAX, |limit| {
+        limit.saturating_sub(RESERVED_DESCRIPTORS) / 2
+    });
+    usize::try_from(free)
+        .unwrap_or(usize::MAX)
+        .clamp(16, MAX_OPEN_FILES)
+}
+
+/// Notes a file that was opened, unless it must not be.
+fn opened(file: Rc<dyn File>, path: &Path, what: Use) -> FsResult<Rc<dyn File>> {
+    if let Some(descriptor) = file.clone().backing_fd() {
+        // SAFETY: the file holds the descriptor open.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        procfs::check_opened(descriptor, path, what)?;
+    }
+    OPEN_FILES.with_borrow_mut(|files| files.push(Rc::downgrade(&file)));
+    Ok(file)
+}
+
+/// Does `work` with a path on a thread that may wait, if the path is not the host's.
+async fn checked_later<T: Send + 'static>(
+    path: &CheckedPathBuf,
+    what: Use,
+    work: impl FnOnce() -> FsResult<T> + Send + 'static,
+) -> FsResult<T> {
+    let checked = path.to_path_buf();
+    let done = tokio::task::spawn_blocking(move || {
+        procfs::check(&checked, what)?;
+        work()
+    });
+    done.await.map_err(io::Error::other)?
 }
 
 /// The real file system's functions, and `own` ones in place of some.
@@ -88,15 +197,10 @@ real_files! {
     fn tmp_dir() -> FsResult<PathBuf>;
     fn chdir(path: &CheckedPath) -> FsResult<()>;
     fn umask(mask: Option<u32>) -> FsResult<u32>;
-    fn open_sync(path: &CheckedPath, options: OpenOptions) -> FsResult<Rc<dyn File>>;
     fn mkdir_sync(path: &CheckedPath, recursive: bool, mode: Option<u32>) -> FsResult<()>;
-    fn chmod_sync(path: &CheckedPath, mode: u32) -> FsResult<()>;
-    fn chown_sync(path: &CheckedPath, uid: Option<u32>, gid: Option<u32>) -> FsResult<()>;
     fn lchmod_sync(path: &CheckedPath, mode: u32) -> FsResult<()>;
     fn lchown_sync(path: &CheckedPath, uid: Option<u32>, gid: Option<u32>) -> FsResult<()>;
     fn remove_sync(path: &CheckedPath, recursive: bool) -> FsResult<()>;
-    fn copy_file_sync(from: &CheckedPath, to: &CheckedPath) -> FsResult<()>;
-    fn cp_sync(from: &CheckedPath, to: &CheckedPath) -> FsResult<()>;
     fn stat_sync(path: &CheckedPath) -> FsResult<FsStat>;
     fn lstat_sync(path: &CheckedPath) -> FsResult<FsStat>;
     fn statfs_sync(path: &CheckedPath, bigint: bool) -> FsResult<FsStatFs>;
@@ -107,21 +211,14 @@ real_files! {
     fn link_sync(from: &CheckedPath, to: &CheckedPath) -> FsResult<()>;
     fn symlink_sync(from: &CheckedPath, to: &CheckedPath, kind: Option<FsFileType>) -> FsResult<()>;
     fn read_link_sync(path: &CheckedPath) -> FsResult<PathBuf>;
-    fn truncate_sync(path: &CheckedPath, length: u64) -> FsResult<()>;
     fn utime_sync(path: &CheckedPath, a: i64, a_nanos: u32, m: i64, m_nanos: u32) -> FsResult<()>;
     fn lutime_sync(path: &CheckedPath, a: i64, a_nanos: u32, m: i64, m_nanos: u32) -> FsResult<()>;
-    fn write_file_sync(path: &CheckedPath, options: OpenOptions, data: &[u8]) -> FsResult<()>;
     fn exists_sync(path: &CheckedPath) -> bool;
 
-    async fn open_async(path: CheckedPathBuf, options: OpenOptions) -> FsResult<Rc<dyn File>>;
     async fn mkdir_async(path: CheckedPathBuf, recursive: bool, mode: Option<u32>) -> FsResult<()>;
-    async fn chmod_async(path: CheckedPathBuf, mode: u32) -> FsResult<()>;
-    async fn chown_async(path: CheckedPathBuf, uid: Option<u32>, gid: Option<u32>) -> FsResult<()>;
     async fn lchmod_async(path: CheckedPathBuf, mode: u32) -> FsResult<()>;
     async fn lchown_async(path: CheckedPathBuf, uid: Option<u32>, gid: Option<u32>) -> FsResult<()>;
     async fn remove_async(path: CheckedPathBuf, recursive: bool) -> FsResult<()>;
-    async fn copy_file_async(from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()>;
-    async fn cp_async(from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()>;
     async fn stat_async(path: CheckedPathBuf) -> FsResult<FsStat>;
     async fn lstat_async(path: CheckedPathBuf) -> FsResult<FsStat>;
     async fn statfs_async(path: CheckedPathBuf, bigint: bool) -> FsResult<FsStatFs>;
@@ -134,19 +231,113 @@ real_files! {
         from: CheckedPathBuf, to: CheckedPathBuf, kind: Option<FsFileType>
     ) -> FsResult<()>;
     async fn read_link_async(path: CheckedPathBuf) -> FsResult<PathBuf>;
-    async fn truncate_async(path: CheckedPathBuf, length: u64) -> FsResult<()>;
     async fn utime_async(
         path: CheckedPathBuf, a: i64, a_nanos: u32, m: i64, m_nanos: u32
     ) -> FsResult<()>;
     async fn lutime_async(
         path: CheckedPathBuf, a: i64, a_nanos: u32, m: i64, m_nanos: u32
     ) -> FsResult<()>;
-    async fn write_file_async(
-        path: CheckedPathBuf, options: OpenOptions, data: Box<[u8]>
-    ) -> FsResult<()>;
     async fn exists_async(path: CheckedPathBuf) -> FsResult<bool>;
 
     own {
+        fn open_sync(&self, path: &CheckedPath, options: OpenOptions) -> FsResult<Rc<dyn File>> {
+            check_count()?;
+            procfs::check(path, use_of(options))?;
+            opened(RealFs.open_sync(path, options)?, path, use_of(options))
+        }
+
+        async fn open_async<'a>(
+            &'a self,
+            path: CheckedPathBuf,
+            options: OpenOptions,
+        ) -> FsResult<Rc<dyn File>> {
+            check_count()?;
+            let what = use_of(options);
+            checked_later(&path, what, || Ok(())).await?;
+            let place = path.to_path_buf();
+            opened(RealFs.open_async(path, options).await?, &place, what)
+        }
+
+        fn write_file_sync(
+            &self,
+            path: &CheckedPath,
+            options: OpenOptions,
+            data: &[u8],
+        ) -> FsResult<()> {
+            write_whole(path, options, data)
+        }
+
+        async fn write_file_async<'a>(
+            &'a self,
+            path: CheckedPathBuf,
+            options: OpenOptions,
+            data: Box<[u8]>,
+        ) -> FsResult<()> {
+            let write = move || write_whole(&path.as_checked_path(), options, &data);
+            tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+        }
+
+        fn copy_file_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
+            copy_whole(from, to)
+        }
+
+        async fn copy_file_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
+            let copy = move || copy_whole(&from.as_checked_path(), &to.as_checked_path());
+            tokio::task::spawn_blocking(copy).await.map_err(io::Error::other)?
+        }
+
+        fn cp_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
+            procfs::check_copy(from, to)?;
+            RealFs.cp_sync(from, to)
+        }
+
+        async fn cp_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
+            let (source, target) = (from.to_path_buf(), to.to_path_buf());
+            let check = move || Ok(procfs::check_copy(&source, &target)?);
+            checked_later(&from, Use::Read, check).await?;
+            RealFs.cp_async(from, to).await
+        }
+
+        fn truncate_sync(&self, path: &CheckedPath, length: u64) -> FsResult<()> {
+            procfs::check(path, Use::Write)?;
+            RealFs.truncate_sync(path, length)
+        }
+
+        async fn truncate_async(&self, path: CheckedPathBuf, length: u64) -> FsResult<()> {
+            checked_later(&path, Use::Write, || Ok(())).await?;
+            RealFs.truncate_async(path, length).await
+        }
+
+        fn chmod_sync(&self, path: &CheckedPath, mode: u32) -> FsResult<()> {
+            procfs::check(path, Use::Write)?;
+            RealFs.chmod_sync(path, mode)
+        }
+
+        async fn chmod_async(&self, path: CheckedPathBuf, mode: u32) -> FsResult<()> {
+            checked_later(&path, Use::Write, || Ok(())).await?;
+            RealFs.chmod_async(path, mode).await
+        }
+
+        fn chown_sync(
+            &self,
+            path: &CheckedPath,
+            uid: Option<u32>,
+            gid: Option<u32>,
+        ) -> FsResult<()> {
+            procfs::check(path, Use::Write)?;
+            RealFs.chown_sync(path, uid, gid)
+        }
+
+        async fn chown_async(
+            &self,
+            path: CheckedPathBuf,
+            uid: Option<u32>,
+            gid: Option<u32>,
+        ) -> FsResult<()> {
+            checked_later(&path, Use::Write, || Ok(())).await?;
+            RealFs.chown_async(path, uid, gid).await
+        }
+
         fn read_file_sync(
             &self,
             path: &CheckedPath,

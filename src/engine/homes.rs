@@ -13,6 +13,7 @@ use url::Url;
 
 use super::isolate::Isolate;
 use super::kinship::Kinship;
+use super::stuck;
 use super::{Engine, IsolateKey, LoadFailure, Module, lock};
 
 /// Where modules live.
@@ -102,6 +103,9 @@ impl Engine {
         key: &IsolateKey,
         is_for_one: bool,
     ) -> Result<Arc<Isolate>, LoadFailure> {
+        if let Some(why) = stuck::refusal(key.domain) {
+            return Err(LoadFailure::Engine(why));
+        }
         let loners = (!is_for_one).then(|| self.1.loners.clone());
         let isolate = Isolate::start(&self.0.options.for_domain(key.domain), key, self.0.pending.clone(), loners)
             .await

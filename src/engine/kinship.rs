@@ -13,7 +13,7 @@ use url::Url;
 use super::graph::{Graph, Grapher};
 
 /// What all modules of one isolate share, and what lives on beside any call.
-const TYING_WORDS: [&str; 14] = [
+const TYING_WORDS: [&str; 15] = [
     "BroadcastChannel",
     "createServer",
     "events",
@@ -28,6 +28,7 @@ const TYING_WORDS: [&str; 14] = [
     "watchFile",
     "window",
     "localStorage",
+    "locks",
 ];
 
 /// What is known of modules; the answer for one module is found once.

@@ -4,14 +4,21 @@
 //! middle of the loading of a built-in module (`op_lazy_load_esm`) is enough, and a hostile one can
 //! be there whenever it likes. Such a panic meets V8's frames, through which Rust cannot unwind, and
 //! Rust ends the process. Just before that it calls the panic hook, and there the thread is held for
-//! good: its isolate counts as gone, and only its memory stays.
+//! good: its isolate counts as gone, and only its memory stays. V8 itself ends the process where C++ code asks for a
+//! buffer that the allocator refuses; its thread is held in the same way.
 
 use std::cell::RefCell;
 use std::panic::{Location, PanicHookInfo};
 use std::sync::{Arc, Once, Weak};
 
+use deno_core::v8;
+
 use super::isolate::Shared;
 use super::requests::Doom;
+use super::stuck;
+
+/// Why an isolate is lost whose thread would have ended the process.
+const DEFECT: &str = "its isolate met a defect of Deno";
 
 /// What Rust says when a panic cannot go on.
 const CANNOT_UNWIND: &str = "panic in a function that cannot unwind";
@@ -31,13 +38,18 @@ pub(super) fn stand(isolate: &Arc<Shared>) {
     HOOKED.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| match current_isolate() {
-            Some(isolate) if is_last_word(panic) => hold(&isolate),
+            Some(isolate) if is_last_word(panic) => hold(&isolate, DEFECT, false),
             Some(isolate) if is_of_termination(panic, &isolate) => {
                 tracing::debug!(%panic, "a terminated isolate met a defect of Deno");
             }
             _ => before(panic),
         }));
     });
+}
+
+/// Whether the isolate that lives on this thread has to end.
+pub(super) fn must_end() -> bool {
+    current_isolate().is_some_and(|isolate| isolate.doomed.get().is_some())
 }
 
 fn current_isolate() -> Option<Arc<Shared>> {
@@ -56,12 +68,22 @@ fn is_last_word(panic: &PanicHookInfo<'_>) -> bool {
     panic.payload_as_str() == Some(CANNOT_UNWIND)
 }
 
-fn hold(isolate: &Arc<Shared>) -> ! {
-    tracing::error!("an isolate met a defect of Deno and is given up; its memory stays in use");
+/// Called by V8 before it ends the process for want of memory: Deno's own code asks for buffers in a way that
+/// knows no refusal (`new ImageData(20000, 20000)`). Does not return on the thread of an isolate.
+pub(super) unsafe extern "C" fn out_of_memory(_place: *const std::ffi::c_char, _details: &v8::OomDetails) {
+    if let Some(isolate) = current_isolate() {
+        hold(&isolate, "it ran out of memory", true);
+    }
+}
+
+fn hold(isolate: &Arc<Shared>, why: &str, is_out_of_memory: bool) -> ! {
+    tracing::error!(why, "an isolate is given up; its memory stays in use");
     isolate.doom(Doom {
-        why: "its isolate met a defect of Deno".to_owned(),
-        is_out_of_memory: false,
+        why: why.to_owned(),
+        is_out_of_memory,
     });
+    // It computes nothing, but its memory stays: the domain may not lose many like this.
+    stuck::add(isolate.thread_id(), &isolate.key);
     isolate.abandon();
     loop {
         std::thread::park();

@@ -114,7 +114,8 @@ impl Link {
 
     /// Logs an error that no call can be blamed for.
     pub(super) fn report(&self, message: &str) {
-        self.log.log(LogLevel::Warn, "", message, "");
+        let domain = self.shared.key.domain;
+        self.log.log(domain, LogLevel::Warn, "", message, "");
     }
 }
 
@@ -343,7 +344,8 @@ impl IsolateHost for Link {
         context: &str,
     ) {
         let level = LogLevel::from(level);
-        self.log.log(level, tool, message, context);
+        self.log
+            .log(self.shared.key.domain, level, tool, message, context);
         if let Some(listener) = self.shared.requests.log(request) {
             listener.hear(LogLine {
                 level,

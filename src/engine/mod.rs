@@ -34,6 +34,7 @@ mod options;
 mod patience;
 mod pending;
 mod platform;
+mod procfs;
 mod refusal;
 mod requests;
 mod round;
@@ -42,6 +43,8 @@ mod screen;
 mod session;
 mod showing;
 mod snapshot;
+mod sqlite;
+mod stuck;
 mod thread;
 mod told;
 mod undertaker;
@@ -126,6 +129,11 @@ impl Engine {
         let url = Url::parse(RESOLVER).expect("it is a URL");
         let key = self.isolate_key_of_tier(TrustDomain::User, Tier::Exec);
         self.load_url(url, key).await.0
+    }
+
+    /// The number of threads on which native code of tools that were killed still computes.
+    pub fn stuck_threads() -> usize {
+        stuck::count()
     }
 
     /// Evaluates small expressions, in an isolate that no module shares.

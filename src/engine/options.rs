@@ -139,6 +139,6 @@ pub trait Programs: Send + Sync {
 
 /// Takes what tools write with `pi.logger` and `console`, and warnings about them.
 pub trait ToolLog: Send + Sync {
-    /// One line. `context` is the JSON text of an object, or empty.
-    fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str);
+    /// One line of code of `domain`. `context` is the JSON text of an object, or empty.
+    fn log(&self, domain: TrustDomain, level: LogLevel, tool: &str, message: &str, context: &str);
 }

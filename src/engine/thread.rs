@@ -20,7 +20,7 @@ use super::link::Link;
 use super::memory::Alarm;
 use super::patience::Patience;
 use super::platform::ForegroundTasks;
-use super::witness;
+use super::{stuck, witness};
 
 /// Deep recursion of tools is V8's to refuse; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
@@ -62,6 +62,7 @@ struct LastWords {
 impl Drop for LastWords {
     fn drop(&mut self) {
         self.shared.abandon();
+        stuck::remove(self.shared.thread_id());
     }
 }
 
@@ -99,6 +100,7 @@ fn live(
         let isolate = worker.js_runtime.v8_isolate();
         shared.lives(isolate.thread_safe_handle(), current_thread_id());
         alarm.watch(isolate);
+        isolate.set_oom_error_handler(last_stand::out_of_memory);
         // Declared after the worker, so it is dropped before the isolate.
         let tasks = ForegroundTasks::of(isolate);
         let _ = ready.send(Ok(()));

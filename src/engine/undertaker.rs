@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::Programs;
 use super::isolate::Shared;
+use super::stuck;
 
 /// How long a thread may take to notice that it is doomed, and then again when the programs that it
 /// waits for are gone. An idle one needs less than a millisecond.
@@ -40,6 +41,11 @@ fn see_to_its_end(shared: &Shared, programs: &dyn Programs) {
     }
     shared.answer_all();
     if !shared.has_ended_within(LAST_PATIENCE) {
+        stuck::add(shared.thread_id(), &shared.key);
         shared.abandon();
+        // It may have ended meanwhile, before it could be removed.
+        if shared.has_ended_within(Duration::ZERO) {
+            stuck::remove(shared.thread_id());
+        }
     }
 }

@@ -24,7 +24,15 @@ const EDGES: &[(&str, &[&str])] = &[
     ("discover", &["config", "owners", "tool", "error"]),
     (
         "family",
-        &["config", "discover", "engine", "process", "tool", "error"],
+        &[
+            "config",
+            "discover",
+            "engine",
+            "private_files",
+            "process",
+            "tool",
+            "error",
+        ],
     ),
     (
         "trust",

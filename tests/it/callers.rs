@@ -1,9 +1,8 @@
-//! Who may call a server: its token, tokens that the user made, Unix sockets, web pages of others; and that
-//! nothing of one client reaches another. Attacks on a real server over real sockets.
+//! Who may call a server: its token, `haft open`, Unix sockets, web pages of others. Attacks on a real server
+//! over real sockets.
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -31,14 +30,10 @@ export default (pi) => [
     new Promise((resolve) => signal.addEventListener("abort", () => resolve(says("stopped"))))),
   tool("ask", "read", async (_id, _args, _onUpdate, ctx) => says(String(await ctx.ui.input("Name?")))),
   tool("environment", "exec", async () => {
-    const { readFileSync } = await import("node:fs");
+    const { readFile } = await import("node:fs/promises");
+    // Whether tools may read it is not this test's question.
+    const own = await readFile("/proc/self/environ", "latin1").catch(String);
     const child = await pi.exec("sh", ["-c", "env; cat /proc/self/environ"]);
-    let own = "";
-    try {
-      own = readFileSync("/proc/self/environ", "latin1");
-    } catch {
-      // The permissions do not let it.
-    }
     return says([JSON.stringify(process.env), child.stdout, own].join("\n"));
   }),
 ];
@@ -54,18 +49,18 @@ print $socket $request;
 print while <$socket>;
 "#;
 
-fn project() -> Sandbox {
+pub fn project() -> Sandbox {
     let sandbox = Sandbox::with_home();
     sandbox.write("module.ts", MODULE);
     sandbox
 }
 
 /// REST, MCP and the page on one port.
-fn serve(sandbox: &Sandbox, more: &[&str]) -> Served {
+pub fn serve(sandbox: &Sandbox, more: &[&str]) -> Served {
     serve_with(sandbox, more, &[])
 }
 
-fn serve_with(sandbox: &Sandbox, more: &[&str], env: &[(&str, &str)]) -> Served {
+pub fn serve_with(sandbox: &Sandbox, more: &[&str], env: &[(&str, &str)]) -> Served {
     let mut command = sandbox.haft();
     command.args(["--tool", "module.ts", "serve", "--listen", "127.0.0.1:0"]);
     let served = Served::start(command.args(more).envs(env.iter().copied()));
@@ -79,21 +74,21 @@ fn runtime_folder(sandbox: &Sandbox) -> PathBuf {
 }
 
 /// What `haft token new` prints with these words.
-fn new_token(sandbox: &Sandbox, words: &str) -> String {
+pub fn new_token(sandbox: &Sandbox, words: &str) -> String {
     let ran = sandbox.sh(&format!("haft token new {words} 2>/dev/null"));
     assert_eq!(ran.code, 0, "{}", ran.output);
     ran.output.trim().to_owned()
 }
 
 /// A client with a token of its own.
-struct Bearer<'a>(&'a Served, String);
+pub struct Bearer<'a>(pub &'a Served, pub String);
 
 impl<'a> Bearer<'a> {
-    fn new(served: &'a Served, sandbox: &Sandbox, words: &str) -> Bearer<'a> {
+    pub fn new(served: &'a Served, sandbox: &Sandbox, words: &str) -> Bearer<'a> {
         Bearer(served, new_token(sandbox, words))
     }
 
-    fn head(&self, method: &str, path: &str) -> String {
+    pub fn head(&self, method: &str, path: &str) -> String {
         format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
              Content-Type: application/json\r\n",
@@ -101,19 +96,19 @@ impl<'a> Bearer<'a> {
         )
     }
 
-    fn get(&self, path: &str) -> Reply {
+    pub fn get(&self, path: &str) -> Reply {
         self.0.send(&self.head("GET", path), "")
     }
 
-    fn delete(&self, path: &str) -> Reply {
+    pub fn delete(&self, path: &str) -> Reply {
         self.0.send(&self.head("DELETE", path), "")
     }
 
-    fn post(&self, path: &str, body: &Value) -> Reply {
+    pub fn post(&self, path: &str, body: &Value) -> Reply {
         self.0.send(&self.head("POST", path), &body.to_string())
     }
 
-    fn call(&self, tool: &str, arguments: Value) -> Reply {
+    pub fn call(&self, tool: &str, arguments: Value) -> Reply {
         self.post(
             &format!("/api/tools/{tool}/call"),
             &json!({"arguments": arguments}),
@@ -121,7 +116,7 @@ impl<'a> Bearer<'a> {
     }
 
     /// A call that runs until it is stopped.
-    fn wait(&self, id: &str) -> Events {
+    pub fn wait(&self, id: &str) -> Events {
         let head = self.head("POST", "/api/tools/wait/call") + "Accept: text/event-stream\r\n";
         let body = json!({ "callId": id }).to_string();
         let mut call = self.0.events(&head, &body);
@@ -129,14 +124,14 @@ impl<'a> Bearer<'a> {
         call
     }
 
-    fn events(&self) -> Events {
+    pub fn events(&self) -> Events {
         let mut events = self.0.events(&self.head("GET", "/api/events"), "");
         events.wait_for("ready");
         events
     }
 
     /// A request of MCP 2026-07-28.
-    fn mcp(&self, method: &str, params: Value) -> Reply {
+    pub fn mcp(&self, method: &str, params: Value) -> Reply {
         let mut params = params;
         params["_meta"] = new_era(json!({
             "elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}},
@@ -152,7 +147,7 @@ impl<'a> Bearer<'a> {
     }
 
     /// A message of MCP 2025-11-25, in a session if there is one.
-    fn old_mcp(&self, session: Option<&str>, message: &Value) -> Reply {
+    pub fn old_mcp(&self, session: Option<&str>, message: &Value) -> Reply {
         let session = session.map_or(String::new(), |id| format!("Mcp-Session-Id: {id}\r\n"));
         let head = self.head("POST", "/mcp")
             + "Accept: application/json, text/event-stream\r\n"
@@ -161,7 +156,7 @@ impl<'a> Bearer<'a> {
     }
 
     /// Begins a session.
-    fn initialize(&self) -> Reply {
+    pub fn initialize(&self) -> Reply {
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"},
@@ -170,12 +165,12 @@ impl<'a> Bearer<'a> {
         self.old_mcp(None, &message)
     }
 
-    fn names(&self, path: &str) -> Vec<String> {
+    pub fn names(&self, path: &str) -> Vec<String> {
         names(&self.get(path).json()["tools"])
     }
 }
 
-fn names(tools: &Value) -> Vec<String> {
+pub fn names(tools: &Value) -> Vec<String> {
     let tools = tools.as_array().expect("a list").iter();
     let mut names: Vec<String> = tools
         .map(|tool| tool["name"].as_str().expect("a name").to_owned())
@@ -185,7 +180,7 @@ fn names(tools: &Value) -> Vec<String> {
 }
 
 /// Waits until `is_so`, which another process brings about.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < Duration::from_secs(60), "{what}");
@@ -402,8 +397,8 @@ fn no_token_is_said_in_words_and_only_on_this_machine() {
     hint: leave out --no-token, or listen on 127.0.0.1; --allow-anyone lets everyone in who reaches it
     error: `--no-token` is given, and a token is configured
     hint: leave out --no-token, or remove `serve.token` from the configuration and HAFT_SERVE_TOKEN
-    error: unexpected argument '--token' found
-    hint: a similar argument exists: '--token-file'; `haft --help` shows every command and flag
+    error: there is no flag `--token`
+    hint: did you mean `--token-file`?
     ");
     let anyone = ["--no-token", "--allow-anyone", "--listen", "0.0.0.0:0"];
     let mut command = sandbox.haft();
@@ -743,573 +738,4 @@ fn pages_of_other_sites_are_refused_with_the_token_or_without() {
             403
         );
     }
-}
-
-// ---- Tokens of the user's.
-
-#[test]
-fn a_token_shows_and_calls_only_what_it_names() {
-    let sandbox = project();
-    let served = serve(&sandbox, &[]);
-    let ci = Bearer::new(
-        &served,
-        &sandbox,
-        "--tools 'git_*,files,by_argument' --tier read",
-    );
-    assert_eq!(ci.names("/api/tools"), ["by_argument", "git_log"]);
-    assert_eq!(ci.names("/api/catalog"), ["by_argument", "git_log"]);
-    assert_eq!(ci.get("/api/catalog").json()["problems"], json!([]));
-    assert_eq!(ci.call("git_log", json!({})).status, 200);
-    // What it may not know of is like what is not there.
-    for tool in ["git_push", "files", "secret", "no_such_tool"] {
-        let (shown, called) = (
-            ci.get(&format!("/api/tools/{tool}")),
-            ci.call(tool, json!({})),
-        );
-        assert_eq!((shown.status, called.status), (404, 404), "{tool}");
-        let said = called.json()["detail"].to_string().replace(tool, "TOOL");
-        assert_eq!(said, "\"Tool TOOL not found\"", "{called:?}");
-    }
-    assert_eq!(ci.post("/api/tools/reload", &json!({})).status, 403);
-    // A tool whose harm depends on its arguments is bounded when it is called.
-    assert_eq!(ci.call("by_argument", json!({})).status, 200);
-    for tier in ["write", "exec"] {
-        let refused = ci.call("by_argument", json!({ "tier": tier }));
-        assert_eq!(refused.status, 403, "{refused:?}");
-        assert!(refused.body.contains("the highest is"), "{refused:?}");
-    }
-    // The same over MCP, in both versions.
-    let list = ci.mcp("tools/list", json!({})).json();
-    assert_eq!(names(&list["result"]["tools"]), ["by_argument", "git_log"]);
-    let found = ci.mcp("server/discover", json!({}));
-    assert!(
-        !found.body.contains("secret") && !found.body.contains("git_push"),
-        "{found:?}"
-    );
-    let unknown = ci.mcp("tools/call", json!({"name": "secret", "arguments": {}}));
-    let text = unknown.json()["error"]["message"].clone();
-    assert_eq!(text, "Unknown tool: secret", "{unknown:?}");
-    let above = ci.mcp(
-        "tools/call",
-        json!({"name": "by_argument", "arguments": {"tier": "exec"}}),
-    );
-    assert!(
-        above.body.contains("the highest is") && !above.body.contains("\"ran\""),
-        "{above:?}"
-    );
-    let begun = ci.initialize();
-    assert!(!begun.body.contains("secret"), "{begun:?}");
-    let session = begun.header("mcp-session-id").expect("a session");
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    let listed = ci.old_mcp(Some(session), &list);
-    assert!(
-        listed.body.contains("git_log") && !listed.body.contains("secret"),
-        "{listed:?}"
-    );
-    let call = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
-        "params": {"name": "secret", "arguments": {}}});
-    let called = ci.old_mcp(Some(session), &call);
-    assert!(called.body.contains("Unknown tool: secret"), "{called:?}");
-    // The user is bound by nothing.
-    assert_eq!(served.post("/api/tools/secret/call", "{}").status, 200);
-    // Exclusions, and all the others.
-    let others = Bearer::new(
-        &served,
-        &sandbox,
-        "--tools '!git_*,!environment' --tier exec",
-    );
-    let seen = others.names("/api/tools");
-    assert!(seen.contains(&"secret".to_owned()), "{seen:?}");
-    assert!(
-        !seen.iter().any(|name| name.starts_with("git_")),
-        "{seen:?}"
-    );
-}
-
-#[test]
-fn a_token_that_was_not_made_opens_nothing() {
-    let sandbox = project();
-    let served = serve(&sandbox, &[]);
-    let good = new_token(&sandbox, "--tools echo --name good");
-    let folder = sandbox.path().join("home/.local/state/haft/tokens");
-    let stored: Vec<_> = fs::read_dir(&folder).expect("a folder").flatten().collect();
-    assert_eq!(stored.len(), 1);
-    let path = stored[0].path();
-    let text = fs::read_to_string(&path).expect("ours");
-    let (_, secret) = good.rsplit_once('_').expect("its secret");
-    assert!(!text.contains(secret), "what is stored does not suffice");
-    let mode = |path: &Path| fs::metadata(path).expect("ours").permissions().mode() & 0o777;
-    assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
-    let status = |token: &str| Bearer(&served, token.to_owned()).get("/api/tools").status;
-    assert_eq!(status(&good), 200);
-    let id = good.split('_').nth(1).expect("its id");
-    let hash = serde_json::from_str::<Value>(&text).expect("JSON")["hash"].clone();
-    let hash = hash.as_str().expect("a hash");
-    for forged in [
-        format!("haft_{id}_{hash}"),
-        format!("haft_{id}_{}", "0".repeat(64)),
-        format!("haft_{id}_"),
-        format!("haft_{id}"),
-        format!("haft_../tokens/{id}_{secret}"),
-        format!("haft_{}_{secret}", id.to_uppercase()),
-        format!("{good}0"),
-        secret.to_owned(),
-        hash.to_owned(),
-    ] {
-        assert_eq!(status(&forged), 401, "{forged}");
-    }
-    // Files that others could have put there or changed do not count.
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o622)).expect("ours");
-    assert_eq!(status(&good), 401);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("ours");
-    assert_eq!(status(&good), 401);
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("ours");
-    assert_eq!(status(&good), 200);
-    // A file under another token's name is not that token.
-    let other = folder.join("0123456789abcdef.json");
-    fs::copy(&path, other).expect("ours");
-    assert_eq!(status(&format!("haft_0123456789abcdef_{secret}")), 401);
-}
-
-#[test]
-fn what_is_revoked_or_over_ends_at_once() {
-    let sandbox = project();
-    let served = serve(&sandbox, &[]);
-    let ci = Bearer::new(
-        &served,
-        &sandbox,
-        "--tools wait,echo --expires never --name ci",
-    );
-    let mut events = ci.events();
-    let mut call = ci.wait("of-ci");
-    let begun = ci.initialize();
-    let session = begun
-        .header("mcp-session-id")
-        .expect("a session")
-        .to_owned();
-    let mut all = served.listen(None);
-    assert_eq!(
-        sandbox.sh("haft token revoke ci").output,
-        "revoked 1 token\n"
-    );
-    assert_eq!(ci.get("/api/tools").status, 401, "from the next request on");
-    // What it had begun ends, too.
-    while events.next().is_some() {}
-    while call.next().is_some() {}
-    let ended = all.wait_for("call.ended").data;
-    assert_eq!(
-        (&ended["callId"], &ended["stopped"]),
-        (&json!("of-ci"), &json!("cancelled"))
-    );
-    let again = Bearer::new(&served, &sandbox, "--tools echo --name ci");
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    assert_eq!(again.old_mcp(Some(&session), &list).status, 404);
-    let short = Bearer::new(&served, &sandbox, "--tools echo --expires 2s");
-    let mut events = short.events();
-    while events.next().is_some() {}
-    until("it expires", || short.get("/api/tools").status == 401);
-}
-
-#[test]
-fn nothing_of_one_client_reaches_another() {
-    let sandbox = project();
-    let served = serve(&sandbox, &[]);
-    let ada = Bearer::new(&served, &sandbox, "--name ada");
-    let eve = Bearer::new(&served, &sandbox, "--name eve");
-    let mut heard = eve.events();
-    let mut heard_by_ada = ada.events();
-    let mut heard_by_user = served.listen(None);
-    let running = ada.wait("shared-id");
-    let finished = ada.call("echo", json!({"word": "of ada"})).json();
-    let id = finished["callId"].as_str().expect("an id");
-    assert!(id.len() >= 32, "{id}: not to be guessed");
-    // Lists, results, cancellation.
-    assert_eq!(eve.get("/api/calls").json()["calls"], json!([]));
-    for id in [id, "shared-id"] {
-        let path = format!("/api/calls/{id}");
-        assert_eq!(eve.get(&path).status, 404, "{id}");
-        assert_eq!(eve.delete(&path).status, 404, "{id}");
-        assert_eq!(ada.get(&path).status, 200, "{id}");
-        assert_eq!(served.get(&path).status, 200, "the user sees all: {id}");
-    }
-    // The same id is another call: not even that it is taken can be found out.
-    let own = eve.wait("shared-id");
-    assert_eq!(eve.delete("/api/calls/shared-id").status, 202);
-    drop(own);
-    assert_eq!(ada.get("/api/calls/shared-id").json()["state"], "running");
-    // Events: what eve hears is hers alone.
-    for expected in ["call.started", "call.ended"] {
-        let event = heard.next().expect("an event");
-        assert_eq!(
-            (&*event.name, &event.data["tool"]),
-            (expected, &json!("wait"))
-        );
-        assert_eq!(event.data["callId"], "shared-id");
-    }
-    let first = heard_by_ada.wait_for("call.started");
-    assert_eq!(first.data["callId"], "shared-id");
-    assert_eq!(heard_by_ada.wait_for("call.ended").data["callId"], id);
-    assert_eq!(heard_by_user.wait_for("call.ended").data["callId"], id);
-    // Numbers of events do not tell of others either.
-    let last = first.id.expect("an id");
-    let head = eve.head("GET", "/api/events") + format!("Last-Event-ID: {last}\r\n").as_str();
-    let mut resumed = served.events(&head, "");
-    assert_eq!(resumed.wait_for("ready").data["resumed"], false);
-    assert_eq!(ada.delete("/api/calls/shared-id").status, 202);
-    drop(running);
-    // Sessions of the older protocol are nobody else's, not even the user's.
-    let begun = ada.initialize();
-    let session = begun.header("mcp-session-id").expect("a session");
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    let user = Bearer(&served, served.token.clone().expect("it made one"));
-    for other in [&eve, &user] {
-        assert_eq!(other.old_mcp(Some(session), &list).status, 404);
-        let named = format!("Mcp-Session-Id: {session}\r\nAccept: text/event-stream\r\n");
-        let stream = served.send(&(other.head("GET", "/mcp") + named.as_str()), "");
-        assert_eq!(stream.status, 404);
-        let end = served.send(&(other.head("DELETE", "/mcp") + named.as_str()), "");
-        assert_eq!(end.status, 404);
-    }
-    assert_eq!(ada.old_mcp(Some(session), &list).status, 200);
-}
-
-#[test]
-fn tasks_belong_to_the_client_that_made_the_call() {
-    let sandbox = project();
-    let mut command = sandbox.haft();
-    command.args([
-        "--tool",
-        "module.ts",
-        "serve",
-        "mcp",
-        "--task-after",
-        "always",
-    ]);
-    let served = Served::start(command.args(["--http", "127.0.0.1:0"]));
-    let ada = Bearer::new(&served, &sandbox, "--name ada");
-    let eve = Bearer::new(&served, &sandbox, "--name eve");
-    let made = ada
-        .mcp("tools/call", json!({"name": "wait", "arguments": {}}))
-        .json();
-    let id = made["result"]["taskId"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{made}"));
-    let asks = |who: &Bearer<'_>, method: &str| {
-        let params = match method {
-            "tasks/update" => json!({"taskId": id, "inputResponses": {}}),
-            _ => json!({"taskId": id}),
-        };
-        who.mcp(method, params).json()
-    };
-    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
-        let refused = asks(&eve, method);
-        let text = refused["error"]["message"].as_str().unwrap_or_default();
-        assert_eq!(
-            text,
-            format!("there is no task `{id}`"),
-            "{method}: {refused}"
-        );
-    }
-    assert_eq!(asks(&ada, "tasks/get")["result"]["status"], "working");
-    let user = Bearer(&served, served.token.clone().expect("it made one"));
-    assert_eq!(
-        asks(&user, "tasks/get")["result"]["status"],
-        "working",
-        "the user sees all"
-    );
-    assert!(asks(&ada, "tasks/cancel").get("error").is_none());
-    until("it is cancelled", || {
-        asks(&ada, "tasks/get")["result"]["status"] == "cancelled"
-    });
-}
-
-#[test]
-fn a_question_is_answered_by_nobody_but_the_client_that_got_it() {
-    let sandbox = project();
-    let served = serve(&sandbox, &[]);
-    let ada = Bearer::new(&served, &sandbox, "--name ada");
-    let eve = Bearer::new(&served, &sandbox, "--name eve");
-    let user = Bearer(&served, served.token.clone().expect("it made one"));
-    let asked = ada
-        .mcp("tools/call", json!({"name": "ask", "arguments": {}}))
-        .json();
-    let asked = &asked["result"];
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
-    let key = asked["inputRequests"]
-        .as_object()
-        .and_then(|all| all.keys().next());
-    let key = key.expect("a question");
-    let answer = |word: &str| {
-        let content = json!({"action": "accept", "content": {"answer": word}});
-        json!({"name": "ask", "arguments": {}, "requestState": asked["requestState"],
-            "inputResponses": {key: content}})
-    };
-    for other in [&eve, &user] {
-        let refused = other.mcp("tools/call", answer("Eve"));
-        assert_eq!(refused.json()["error"]["code"], -32602, "{refused:?}");
-    }
-    let answered = ada.mcp("tools/call", answer("Ada"));
-    assert_eq!(
-        answered.json()["result"]["content"][0]["text"],
-        "Ada",
-        "{answered:?}"
-    );
-}
-
-#[test]
-fn a_client_that_does_too_much_is_told_and_keeps_nobody_out() {
-    let sandbox = project();
-    let env = [("HAFT_SERVE_BODY_MB", "4"), ("HAFT_SERVE_BODIES_MB", "16")];
-    let served = serve_with(&sandbox, &[], &env);
-    let eve = Bearer::new(&served, &sandbox, "--name eve");
-    let is_too_much = |reply: &Reply| {
-        assert_eq!(reply.status, 429, "{reply:?}");
-        assert_eq!(reply.header("retry-after"), Some("1"));
-        assert!(reply.json()["hint"].is_string(), "{reply:?}");
-    };
-    let mut streams: Vec<Events> = (0..16).map(|_| eve.events()).collect();
-    is_too_much(&eve.get("/api/events"));
-    let others = Bearer::new(&served, &sandbox, "--name ada");
-    drop(others.events());
-    drop(served.listen(None));
-    streams.pop();
-    until("the place is free again", || {
-        let stream = served.begin(&eve.head("GET", "/api/events"), "");
-        let mut head = [0; 12];
-        (&stream).read_exact(&mut head).expect("an answer");
-        head.ends_with(b"200")
-    });
-    // Calls.
-    let calls: Vec<Events> = (0..256).map(|id| eve.wait(&format!("call-{id}"))).collect();
-    is_too_much(&eve.call("echo", json!({})));
-    is_too_much(&eve.mcp("tools/call", json!({"name": "echo", "arguments": {}})));
-    assert_eq!(others.call("echo", json!({})).status, 200);
-    drop(calls);
-    // Sessions: the oldest of one's own gives way, never another client's.
-    let of_other = others.initialize();
-    let of_other = of_other.header("mcp-session-id").expect("a session");
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    let sessions: Vec<String> = (0..65)
-        .map(|_| {
-            let begun = eve.initialize();
-            begun
-                .header("mcp-session-id")
-                .expect("a session")
-                .to_owned()
-        })
-        .collect();
-    assert_eq!(eve.old_mcp(Some(&sessions[0]), &list).status, 404);
-    assert_eq!(eve.old_mcp(Some(&sessions[64]), &list).status, 200);
-    assert_eq!(others.old_mcp(Some(of_other), &list).status, 200);
-    // Bodies that are being sent: a token's share is a quarter, and one of the largest always fits.
-    let begin = |who: &Bearer<'_>, length: usize| {
-        let mut stream = TcpStream::connect(served.address).expect("it listens");
-        let head = who.head("POST", "/api/tools/echo/call");
-        let text = format!(
-            "{head}Content-Length: 4000000\r\n\r\n{}",
-            " ".repeat(length)
-        );
-        stream.write_all(text.as_bytes()).expect("it reads");
-        stream
-    };
-    let held = begin(&eve, 3_900_000);
-    // As soon as the server has read that.
-    until("the share is used up", || {
-        let large = json!({"arguments": {"text": "x".repeat(3_000_000)}});
-        let reply = eve.post("/api/tools/echo/call", &large);
-        assert!(reply.status == 200 || reply.status == 429, "{reply:?}");
-        reply.status == 429
-    });
-    let large = json!({"arguments": {"text": "x".repeat(3_000_000)}});
-    assert_eq!(others.post("/api/tools/echo/call", &large).status, 200);
-    drop(held);
-    until("it is given back", || {
-        eve.post("/api/tools/echo/call", &large).status == 200
-    });
-    // All together.
-    let user = Bearer(&served, served.token.clone().expect("it made one"));
-    let held: Vec<TcpStream> = (0..4).map(|_| begin(&user, 3_990_000)).collect();
-    until("all memory is used up", || {
-        let reply = others.post("/api/tools/echo/call", &large);
-        assert!(reply.status == 200 || reply.status == 503, "{reply:?}");
-        reply.status == 503
-    });
-    assert_eq!(
-        others.call("echo", json!({})).status,
-        200,
-        "small ones go on"
-    );
-    drop(held);
-}
-
-// ---- Sessions of an agent.
-
-#[test]
-fn an_agent_is_started_for_whoever_may_and_not_above_the_ceiling() {
-    let sandbox = project();
-    let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fake_agent.mjs");
-    let command = json!([
-        "node",
-        agent,
-        "--mcp-config",
-        "{mcp_config}",
-        "--allowed-tools",
-        "{allowed_tools}",
-        "--permission-mode",
-        "{permission_mode}"
-    ]);
-    let write = |mode: &str| {
-        let config = format!("sessions:\n  enabled: true\n  command: {command}\n{mode}");
-        sandbox.write("home/.config/haft/config.yaml", &config);
-    };
-    let modes = [
-        "plan",
-        "dontAsk",
-        "default",
-        "acceptEdits",
-        "bypassPermissions",
-    ];
-    for (configured, line) in [
-        ("plan", "  permission_mode: plan\n"),
-        ("default", ""),
-        ("acceptEdits", "  permission_mode: acceptEdits\n"),
-        (
-            "bypassPermissions",
-            "  permission_mode: bypassPermissions\n",
-        ),
-    ] {
-        write(line);
-        let mut served = serve(&sandbox, &[]);
-        let most = modes
-            .iter()
-            .position(|one| *one == configured)
-            .expect("one of them");
-        for (rank, mode) in modes.iter().enumerate() {
-            let body = json!({"prompt": "say x", "permissionMode": mode}).to_string();
-            let reply = served.post("/api/sessions", &body);
-            let expected = if rank <= most { 201 } else { 403 };
-            assert_eq!(reply.status, expected, "{configured}: {mode}: {reply:?}");
-        }
-        for mode in ["auto", "BypassPermissions", "bypasspermissions"] {
-            let body = json!({"prompt": "say x", "permissionMode": mode}).to_string();
-            assert_eq!(served.post("/api/sessions", &body).status, 403, "{mode}");
-        }
-        let unsaid = served.post("/api/sessions", &json!({"prompt": "say x"}).to_string());
-        assert_eq!(unsaid.json()["permissionMode"], configured);
-        served.signal("TERM");
-        served.wait();
-    }
-    let mut served = serve(&sandbox, &[]);
-    // A token is for tools unless it says more.
-    let tools = Bearer::new(&served, &sandbox, "--tier exec");
-    let body = json!({"prompt": "tools"});
-    assert_eq!(tools.post("/api/sessions", &body).status, 403);
-    assert_eq!(tools.get("/api/sessions").status, 403);
-    let ada = Bearer::new(
-        &served,
-        &sandbox,
-        "--sessions --tools 'git_*,files' --tier read",
-    );
-    let eve = Bearer::new(&served, &sandbox, "--sessions --tier exec");
-    let begun = ada.post("/api/sessions", &body);
-    assert_eq!(begun.status, 201, "{begun:?}");
-    let begun = begun.json();
-    assert_eq!(begun["allowedTools"], json!(["mcp__aynd-tools__git_log"]));
-    let id = begun["sessionId"].as_str().expect("an id");
-    assert!(id.len() >= 32, "{id}");
-    let path = format!("/api/sessions/{id}");
-    assert_eq!(eve.get("/api/sessions").json()["sessions"], json!([]));
-    assert_eq!(eve.get(&path).status, 404);
-    assert_eq!(eve.get(&format!("{path}/events")).status, 404);
-    assert_eq!(eve.delete(&path).status, 404);
-    assert_eq!(served.get(&path).status, 200);
-    let wanted = json!({"prompt": "tools", "allowedTools": ["secret"]});
-    assert_eq!(ada.post("/api/sessions", &wanted).status, 400);
-    let head = ada.head("GET", &format!("{path}/events"));
-    let mut events = served.events(&head, "");
-    let said = events.wait_for("message");
-    assert_eq!(
-        said.data["text"], "git_log",
-        "the agent itself gets no others"
-    );
-    while events.next().is_some() {}
-    served.signal("TERM");
-    served.wait();
-}
-
-// ---- The configuration of coding agents.
-
-#[test]
-fn an_agent_gets_a_token_that_lasts_in_a_file_of_its_users_alone() {
-    let sandbox = project();
-    let served = serve(&sandbox, &[]);
-    let url = format!("http://{}/mcp", served.address);
-    for (agent, file) in [
-        ("cursor", "home/.cursor/mcp.json"),
-        ("codex", "home/.codex/config.toml"),
-    ] {
-        let path = sandbox.write(file, "");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("ours");
-        let write = format!("haft agents config {agent} --scope user --url {url} --write");
-        let ran = sandbox.sh(&write);
-        assert!(
-            ran.output.contains(&format!("made the token `{agent}-")),
-            "{}",
-            ran.output
-        );
-        let text = fs::read_to_string(&path).expect("ours");
-        let (_, rest) = text
-            .split_once("Bearer ")
-            .unwrap_or_else(|| panic!("{text}"));
-        let token: String = rest
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-            .collect();
-        assert!(
-            !ran.output.contains(&token),
-            "it is in the file and nowhere else"
-        );
-        let mode = fs::metadata(&path).expect("ours").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{agent}");
-        let client = Bearer(&served, token);
-        let listed = client.mcp("tools/list", json!({})).json();
-        assert!(
-            names(&listed["result"]["tools"]).contains(&"git_push".to_owned()),
-            "{listed}"
-        );
-        assert_eq!(client.get("/api/sessions").status, 403, "tools only");
-        // Once more changes nothing and makes none.
-        let again = sandbox.sh(&write);
-        assert!(again.output.contains("nothing changed"), "{}", again.output);
-        assert_eq!(fs::read_to_string(&path).expect("ours"), text);
-        let ran = sandbox.sh(&format!("haft agents config {agent} --scope user --remove"));
-        assert!(ran.output.contains("revoked the token"), "{}", ran.output);
-        assert_eq!(client.mcp("tools/list", json!({})).status, 401);
-        // What others check out holds a name, not a secret.
-        let ran = sandbox.sh(&format!(
-            "haft agents config {agent} --scope project --url {url} --write && cat .c*/*"
-        ));
-        assert!(ran.output.contains("HAFT_TOKEN"), "{}", ran.output);
-        assert!(!ran.output.contains("haft_"), "{}", ran.output);
-    }
-    assert_eq!(
-        sandbox.sh("haft token list").output,
-        "there are no tokens; `haft token new` makes one\n"
-    );
-}
-
-#[test]
-fn tokens_are_made_listed_and_refused_in_words() {
-    let sandbox = project();
-    let ran = sandbox.sh(
-        "haft token new --name ci --tools 'git_*,!git_push' --tier write --expires 8h 2>&1 >/dev/null \
-         | sed 's/until .* UTC/until TIME/'; \
-         haft token list | sed 's/^[0-9a-f]* /ID /;s/20..-..-.. ..:..:../TIME/'; \
-         haft token list --json | sed 's/\"id\":\"[0-9a-f]*\"/ID/;s/At\":[0-9]*/At\":0/g'; \
-         haft token new --name ci; haft token new --tools '['; haft token new --expires 8; \
-         haft token new --expires 0s; haft token new --name 'a b'; haft token revoke nobody; \
-         haft token revoke ci; haft token list",
-    );
-    insta::assert_snapshot!(ran.output, @"");
 }

@@ -37,6 +37,10 @@ mod engine;
 mod isolates;
 // A project that nobody trusts, and every command.
 mod untrusted;
+// Isolates of different trust domains.
+mod domains;
+// What tools must not do to the process: its output, its threads, its descriptors.
+mod holes;
 // Where tools may be, rule by rule, and the configuration.
 mod discovery;
 // Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.
@@ -84,8 +88,10 @@ mod served;
 mod rest;
 // What is told at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
-// Who may call a server, and that nothing of one client reaches another.
+// Who may call a server.
 mod callers;
+// What bearers of tokens may do, and that nothing of one reaches another.
+mod clients;
 // What other people's programs think of our interfaces.
 mod judges;
 mod life;
@@ -126,8 +132,12 @@ mod examples;
 mod boundary;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
+// Hostile values in every construct of bash.
+mod shell_attack;
 // A project with YAML shell tools, and what their calls give.
 mod shell_project;
+// Tools whose values reach places that a shell reads again.
+mod shell_places;
 // YAML shell tools that run: kinds of commands, inputs, folders.
 mod shell_run;
 // Which requirement has which test.
@@ -138,8 +148,6 @@ mod shell_values;
 mod shell_steps;
 // Their time, memory and rights; tools in tools.
 mod shell_rights;
-// The specification of YAML shell tools line by line, as a table.
-mod shell_attack;
 mod shell_checks;
 // Sessions of an agent, with an agent of ours that has no model.
 mod agent_sessions;

@@ -585,6 +585,43 @@ fn whoever_listens_hears_of_tools_and_problems() {
     );
 }
 
+/// S11: native code that outlives its call is counted, gets the lowest priority, and holds no other tool.
+#[test]
+fn killed_native_code_is_counted() {
+    let sandbox = sandbox();
+    sandbox.write(
+        "home/.omp/agent/tools/prime.js",
+        r#"
+import { generatePrimeSync } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+const says = (text) => ({ content: [{ type: "text", text: String(text) }] });
+const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
+export default () => [
+  tool("prime", async () => says(generatePrimeSync(16384, { safe: true }))),
+  tool("priorities", async () => says(
+    readdirSync("/proc/self/task").map((id) => {
+      // The name of a thread may hold spaces; its priority is the 19th field.
+      return readFileSync(`/proc/self/task/${id}/stat`, "utf8").split(") ")[1].split(" ")[16];
+    }).filter((nice) => nice === "19").length)),
+];
+"#,
+    );
+    let served = serve(&sandbox, &[]);
+    let killed = served.post(
+        "/api/tools/prime/call",
+        r#"{"arguments":{},"timeoutMs":200}"#,
+    );
+    assert!(killed.body.contains("was killed after"), "{}", killed.body);
+    while served.get("/api/health").json()["stuckThreads"] != 1 {}
+    let counted = served.post("/api/tools/priorities/call", r#"{"arguments":{}}"#);
+    assert_eq!(
+        counted.json()["content"][0]["text"],
+        "1",
+        "{}",
+        counted.body
+    );
+}
+
 #[test]
 fn the_server_says_how_it_is() {
     let sandbox = sandbox();
@@ -600,7 +637,7 @@ fn the_server_says_how_it_is() {
     assert_eq!(health.status, 200);
     assert_eq!(
         health.json(),
-        json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "tools": "COMPLETE"})
+        json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "tools": "COMPLETE", "stuckThreads": 0})
     );
     let catalog = served.get("/api/catalog").json();
     let tools = catalog["tools"].as_array().expect("a list");

@@ -5,13 +5,17 @@
 //! needs, in the order of their numbers. What an op needs from the rest of the program it asks of the
 //! `IsolateHost` that the isolate put into the op state.
 
+mod budget;
 mod host;
+mod ops_blob;
 mod ops_children;
+mod ops_descriptors;
 mod ops_env;
 mod ops_exec;
 mod ops_guard;
 mod ops_log;
 mod ops_pending;
+mod ops_ports;
 mod ops_read;
 mod ops_reply;
 mod ops_require;
@@ -26,6 +30,7 @@ mod ops_witness;
 
 use deno_core::OpDecl;
 
+pub use budget::{Budget, begin_with as begin_with_budget};
 pub use host::{
     AskFuture, ExecFuture, IsolateHost, LogLevel, Refusal, ReplyKind, ShowFuture, TouchFuture,
 };
@@ -39,10 +44,25 @@ deno_core::extension!(
         ops_reply::op_haft_reply,
         ops_reply::op_haft_start,
         ops_reply::op_haft_built_ins_changed,
+        ops_blob::op_haft_blob_create_part,
+        ops_blob::op_haft_blob_remove_part,
+        ops_blob::op_haft_blob_create_object_url,
+        ops_ports::op_haft_port_create,
+        ops_ports::op_haft_port_post,
+        ops_ports::op_haft_port_post_raw,
+        ops_ports::op_haft_port_receive,
+        ops_ports::op_haft_port_receive_now,
         ops_children::op_haft_starts_program,
         ops_children::op_haft_release_program,
         ops_children::op_haft_exec_path,
         ops_children::op_haft_keep_args,
+        ops_descriptors::op_haft_expect_descriptor,
+        ops_descriptors::op_haft_adopts_descriptor,
+        ops_descriptors::op_haft_owns_descriptor,
+        ops_descriptors::op_haft_check_terminal,
+        ops_descriptors::op_haft_refuse_udp_open,
+        ops_descriptors::op_haft_refuse_preopen,
+        ops_descriptors::op_haft_lock_scope,
         ops_exec::op_haft_exec,
         ops_exec::op_haft_exec_abort,
         ops_schema::op_haft_schema_check,
@@ -131,6 +151,16 @@ fn guard(op: OpDecl) -> OpDecl {
         "op_signal_unbind" => ops_signal::op_haft_signal_unbind(),
         "op_node_process_kill" => ops_signal::op_haft_kill(),
         "op_kill" => ops_signal::op_haft_deno_kill(),
+        "op_blob_create_part" => ops_blob::op_haft_blob_create_part(),
+        "op_blob_remove_part" => ops_blob::op_haft_blob_remove_part(),
+        "op_blob_create_object_url" => ops_blob::op_haft_blob_create_object_url(),
+        "op_message_port_create_entangled" => ops_ports::op_haft_port_create(),
+        "op_message_port_post_message" => ops_ports::op_haft_port_post(),
+        "op_message_port_post_message_raw" => ops_ports::op_haft_port_post_raw(),
+        "op_message_port_recv_message" => ops_ports::op_haft_port_receive(),
+        "op_message_port_recv_message_sync" => ops_ports::op_haft_port_receive_now(),
+        "op_tty_check_fd_permission" => ops_descriptors::op_haft_check_terminal(),
+        "op_node_udp_open" => ops_descriptors::op_haft_refuse_udp_open(),
         "op_node_fs_read_file_sync" => ops_read::op_haft_read_file_sync(),
         "op_node_fs_read_file" => ops_read::op_haft_read_file(),
         "op_set_env" => ops_env::op_haft_set_env(),

@@ -75,15 +75,16 @@ impl Imports {
             MediaType::Unknown => MediaType::TypeScript,
             media => media,
         };
-        let has_jsx_syntax = matches!(media, MediaType::Tsx | MediaType::Jsx);
-        if !has_jsx_syntax && !SIGNS.iter().any(|sign| text.contains(sign)) {
-            return Imports::default();
-        }
+        // Before all else: the loader refuses it as well.
         if text.len() as u64 > MAX_SOURCE_BYTES {
             return Imports::unreadable(What::TooLarge);
         }
         if nesting::is_hostile(&text) {
             return Imports::unreadable(What::TooDeep);
+        }
+        let has_jsx_syntax = matches!(media, MediaType::Tsx | MediaType::Jsx);
+        if !has_jsx_syntax && !SIGNS.iter().any(|sign| text.contains(sign)) {
+            return Imports::default();
         }
         match parse(path, text, media) {
             Some(parsed) => Imports::in_tree(&parsed),
@@ -110,11 +111,9 @@ impl Imports {
         imported.map(String::as_str)
     }
 
-    /// The imports of a file that somebody has parsed; nothing where it would not be parsed here.
-    pub(in crate::engine) fn of_parsed(parsed: &ParsedSource) -> Option<Imports> {
-        let text = parsed.text();
-        let is_fine = text.len() as u64 <= MAX_SOURCE_BYTES && !nesting::is_hostile(text);
-        is_fine.then(|| Imports::in_tree(parsed))
+    /// The imports of a file that was parsed already.
+    pub(in crate::engine) fn of_parsed(parsed: &ParsedSource) -> Imports {
+        Imports::in_tree(parsed)
     }
 
     fn in_tree(parsed: &ParsedSource) -> Imports {

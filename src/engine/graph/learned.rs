@@ -35,9 +35,7 @@ impl Lesson {
         if learned().lessons == 0 {
             return;
         }
-        if let Some(imports) = Imports::of_parsed(parsed) {
-            Lesson::recall(path, digest, imports);
-        }
+        Lesson::recall(path, digest, Imports::of_parsed(parsed));
     }
 
     /// Learns what somebody knows already about a file of bytes with this hash.

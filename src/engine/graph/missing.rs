@@ -35,9 +35,10 @@ fn is_installed(file: &Path) -> bool {
 /// What the compiled file imports; `None` if it cannot be compiled.
 pub(super) fn imports_at_run_time(file: &Path) -> Option<Imports> {
     let code = compiled(file)?;
-    let imports = stacker::maybe_grow(nesting::STACK, nesting::STACK, || {
-        // Compiled code is JavaScript, whatever the file is called.
-        Imports::of(&file.with_extension("js"), code)
-    });
-    Some(imports)
+    // Compiled code is JavaScript, whatever the file is called.
+    let name = file.with_extension("js");
+    let stack = nesting::stack_for(&code)?;
+    Some(stacker::maybe_grow(stack, stack, || {
+        Imports::of(&name, code)
+    }))
 }

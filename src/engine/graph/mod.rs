@@ -29,7 +29,7 @@ pub(crate) use facts::digest_of_file;
 pub use facts::{Checker, Kind};
 pub(in crate::engine) use imports::Imports;
 pub(in crate::engine) use learned::Lesson;
-pub(in crate::engine) use nesting::is_hostile;
+pub(in crate::engine) use nesting::stack_for;
 pub use nesting::on_deep_stack;
 pub use open::{Opening, What};
 use packages::Packages;

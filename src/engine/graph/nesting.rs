@@ -9,9 +9,18 @@
 //! depend on the grammar (a `/` after a `}`). Text of an untrusted project is therefore parsed in a
 //! process of its own with a limit of memory (`reader`); this is the bound for everything else.
 
-/// The most that a source may cost. Measured with the debug build: one unit is at most
-/// 24 KiB of stack in all that recurses.
+/// The most that a source may cost.
 const MAX_COST: usize = 20_000;
+
+/// The stack that one unit of cost can take in all that recurses, generously.
+const STACK_PER_COST: usize = if cfg!(debug_assertions) {
+    96 << 10
+} else {
+    24 << 10
+};
+
+/// The least that is worth a stack of its own.
+const MIN_STACK: usize = 8 << 20;
 
 /// The cost of an open bracket, an arrow, a conditional, a keyword that nests.
 const COST_OF_LEVEL: usize = 8;
@@ -30,77 +39,95 @@ pub fn on_deep_stack<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// True if the text must not be given to the parser.
-pub(in crate::engine) fn is_hostile(text: &str) -> bool {
-    Scanner::new(text.as_bytes()).exceeds(MAX_COST)
+pub(super) fn is_hostile(text: &str) -> bool {
+    stack_for(text).is_none()
 }
 
-/// Words that nest what follows them without a bracket.
-const PREFIXES: &[&str] = &[
-    "await",
-    "yield",
-    "typeof",
-    "void",
-    "delete",
-    "new",
-    "if",
-    "else",
-    "for",
-    "while",
-    "do",
-    "with",
-    "try",
-    "class",
-    "extends",
-    "function",
-    "throw",
-    "return",
-    "in",
-    "instanceof",
-];
+/// The bytes of stack that suffice to parse the text and to walk over its tree; `None` if the text must
+/// not be given to the parser.
+pub(in crate::engine) fn stack_for(text: &str) -> Option<usize> {
+    let cost = Scanner::new(text.as_bytes()).peak()?;
+    Some((cost * STACK_PER_COST).clamp(MIN_STACK, STACK))
+}
+
+/// True for words that nest what follows them without a bracket.
+fn is_prefix(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"await"
+            | b"yield"
+            | b"typeof"
+            | b"void"
+            | b"delete"
+            | b"new"
+            | b"if"
+            | b"else"
+            | b"for"
+            | b"while"
+            | b"do"
+            | b"with"
+            | b"try"
+            | b"class"
+            | b"extends"
+            | b"function"
+            | b"throw"
+            | b"return"
+            | b"in"
+            | b"instanceof"
+    )
+}
 
 /// The same for words that are names elsewhere.
-const CONTEXTUAL: &[&str] = &[
-    "keyof",
-    "unique",
-    "readonly",
-    "infer",
-    "asserts",
-    "async",
-    "as",
-    "satisfies",
-    "of",
-    "is",
-    "abstract",
-    "implements",
-    "declare",
-    "namespace",
-    "module",
-    "get",
-    "set",
-    "static",
-    "accessor",
-    "override",
-];
+fn is_contextual(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"keyof"
+            | b"unique"
+            | b"readonly"
+            | b"infer"
+            | b"asserts"
+            | b"async"
+            | b"as"
+            | b"satisfies"
+            | b"of"
+            | b"is"
+            | b"abstract"
+            | b"implements"
+            | b"declare"
+            | b"namespace"
+            | b"module"
+            | b"get"
+            | b"set"
+            | b"static"
+            | b"accessor"
+            | b"override"
+    )
+}
 
-/// Words that continue the statement or the expression before them.
-const CONTINUING: &[&str] = &[
-    "else",
-    "while",
-    "catch",
-    "finally",
-    "in",
-    "instanceof",
-    "as",
-    "satisfies",
-    "of",
-    "from",
-    "extends",
-    "implements",
-    "is",
-];
+/// True for words that continue the statement or the expression before them.
+fn is_continuing(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"else"
+            | b"while"
+            | b"catch"
+            | b"finally"
+            | b"in"
+            | b"instanceof"
+            | b"as"
+            | b"satisfies"
+            | b"of"
+            | b"from"
+            | b"extends"
+            | b"implements"
+            | b"is"
+    )
+}
 
-/// Words before `(` after whose `)` an expression or a statement begins.
-const HEADS: &[&str] = &["if", "while", "for", "with"];
+/// True for words before `(` after whose `)` an expression or a statement begins.
+fn is_head(word: &[u8]) -> bool {
+    matches!(word, b"if" | b"while" | b"for" | b"with")
+}
 
 /// What the token before is, as far as the meaning of the next depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,7 +142,7 @@ enum Before {
     Start,
     /// The dot of a member: the next word is a name.
     Dot,
-    /// A word of [`CONTEXTUAL`].
+    /// A word for which [`is_contextual`].
     Word,
 }
 
@@ -152,7 +179,7 @@ struct Scanner<'a> {
     /// Elements of JSX that are open.
     elements: usize,
     before: Before,
-    /// The token before was a word of [`HEADS`].
+    /// The token before was a word for which [`is_head`].
     after_head_word: bool,
 }
 
@@ -175,17 +202,19 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// True if some token stands deeper than `limit`.
-    fn exceeds(mut self, limit: usize) -> bool {
+    /// The cost at the token that stands deepest; `None` if it is above the limit.
+    fn peak(mut self) -> Option<usize> {
+        let mut peak = 0;
         while self.at < self.bytes.len() {
             self.token();
             let here = self.levels.last().map_or(0, |level| level.cost);
             let brackets = self.levels.len() + self.elements;
-            if self.below + here + brackets * COST_OF_LEVEL > limit {
-                return true;
+            peak = peak.max(self.below + here + brackets * COST_OF_LEVEL);
+            if peak > MAX_COST {
+                return None;
             }
         }
-        false
+        Some(peak)
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -359,8 +388,7 @@ impl<'a> Scanner<'a> {
     fn continues(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|byte| !is_word(*byte));
-        let word = &rest[..end.unwrap_or(rest.len())];
-        CONTINUING.iter().any(|known| known.as_bytes() == word)
+        is_continuing(&rest[..end.unwrap_or(rest.len())])
     }
 
     fn word(&mut self) {
@@ -372,7 +400,6 @@ impl<'a> Scanner<'a> {
         }
         self.skip_word();
         let word = &self.bytes[start..self.at];
-        let is_one_of = |words: &[&str]| words.iter().any(|known| known.as_bytes() == word);
         if self.before == Before::Dot {
             return self.value();
         }
@@ -380,11 +407,11 @@ impl<'a> Scanner<'a> {
             // What is before it in a `switch` has ended.
             self.end_statement();
             self.before = Before::Start;
-        } else if is_one_of(PREFIXES) {
-            self.after_head_word = is_one_of(HEADS);
+        } else if is_prefix(word) {
+            self.after_head_word = is_head(word);
             self.add(COST_OF_LEVEL);
             self.before = Before::Start;
-        } else if is_one_of(CONTEXTUAL) {
+        } else if is_contextual(word) {
             self.add(COST_OF_LEVEL);
             self.before = Before::Word;
         } else {

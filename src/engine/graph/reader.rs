@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::imports::Imports;
-use super::open::What;
 use super::missing;
+use super::open::What;
 use crate::engine::loader::text_of;
 
 /// The most memory that the process may map.
@@ -130,6 +130,8 @@ pub fn serve_reader() -> io::Result<()> {
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
     limit(Resource::Nproc, 0)?;
+    // Without memory there is nothing to write a message with, and nothing reads it.
+    std::panic::set_hook(Box::new(|_| std::process::abort()));
     stacker::grow(STACK, || {
         let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
         while let Some(request) = read_frame(&mut input)? {

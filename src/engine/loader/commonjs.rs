@@ -17,7 +17,7 @@ use node_resolver::analyze::{
 use super::files;
 use super::kept::Kept;
 use super::node::NodeServices;
-use super::room::{too_much, with_room};
+use super::room::stack_of;
 use crate::engine::compiled::Kind;
 use crate::engine::verify::Verifier;
 
@@ -80,7 +80,11 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
         let place = self.node.place(Kind::Names, source.len(), place);
         let known = place.as_ref().and_then(Kept::find::<Names>);
         let names = known.unwrap_or_else(|| {
-            let names = with_room(source.len(), || names(specifier, &source));
+            let names = match stack_of(&source) {
+                Ok(stack) => stacker::maybe_grow(stack, stack, || names(specifier, &source)),
+                // Reported when it runs, as what does not parse.
+                Err(_) => Some(Default::default()),
+            };
             if let Some(place) = &place {
                 place.keep(&names);
             }
@@ -107,9 +111,6 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
 }
 
 fn names(specifier: &Url, source: &str) -> Names {
-    if too_much(source).is_some() {
-        return Some(Default::default());
-    }
     let Some(parsed) = parse(specifier, source) else {
         // What does not parse is reported when it runs; here it only has no names.
         return Some(Default::default());

@@ -75,7 +75,7 @@ pub(super) fn prepare_text(
     }
     let parsed = parse(url, path, text)?;
     let imports = match &place {
-        Some(_) => Imports::of_parsed(&parsed),
+        Some(_) => Some(Imports::of_parsed(&parsed)),
         None => None,
     };
     match &imports {

@@ -1,15 +1,21 @@
 //! Where `pi.logger` and `console` of tools go: JSON lines in a file per process, never our streams.
+//!
+//! Only the user may read the file: tools log what they work on. A full file becomes `….log.1`, and that
+//! one `….log.2`, so that no tool fills the disk.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
 use crate::engine::ToolLog;
-use crate::tool::{LogLevel, json};
+use crate::private_files;
+use crate::tool::{LogLevel, TrustDomain, json};
 
 /// The log of the tools of one host. The file is made with its first line.
 pub(super) struct LogFile {
@@ -17,9 +23,21 @@ pub(super) struct LogFile {
     file: Mutex<State>,
 }
 
+/// The size from which on a new file is begun.
+const MAX_FILE_BYTES: u64 = 10 << 20;
+
+/// The full files that are kept besides the current one.
+const FULL_FILES: u32 = 2;
+
+/// The longest line; what is longer is cut.
+const MAX_LINE_BYTES: usize = 64 << 10;
+
 enum State {
     Unopened,
-    Open(File),
+    Open {
+        file: File,
+        written: u64,
+    },
     /// The folder cannot be written: lines go to tracing only.
     Closed,
 }
@@ -33,15 +51,58 @@ impl LogFile {
     }
 
     fn open(&self) -> State {
-        let path = self
-            .folder
-            .join(format!("tools.{}.log", std::process::id()));
-        let opened = std::fs::create_dir_all(&self.folder)
-            .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
-        match opened {
-            Ok(file) => State::Open(file),
+        let path = self.path();
+        match self.try_open(&path) {
+            Ok(state) => state,
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "cannot write the tools' log");
+                State::Closed
+            }
+        }
+    }
+
+    fn try_open(&self, path: &Path) -> io::Result<State> {
+        private_files::make_folder(&self.folder)?;
+        private_files::restrict(&self.folder)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            // A link or a pipe in its place is another's.
+            .custom_flags(
+                OFlags::NOFOLLOW
+                    .union(OFlags::NONBLOCK)
+                    .bits()
+                    .cast_signed(),
+            )
+            .open(path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        Ok(State::Open {
+            written: found.len(),
+            file,
+        })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder
+            .join(format!("tools.{}.log", std::process::id()))
+    }
+
+    /// Begins a new file; the oldest full one goes.
+    fn rotate(&self) -> State {
+        let path = self.path();
+        let full = |number: u32| path.with_extension(format!("log.{number}"));
+        for number in (1..FULL_FILES).rev() {
+            // One that is missing needs no other name.
+            let _ = fs::rename(full(number), full(number + 1));
+        }
+        match fs::rename(&path, full(1)) {
+            Ok(()) => self.open(),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "the tools' log is full");
                 State::Closed
             }
         }
@@ -49,23 +110,32 @@ impl LogFile {
 }
 
 impl ToolLog for LogFile {
-    fn log(&self, level: LogLevel, tool: &str, message: &str, context: &str) {
+    fn log(&self, domain: TrustDomain, level: LogLevel, tool: &str, message: &str, context: &str) {
         let level = level_name(level);
         tracing::debug!(tool, level, "{message}");
         let mut state = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::Unopened) {
             *state = self.open();
         }
-        if let State::Open(file) = &mut *state {
-            let mut line = line(level, tool, message, context).to_string();
+        if matches!(*state, State::Open { written, .. } if written >= MAX_FILE_BYTES) {
+            *state = self.rotate();
+        }
+        if let State::Open { file, written } = &mut *state {
+            let mut line = line(domain, level, tool, message, context);
             line.push('\n');
+            *written += line.len() as u64;
             // A full disk must not fail a call.
             let _ = file.write_all(line.as_bytes());
         }
     }
 }
 
-fn line(level: &str, tool: &str, message: &str, context: &str) -> Value {
+fn line(domain: TrustDomain, level: &str, tool: &str, message: &str, context: &str) -> String {
+    let is_short = message.len() + context.len() < MAX_LINE_BYTES;
+    let (message, context) = match is_short {
+        true => (message, context),
+        false => (excerpt(message), ""),
+    };
     let mut members = Map::new();
     members.insert("timestamp".into(), json!(timestamp()));
     members.insert("level".into(), json!(level));
@@ -74,12 +144,23 @@ fn line(level: &str, tool: &str, message: &str, context: &str) -> Value {
     if !tool.is_empty() {
         members.insert("tool".into(), json!(tool));
     }
+    // The name is the tool's own word; whose code it is, is the host's.
+    if let Some(label) = domain.label() {
+        members.insert("domain".into(), json!(label));
+    }
+    if !is_short {
+        members.insert("cut".into(), json!(true));
+    }
     if let Ok(Value::Object(more)) = json::read(context) {
         for (key, value) in more {
             members.entry(key).or_insert(value);
         }
     }
-    Value::Object(members)
+    Value::Object(members).to_string()
+}
+
+fn excerpt(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_LINE_BYTES)]
 }
 
 fn level_name(level: LogLevel) -> &'static str {

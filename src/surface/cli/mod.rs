@@ -129,6 +129,7 @@ struct With<A: clap::Args> {
 
 /// Runs the program for these arguments (the first is its own name) to its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    process::harden();
     // Before there is a second thread.
     Env::take_tokens();
     let err = Ink::for_stderr();

@@ -12,7 +12,6 @@ use super::flags::Globals;
 use crate::config::{Config, ListenAddress};
 use crate::credentials::{Running, running};
 use crate::error::{Error, ErrorKind};
-use crate::private_files::{Lasting, replace};
 use crate::process::{Spawn, find_installed};
 use crate::surface::stdout::Out;
 
@@ -60,7 +59,7 @@ impl Args {
         };
         let browser = config.browser.as_deref().filter(|_| !self.print);
         if let Some(words) = browser.filter(|words| is_there(words))
-            && open(words, &server.page, &url).await?
+            && open(words, server, &url).await?
         {
             say(&format!("opened {site} in the browser\n"));
             return Ok(SUCCESS);
@@ -120,13 +119,12 @@ fn is_there(words: &[String]) -> bool {
 }
 
 /// Opens a file that leads to `url`; false if the program could not be started.
-async fn open(words: &[String], page: &Path, url: &str) -> Result<bool, Failure> {
+async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Failure> {
     let html = format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
          <meta http-equiv=\"refresh\" content=\"0; url={url}\">\n<title>haft</title>\n"
     );
-    replace(page, html.as_bytes(), Lasting::Remade)?;
-    let path = page.display().to_string();
+    let path = server.write_page(&html)?.display().to_string();
     let file = format!("file://{}", percent_encoded(&path, b"/"));
     let is_placed = words.iter().any(|word| word.contains("%s"));
     let placed = words.iter().map(|word| word.replace("%s", &file));

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::With;
 use super::exit::{Answer, Failure, SUCCESS, say};
 use super::flags::Globals;
+use crate::audit::{self, Caller, Event};
 use crate::config::{Config, parse_duration};
 use crate::credentials::{Capability, NewToken, TokenStore, ToolNames, id_of};
 use crate::error::{Error, ErrorKind};
@@ -54,8 +55,9 @@ struct New {
     name: Option<String>,
 
     /// The tools: patterns of names with commas between them, `!` before those that exclude
-    #[arg(long, value_name = "GLOBS", value_delimiter = ',', default_value = "*")]
-    tools: Vec<String>,
+    // Not the global option of this name.
+    #[arg(long = "tools", value_name = "GLOBS", value_delimiter = ',', default_value = "*")]
+    names: Vec<String>,
 
     /// The highest tier of a call
     #[arg(long, value_enum, value_name = "TIER", default_value = "read")]
@@ -142,16 +144,16 @@ impl Args {
         let config = Config::resolve(globals.flags())?;
         let store = TokenStore::new(&config.state_dir);
         match &self.verb {
-            Verb::New(c) => c.args.run(&store, out),
+            Verb::New(c) => c.args.run(&config, &store, out),
             Verb::List(c) => c.args.run(&store, out),
-            Verb::Revoke(c) => c.args.run(&store, out),
+            Verb::Revoke(c) => c.args.run(&config, &store, out),
         }
     }
 }
 
 impl New {
-    fn run(&self, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
-        let tools = self.tools.iter().map(|one| one.trim().to_owned()).collect();
+    fn run(&self, config: &Config, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
+        let tools = self.names.iter().map(|one| one.trim().to_owned()).collect();
         let (token, capability) = store.create(NewToken {
             name: self.name.clone(),
             tools: ToolNames::new(tools)?,
@@ -159,17 +161,13 @@ impl New {
             sessions: self.sessions,
             lifetime: self.expires.0,
         })?;
+        record_new(config, &capability);
         writeln!(out, "{token}")?;
         out.flush()?;
-        let sessions = match capability.sessions {
-            true => ", sessions of an agent",
-            false => "",
-        };
         say(&format!(
-            "`{}`: tools {}, up to tier {}{sessions}, {}; it is not shown again\n",
+            "`{}`: {}, {}; it is not shown again\n",
             capability.name,
-            capability.tools.patterns().join(","),
-            capability.tier.as_str(),
+            scope(&capability),
             match capability.expires {
                 Some(_) => format!("until {}", until(&capability)),
                 None => "until it is revoked".to_owned(),
@@ -197,7 +195,7 @@ impl List {
 }
 
 impl Revoke {
-    fn run(&self, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
+    fn run(&self, config: &Config, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
         // Who has lost a token may have nothing but its text.
         let which = id_of(&self.token).unwrap_or(&self.token);
         let revoked = store.revoke(which)?;
@@ -207,9 +205,42 @@ impl Revoke {
             let error = Error::new(ErrorKind::Usage, text);
             return Err(error.with_hint("`haft token list` shows them").into());
         }
+        record_revoked(config, &revoked);
         let count = units::count(revoked.len(), "token");
         writeln!(out, "revoked {count}")?;
         Ok(SUCCESS)
+    }
+}
+
+/// What a token allows, for people.
+fn scope(one: &Capability) -> String {
+    let sessions = match one.sessions {
+        true => ", sessions of an agent",
+        false => "",
+    };
+    let (tools, tier) = (one.tools.patterns().join(","), one.tier.as_str());
+    format!("tools {tools}, up to tier {tier}{sessions}")
+}
+
+/// Records that a token was made.
+pub(super) fn record_new(config: &Config, made: &Capability) {
+    let created = Event::TokenCreated {
+        token: made.name.clone(),
+        scope: Some(scope(made)),
+        expires: made.expires.map(|_| until(made)),
+        by: Caller::parent("cli"),
+    };
+    audit::record(config, created);
+}
+
+/// Records that tokens were revoked.
+pub(super) fn record_revoked(config: &Config, revoked: &[Capability]) {
+    for one in revoked {
+        let event = Event::TokenRevoked {
+            token: one.name.clone(),
+            by: Caller::parent("cli"),
+        };
+        audit::record(config, event);
     }
 }
 

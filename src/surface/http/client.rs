@@ -129,11 +129,21 @@ impl Client {
         (tier < Tier::Exec).then_some(tier)
     }
 
+    /// What the log of calls names its token; `None`: it is the user.
+    pub(crate) fn token_name(&self) -> Option<String> {
+        let capability = self.capability.as_ref()?;
+        // A name may be used again for another token.
+        Some(match capability.name == capability.id {
+            true => capability.id.clone(),
+            false => format!("{} ({})", capability.name, capability.id),
+        })
+    }
+
     /// The host for its calls: a call above its tier is refused, whatever else the policy says.
     pub(crate) fn host(&self, host: &Host) -> Host {
-        let host = match self.is_user() {
-            true => host.clone(),
-            false => host.called_by(|caller| caller.token = Some(self.id.clone())),
+        let host = match &self.capability {
+            None => host.clone(),
+            Some(_) => host.called_by(|caller| caller.token = self.token_name()),
         };
         match self.max_tier() {
             None => host,

@@ -31,4 +31,5 @@ pub(crate) use held::held;
 pub(crate) use listen::Listening;
 pub(crate) use path::PathText;
 pub(crate) use server::serve;
+pub(crate) use stream::Peer;
 pub(crate) use unanswered::{Unanswered, counted};

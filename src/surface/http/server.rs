@@ -90,8 +90,10 @@ pub(crate) async fn serve(
 
 async fn connection(stream: Stream, router: Router, ticket: Ticket, stop: CancellationToken) {
     stream.send_at_once();
+    let peer = stream.peer();
     let state = &ticket.connection;
-    let service = service_fn(|request: Request<Incoming>| {
+    let service = service_fn(|mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer.clone());
         let answer = answer(router.clone(), request, Arc::clone(state));
         async move { Ok::<_, Infallible>(answer.await) }
     });

@@ -7,13 +7,56 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::audit::Caller;
+
 /// A connection.
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
+/// The other end of a connection, for the log of calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Peer {
+    /// Of a TCP connection.
+    address: Option<String>,
+    /// Of a Unix socket.
+    uid: Option<u32>,
+    process: Option<u32>,
+}
+
+impl Peer {
+    /// Adds what is known of it to a caller.
+    pub(crate) fn describe(&self, caller: &mut Caller) {
+        let Peer {
+            address,
+            uid,
+            process,
+        } = self.clone();
+        (caller.address, caller.uid, caller.process) = (address, uid, process);
+    }
+}
+
 impl Stream {
+    /// Who is at the other end, as the system says.
+    pub(super) fn peer(&self) -> Peer {
+        match self {
+            Stream::Tcp(stream) => Peer {
+                address: stream.peer_addr().ok().map(|address| address.to_string()),
+                ..Peer::default()
+            },
+            Stream::Unix(stream) => {
+                let peer = stream.peer_cred().ok();
+                let process = peer.and_then(|peer| peer.pid());
+                Peer {
+                    address: None,
+                    uid: peer.map(|peer| peer.uid()),
+                    process: process.and_then(|pid| u32::try_from(pid).ok()),
+                }
+            }
+        }
+    }
+
     /// Whether whoever connected may: over a Unix socket only this process's own user.
     pub(super) fn is_admitted(&self) -> bool {
         match self {

@@ -85,7 +85,13 @@ pub(super) async fn run(
     };
     let traits = ClientTraits::of(context.client_info().as_ref());
     let host = match client {
-        Some(client) => client.host(server.host()),
+        Some(client) => {
+            let host = client.host(server.host());
+            match request::peer(&context.extensions) {
+                Some(peer) => host.called_by(|caller| peer.describe(caller)),
+                None => host,
+            }
+        }
         None => server.host().clone(),
     };
     let host = traits.host_for(host, tool);
@@ -102,7 +108,7 @@ pub(super) async fn run(
     }
     let of = (offer.clone(), tool.name.clone());
     let log = server.log().listen(&context);
-    let execution = Execution::start(server, &host, call, of, log, can_ask, form, sender);
+    let execution = Execution::start(server, &host, (call, sender), of, log, can_ask, form);
     match is_new {
         true => call_with_input_required(server, execution, &origin, task, context).await,
         false => call_with_elicitation(server, execution, context).await,

@@ -61,12 +61,11 @@ impl Execution {
     pub(super) fn start(
         server: &Server,
         host: &Host,
-        call: Call,
+        (call, sender): (Call, Option<Sender>),
         (offer, name): (Arc<Offer>, String),
         (log, lines): (Option<Arc<dyn LogListener>>, Lines),
         can_ask: bool,
         form: ResultForm,
-        sender: Option<Sender>,
     ) -> Execution {
         let host = log::heard(host, log.clone());
         let (host, inbox) = match can_ask {

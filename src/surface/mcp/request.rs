@@ -14,7 +14,7 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::surface::http::{BodyMemory, Client, Permit};
+use crate::surface::http::{BodyMemory, Client, Peer, Permit};
 
 /// The text of the arguments.
 #[derive(Clone, Debug)]
@@ -41,6 +41,11 @@ impl Sender {
     pub(super) fn of(extensions: &Extensions) -> Option<Sender> {
         extensions.get::<Parts>()?.extensions.get().cloned()
     }
+}
+
+/// The other end of the connection on which the request with these extensions came.
+pub(super) fn peer(extensions: &Extensions) -> Option<&Peer> {
+    extensions.get::<Parts>()?.extensions.get()
 }
 
 /// What tells the client from others.

@@ -27,7 +27,7 @@ use super::tools::fresh;
 use crate::error::{Error, ErrorKind};
 use crate::host::RunningCall;
 use crate::registry::Catalog;
-use crate::surface::http::{BodyMemory, Client, Fault, JsonText, PathText, Permit, sse};
+use crate::surface::http::{BodyMemory, Client, Fault, JsonText, PathText, Peer, Permit, sse};
 use crate::tool::{Call, Event};
 
 /// So many updates wait for a slow client; then only the newest does.
@@ -81,6 +81,7 @@ type Frames = mpsc::Sender<Bytes>;
 pub(super) async fn call(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
+    Extension(peer): Extension<Peer>,
     PathText(name): PathText,
     headers: HeaderMap,
     JsonText(text, memory): JsonText,
@@ -98,6 +99,7 @@ pub(super) async fn call(
         .map(|time| Duration::from_millis(time as u64));
     let mut started = None;
     let host = client.host(&shared.host);
+    let host = host.called_by(|caller| peer.describe(caller));
     let running = shared.ledger.enter(&client, request.call_id, &name, |id| {
         let call = Call {
             id: id.to_owned(),

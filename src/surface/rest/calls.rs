@@ -95,7 +95,7 @@ pub(super) async fn cancel(
     };
     if !cancelled {
         // Its line in the log stays.
-        shared.history.forget(&id);
+        shared.history.forget(&id, client.token_name());
     }
     let status = match cancelled {
         true => StatusCode::ACCEPTED,

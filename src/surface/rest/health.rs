@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::state::Shared;
 use super::tools::{bytes, fresh};
+use crate::host::Host;
 use crate::surface::http::Fault;
 use crate::tool::ScanState;
 
@@ -22,6 +23,9 @@ pub(super) struct Health {
     /// How far the search for tools is: `NOT_STARTED`, `IN_PROGRESS`, `COMPLETE`, `FAILED`.
     #[schema(value_type = String)]
     tools: ScanState,
+    /// Threads on which native code of tools that were killed still computes.
+    #[serde(rename = "stuckThreads")]
+    stuck_threads: usize,
 }
 
 /// How the server is. Waits for nothing.
@@ -39,5 +43,6 @@ pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Response
         status,
         version: env!("CARGO_PKG_VERSION"),
         tools,
+        stuck_threads: Host::stuck_threads(),
     })?))
 }

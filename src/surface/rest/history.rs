@@ -30,14 +30,17 @@ pub(super) struct History {
     state: Mutex<State>,
 }
 
+/// The name of a token, if the call was made with one, and the id of the call.
+type Key = (Option<String>, String);
+
 #[derive(Default)]
 struct State {
     /// Reads what is added; `None` before the first look.
     tail: Option<Tail>,
     /// The oldest first.
     calls: VecDeque<Arc<Recorded>>,
-    /// The ids of those that a client wants to be forgotten.
-    forgotten: HashSet<String>,
+    /// Those that a client wants to be forgotten.
+    forgotten: HashSet<Key>,
 }
 
 impl History {
@@ -64,11 +67,22 @@ impl History {
         }
     }
 
-    /// Leaves out a call from now on.
-    pub(super) fn forget(&self, id: &str) {
+    /// Leaves out the calls of this id from now on that were made with `token`; `None`: the user's own, and those
+    /// of this id that are known of others.
+    pub(super) fn forget(&self, id: &str, token: Option<String>) {
         let mut state = self.state();
-        state.forgotten.insert(id.to_owned());
-        state.calls.retain(|one| one.call.call != id);
+        let State {
+            calls, forgotten, ..
+        } = &mut *state;
+        let is_user = token.is_none();
+        forgotten.insert((token.clone(), id.to_owned()));
+        calls.retain(|one| {
+            let goes = one.call.call == id && (is_user || one.call.caller.token == token);
+            if goes {
+                forgotten.insert(key(&one.call));
+            }
+            !goes
+        });
     }
 
     fn read(&self) -> io::Result<Vec<Arc<Recorded>>> {
@@ -94,7 +108,7 @@ impl History {
         };
         for (_, line) in lines {
             if let (true, Event::Call(call)) = (self.is_meant(&line), line.event)
-                && !state.forgotten.contains(&call.call)
+                && !state.forgotten.contains(&key(&call))
             {
                 let is_ours = line.pid == std::process::id();
                 let call = *call;
@@ -117,4 +131,8 @@ impl History {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn key(call: &RecordedCall) -> Key {
+    (call.caller.token.clone(), call.call.clone())
 }

@@ -99,12 +99,13 @@ impl Shared {
         }
     }
 
-    /// The calls that only the log knows, for the client: they are the user's alone.
+    /// The calls that only the log knows, for the client: of a token those that were made with it.
     pub(super) async fn history_for(&self, client: &Client) -> Vec<Arc<Recorded>> {
-        match client.is_user() {
-            true => self.history.calls().await,
-            false => Vec::new(),
+        let mut calls = self.history.calls().await;
+        if let Some(token) = client.token_name() {
+            calls.retain(|one| one.call.caller.token.as_ref() == Some(&token));
         }
+        calls
     }
 
     /// Tells of every change of the catalog and of its problems until the server ends.

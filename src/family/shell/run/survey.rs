@@ -4,7 +4,7 @@ use super::super::definition::{Command, Definition, Environment, Platform};
 use super::super::references::PREDEFINED;
 use super::quote::{self, Dialect, Finding, Outside, Piece};
 use super::template::{Head, Names, Part, Reference, Tail, Template};
-use super::values::FIXED;
+use super::values::{FIXED, ValueOnly};
 use super::words::words;
 use crate::family::programs::is_dangerous_variable;
 
@@ -92,7 +92,7 @@ fn add(reference: &Reference, definition: &Definition, pieces: &mut Vec<Piece>) 
     let Some(format) = format else {
         return pieces.push(piece);
     };
-    for part in Template::parse(format, &Value).parts {
+    for part in Template::parse(format, &ValueOnly).parts {
         match part {
             Part::Text(text) => pieces.push(Piece::raw(text)),
             Part::Reference(Reference {
@@ -171,18 +171,5 @@ impl Names for Known<'_> {
 
     fn has_step(&self, name: &str) -> bool {
         self.0.steps().iter().any(|step| step.name == name)
-    }
-}
-
-/// In a `format` there is nothing but `{value}`.
-struct Value;
-
-impl Names for Value {
-    fn knows(&self, name: &str) -> bool {
-        name == "value"
-    }
-
-    fn has_step(&self, _name: &str) -> bool {
-        false
     }
 }

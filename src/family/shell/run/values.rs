@@ -369,7 +369,7 @@ impl Names for WithHost<'_> {
 }
 
 /// In a `format` there is nothing but `{value}`.
-struct ValueOnly;
+pub(super) struct ValueOnly;
 
 impl Names for ValueOnly {
     fn knows(&self, name: &str) -> bool {

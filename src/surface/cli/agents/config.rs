@@ -14,6 +14,7 @@ use crate::render::text;
 use crate::surface::cli::call::time;
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 use crate::surface::cli::flags::Globals;
+use crate::surface::cli::token::{record_new, record_revoked};
 use crate::surface::stdout::Out;
 use crate::tool::Tier;
 
@@ -103,15 +104,18 @@ impl Args {
             let token = agents::token(&place, &self.name)?;
             let change = agents::remove(self.agent, &place, &self.name)?;
             self.report(change, &path, out)?;
-            if let Some(id) = token.as_deref().and_then(id_of)
-                && !store.revoke(id)?.is_empty()
-            {
+            let revoked = match token.as_deref().and_then(id_of) {
+                Some(id) => store.revoke(id)?,
+                None => Vec::new(),
+            };
+            if !revoked.is_empty() {
+                record_revoked(&config, &revoked);
                 writeln!(out, "revoked the token that was in it")?;
             }
             return Ok(SUCCESS);
         }
         if let Some(url) = &self.url {
-            return self.connect(url, scope, &place, &path, &store, out);
+            return self.connect(url, scope, &place, &path, &config, out);
         }
         let server = self.program(globals, scope, &config);
         let entry = server.entry(self.agent, &self.settings())?;
@@ -130,9 +134,10 @@ impl Args {
         scope: Scope,
         place: &Place,
         path: &str,
-        store: &TokenStore,
+        config: &Config,
         out: &mut Out,
     ) -> Result<u8, Failure> {
+        let store = TokenStore::new(&config.state_dir);
         let makes_token = self.write && !self.no_token && self.token_env.is_none();
         // What others check out holds no secret.
         let makes_token = makes_token && scope != Scope::Project;
@@ -163,6 +168,7 @@ impl Args {
                         sessions: false,
                         lifetime: None,
                     })?;
+                    record_new(config, &capability);
                     made = Some(capability);
                     text
                 }
@@ -177,7 +183,7 @@ impl Args {
         let written = agents::add(self.agent, place, &self.name, &entry, makes_token);
         if let (Err(_), Some(made)) = (&written, &made) {
             // Nobody has it.
-            store.revoke(&made.id)?;
+            record_revoked(config, &store.revoke(&made.id)?);
         }
         self.report(written?, path, out)?;
         match &made {

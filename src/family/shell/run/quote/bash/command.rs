@@ -150,8 +150,10 @@ impl Walker<'_> {
                 let why = "`eval`, which runs it; use it as an argument of a command";
                 self.never(args, why);
                 if args.iter().any(has_hole) {
-                    // The code may assign anything.
-                    self.facts.assign(ANY, &Sources::of_name(ALL));
+                    // The code may assign anything that there is.
+                    if all(args) != Sources::default() {
+                        self.facts.assign(ANY, &Sources::of_name(ALL));
+                    }
                 } else {
                     let code: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
                     self.code(&code.join(" "), line, context);
@@ -163,6 +165,7 @@ impl Walker<'_> {
                 self.never(args, why);
                 if let Some(file) = args.first() {
                     self.runs_file(file);
+                    self.facts.assign(ANY, &Sources::of_name(&file.file));
                 }
                 if args
                     .first()
@@ -170,7 +173,6 @@ impl Walker<'_> {
                 {
                     self.sink(context.stdin.clone(), Rule::Never, line, why);
                 }
-                self.facts.assign(ANY, &Sources::of_name(OUTPUT));
                 false
             }
             "trap" => {
@@ -225,7 +227,7 @@ impl Walker<'_> {
                         'p' | 'd' | 'i' => {}
                         't' | 'n' | 'N' | 'u' => {
                             let why = "the options of `read`, so it must be a whole number";
-                            self.sink(value.sources.direct(), Rule::Number, value.line, why);
+                            self.sink(value.sources.direct(), Rule::Operand, value.line, why);
                         }
                         _ => self.sink(
                             value.sources.clone(),
@@ -280,7 +282,7 @@ impl Walker<'_> {
             "shift" | "ulimit" | "break" | "continue" | "return" | "exit" | "logout" => {
                 for word in args {
                     let why = format!("`{}`, so it must be a whole number", first.text);
-                    self.sink(word.sources.direct(), Rule::Number, word.line, &why);
+                    self.sink(word.sources.direct(), Rule::Operand, word.line, &why);
                 }
                 false
             }
@@ -405,7 +407,7 @@ impl Walker<'_> {
                 "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
                     for side in before.into_iter().chain(next) {
                         let why = "a comparison of numbers, so it must be a whole number";
-                        self.sink(side.sources.direct(), Rule::Number, side.line, why);
+                        self.sink(side.sources.direct(), Rule::Operand, side.line, why);
                     }
                 }
                 text if text.starts_with(HOLE) || text.starts_with("-\0") => {

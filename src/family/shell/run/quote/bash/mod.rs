@@ -118,7 +118,7 @@ pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) ->
                 (one.name.as_str(), one.is_fixed)
             }
         };
-        let is_number = need.rule == Rule::Number;
+        let is_number = matches!(need.rule, Rule::Number | Rule::Operand);
         let finding = Finding {
             name: name.to_owned(),
             why: need.sentence(),
@@ -157,6 +157,7 @@ impl Need {
         let text = piece.text.as_str();
         let is_fine = match self.rule {
             Rule::Number => is_whole(text),
+            Rule::Operand => text.is_empty() || is_whole(text),
             Rule::Never => piece.is_fixed,
             Rule::NoOption => piece.is_fixed || !text.starts_with('-'),
             Rule::NoVariable => piece.is_fixed || !text.starts_with('-') && !text.contains('='),
@@ -171,7 +172,7 @@ impl Need {
         let text = outside.text.as_str();
         let is_fine = match self.rule {
             // A list of numbers cannot be anything else, however it is divided.
-            Rule::Number => text.split_whitespace().all(is_whole),
+            Rule::Number | Rule::Operand => text.split_whitespace().all(is_whole),
             Rule::Never => outside.is_fixed,
             Rule::NoOption => outside.is_fixed || !text.trim_start().starts_with('-'),
             Rule::NoVariable => {
@@ -200,7 +201,16 @@ impl Need {
             }
             None => String::new(),
         };
-        format!("in line {} it reaches{through} {}", self.line, self.why)
+        let way_out = match (&self.through, self.rule) {
+            (Some(name), Rule::Number) if name != taint::ARGUMENTS && !name.starts_with('<') => {
+                format!("; or calculate with its digits: `digits=${{{name}//[!0-9]/}}`")
+            }
+            _ => String::new(),
+        };
+        format!(
+            "in line {} it reaches{through} {}{way_out}",
+            self.line, self.why
+        )
     }
 }
 

@@ -55,6 +55,11 @@ pub(super) const ARGUMENTS: &str = "@";
 /// Any variable: what is assigned to a name that is not written out.
 pub(super) const ANY: &str = "<any>";
 
+/// The subscripts of an array.
+pub(super) fn keys_of(array: &str) -> String {
+    format!("<keys of {array}>")
+}
+
 /// What a function writes.
 pub(super) fn output_of(function: &str) -> String {
     format!("<output of {function}>")
@@ -77,6 +82,8 @@ pub(super) fn input_of(function: &str) -> String {
 pub(super) enum Rule {
     /// A whole number.
     Number,
+    /// The same, or nothing: it is not calculated with.
+    Operand,
     /// It cannot stand there.
     Never,
     /// It must not begin with `-`.

@@ -17,8 +17,8 @@ use shuck_ast::{
 use shuck_parser::parser::Parser;
 
 use super::taint::{
-    ALL, ANY, ARGUMENTS, Facts, INPUT, Need, OUTPUT, Rule, Sink, Sources, input_of, output_of,
-    spelled,
+    ALL, ANY, ARGUMENTS, Facts, INPUT, Need, OUTPUT, Rule, Sink, Sources, input_of, keys_of,
+    output_of, spelled,
 };
 use super::word::{self, View};
 use super::{Dialect, Document, Marked};
@@ -147,7 +147,6 @@ const NUMBERS: &[&str] = &[
     "$",
     "!",
     "-",
-    "0",
     "RANDOM",
     "SECONDS",
     "LINENO",
@@ -539,7 +538,7 @@ impl Walker<'_> {
                     let line = context.line(word.span);
                     let sources = self.word(word, &context.bare());
                     let why = format!("`{name}`, so it must be a whole number");
-                    self.sink(sources.direct(), Rule::Number, line, &why);
+                    self.sink(sources.direct(), Rule::Operand, line, &why);
                 }
             }
             Command::Decl(clause) => self.declaration(clause, context),
@@ -892,7 +891,7 @@ impl Walker<'_> {
                             views.push(view);
                         }
                         ArrayElem::Keyed { key, value } | ArrayElem::KeyedAppend { key, value } => {
-                            self.subscript(key, &context.bare());
+                            self.subscript(key, &name, &context.bare());
                             sources.add(&self.word(&value.word, &context.bare()));
                         }
                     }
@@ -1050,8 +1049,10 @@ impl Walker<'_> {
                 self.reference(reference, context);
                 Sources::default()
             }
-            WordPart::ArrayAccess(reference) | WordPart::ArrayIndices(reference) => {
-                self.reference(reference, context)
+            WordPart::ArrayAccess(reference) => self.reference(reference, context),
+            WordPart::ArrayIndices(reference) => {
+                self.reference(reference, context);
+                Sources::of_name(&keys_of(&reference.name))
             }
             WordPart::Substring {
                 reference,
@@ -1122,7 +1123,10 @@ impl Walker<'_> {
                 self.reference(reference, context);
                 Sources::default()
             }
-            BourneParameterExpansion::Indices { reference } => self.reference(reference, context),
+            BourneParameterExpansion::Indices { reference } => {
+                self.reference(reference, context);
+                Sources::of_name(&keys_of(&reference.name))
+            }
             BourneParameterExpansion::Indirect {
                 reference,
                 operator,
@@ -1268,7 +1272,7 @@ impl Walker<'_> {
     fn reference(&mut self, reference: &VarRef, context: &Context<'_>) -> Sources {
         let sources = self.variable(reference.name.as_str(), reference.span, context);
         if let Some(subscript) = &reference.subscript {
-            self.subscript(subscript, context);
+            self.subscript(subscript, &reference.name, context);
         }
         sources
     }
@@ -1290,11 +1294,18 @@ impl Walker<'_> {
     }
 
     /// The text between the brackets of `name[…]`.
-    fn subscript(&mut self, subscript: &Subscript, context: &Context<'_>) {
+    fn subscript(&mut self, subscript: &Subscript, name: &str, context: &Context<'_>) {
         if subscript.is_array_selector() {
             return;
         }
         let text = subscript.syntax_source_text();
+        // What may hold a value must be a number there; the rest are texts of the author.
+        let names = word::identifiers(text.slice(context.source));
+        let keys = Sources {
+            names: names.iter().map(|name| spelled(name)).collect(),
+            ..Sources::default()
+        };
+        self.facts.assign(&keys_of(name), &keys);
         self.arithmetic_text(text, context);
     }
 
@@ -1364,7 +1375,7 @@ impl Walker<'_> {
             inner.backquotes = Some(context.range(span).unwrap_or(usize::MAX..usize::MAX));
         }
         let met = self.collecting(|walker| walker.statements(body, &inner));
-        match word::is_count(body, context.source) {
+        match word::is_count(body, context.source) || word::is_setup(body, context.source) {
             true => Sources::default(),
             false => met.and(&context.stdin).and(&Sources::of_name(OUTPUT)),
         }

@@ -177,6 +177,49 @@ pub(super) fn keeps_digits(expansion: &str) -> bool {
     )
 }
 
+/// Programs that write the set-up of a shell, for `eval "$(ssh-agent -s)"`.
+const WRITE_SETUP: &[&str] = &[
+    "asdf",
+    "brew",
+    "conda",
+    "dircolors",
+    "direnv",
+    "fnm",
+    "gpg-agent",
+    "keychain",
+    "lesspipe",
+    "luarocks",
+    "mise",
+    "nodenv",
+    "opam",
+    "pyenv",
+    "rbenv",
+    "ssh-agent",
+    "starship",
+    "zoxide",
+];
+
+/// Whether a substitution is one of these with nothing but the author's words.
+pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
+    let [statement] = body.stmts.as_slice() else {
+        return false;
+    };
+    let Command::Simple(simple) = &statement.command else {
+        return false;
+    };
+    let words: Vec<String> = std::iter::once(&simple.name)
+        .chain(&simple.args)
+        .map(|word| text(word, source, HOLE, HOLE))
+        .collect();
+    let is_plain = simple.assignments.is_empty()
+        && statement.redirects.is_empty()
+        && !words.iter().any(|word| word.contains(HOLE));
+    is_plain
+        && words
+            .first()
+            .is_some_and(|name| WRITE_SETUP.contains(&name.as_str()))
+}
+
 /// Whether a substitution can only give a whole number, whatever its commands are given.
 pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
     let [statement] = body.stmts.as_slice() else {

@@ -1,0 +1,185 @@
+//! Keeps the file functions of tools out of procfs, as far as it leads into the host.
+//!
+//! `/proc/self/fd/3` is our private standard output, `/proc/self/mem` our memory. Whatever the
+//! permissions say, a tool may not
+//! - follow a magic link (`/proc/PID/fd/N`, also as `/dev/stdout`) to anything but a file that has a name,
+//!   which it could open by that name, and never to write;
+//! - write to procfs at all (`oom_score_adj`, `comm`, `mem`, `sysctl`);
+//! - read the memory of a process.
+//!
+//! It is the opened file that counts, so links, `..`, other mounts and names like `thread-self` make no
+//! difference. [`check`] looks before an operation, [`check_opened`] at what was opened, for a path that
+//! changes in between.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstat, fstatfs, openat, openat2,
+};
+use rustix::io::Errno;
+
+/// What an operation does with the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Write,
+}
+
+/// Files of procfs that hold the memory of a process or of the system.
+const MEMORY: [&str; 4] = ["mem", "kcore", "kmem", "pagemap"];
+
+/// Where procfs usually is. Files of it that lie elsewhere cannot be told apart.
+const PROC: &str = "/proc";
+
+/// Anonymous files of the kernel: pipes, sockets, and what `epoll` and others make. They have no path, so
+/// opening one by a path went through another descriptor.
+const ANONYMOUS: [i64; 3] = [0x5049_5045, 0x534f_434b, 0x0904_1934];
+
+/// The device number of `/dev/null`, which standard input of a tool is.
+const NULL_DEVICE: (u32, u32) = (1, 3);
+
+/// Refuses to do that with the file at `path`, if it leads into the host. A path that cannot be opened
+/// passes: the operation itself has the words for that.
+pub(super) fn check(path: &Path, what: Use) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
+        Ok(found) => check_named(found.as_fd(), path, what),
+        // A magic link, or a circle of links.
+        Err(Errno::LOOP) => match openat(CWD, path, flags, Mode::empty()) {
+            Ok(found) => check_magic(&found, path, what),
+            Err(Errno::LOOP) => Ok(()),
+            // Something that is made beyond a magic link.
+            Err(_) => Err(refused(path)),
+        },
+        // Kernels before 5.6, and filters of system calls that do not know it.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
+            match openat(CWD, path, flags, Mode::empty()) {
+                Ok(found) => check_unresolved(&found, path, what),
+                Err(_) => Ok(()),
+            }
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// The same for a file that was opened.
+pub(super) fn check_opened(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
+    let is_anonymous = fstatfs(file).is_ok_and(|found| is_anonymous(found.f_type));
+    match is_anonymous {
+        true => Err(refused(path)),
+        false => check_named(file, path, what),
+    }
+}
+
+/// Refuses to copy the folder `from` over `to`, where a file would be written through a link that leads
+/// into the host.
+pub(super) fn check_copy(from: &Path, to: &Path) -> io::Result<()> {
+    check(from, Use::Read)?;
+    check(to, Use::Write)?;
+    if !fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()) {
+        let inside = from.file_name().map(|name| to.join(name));
+        return inside.map_or(Ok(()), |inside| check(&inside, Use::Write));
+    }
+    let Ok(entries) = fs::read_dir(from) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let target = to.join(entry.file_name());
+        if fs::symlink_metadata(&target).is_ok() {
+            check_copy(&entry.path(), &target)?;
+        } else {
+            check_sources(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// What is copied to a new place is only read.
+fn check_sources(from: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(from);
+    if found.as_ref().is_ok_and(fs::Metadata::is_dir) && is_below_proc(from) {
+        return Err(refused(from));
+    }
+    match found.is_ok_and(|found| found.is_file()) {
+        true => check(from, Use::Read),
+        false => Ok(()),
+    }
+}
+
+fn is_below_proc(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| is_procfs(file.as_fd()))
+}
+
+/// A file that no magic link led to.
+fn check_named(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
+    if !is_procfs(file) {
+        return Ok(());
+    }
+    let place = place_of(file);
+    let name = place.as_deref().and_then(Path::file_name);
+    let name = name.and_then(|name| name.to_str()).unwrap_or_default();
+    let is_known = place.as_ref().is_some_and(|place| place.starts_with(PROC));
+    match what == Use::Read && is_known && !MEMORY.contains(&name) {
+        true => Ok(()),
+        false => Err(refused(path)),
+    }
+}
+
+/// A file that a magic link led to.
+fn check_magic(file: &OwnedFd, path: &Path, what: Use) -> io::Result<()> {
+    let found = fstat(file)?;
+    let kind = FileType::from_raw_mode(found.st_mode);
+    let has_name = match kind {
+        FileType::RegularFile | FileType::Directory => found.st_nlink > 0,
+        FileType::CharacterDevice => {
+            let device = (
+                rustix::fs::major(found.st_rdev),
+                rustix::fs::minor(found.st_rdev),
+            );
+            device == NULL_DEVICE
+        }
+        _ => false,
+    };
+    match has_name && what == Use::Read {
+        true => check_named(file.as_fd(), path, what),
+        false => Err(refused(path)),
+    }
+}
+
+/// A file of which the kernel does not tell whether a magic link led to it.
+fn check_unresolved(file: &OwnedFd, path: &Path, what: Use) -> io::Result<()> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+    let link = fs::canonicalize(path).unwrap_or(parent);
+    let is_magic = link.starts_with(PROC) || fstatfs(file).is_ok_and(|it| is_anonymous(it.f_type));
+    match is_magic && !is_procfs(file.as_fd()) {
+        true => check_magic(file, path, what),
+        false => check_named(file.as_fd(), path, what),
+    }
+}
+
+fn is_procfs(file: BorrowedFd<'_>) -> bool {
+    fstatfs(file).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC)
+}
+
+#[allow(clippy::unnecessary_cast, reason = "its type differs between targets")]
+fn is_anonymous(kind: rustix::fs::FsWord) -> bool {
+    ANONYMOUS.contains(&(kind as i64))
+}
+
+fn place_of(file: BorrowedFd<'_>) -> Option<PathBuf> {
+    fs::read_link(format!("{PROC}/self/fd/{}", file.as_raw_fd())).ok()
+}
+
+fn refused(path: &Path) -> io::Error {
+    let text = format!(
+        "'{}' leads into the process of the host, which is closed to tools",
+        path.display()
+    );
+    io::Error::new(io::ErrorKind::PermissionDenied, text)
+}
