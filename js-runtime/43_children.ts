@@ -12,9 +12,10 @@ import {
   op_haft_expect_descriptor,
   op_haft_owns_descriptor,
   op_haft_release_program,
+  op_haft_shown_env,
   op_haft_starts_program,
 } from "ext:core/ops";
-import { currentCall } from "ext:haft/00_state.ts";
+import { captured, currentCall } from "ext:haft/00_state.ts";
 
 interface Child {
   readonly pid: number;
@@ -50,10 +51,11 @@ const STREAMS = ["stdin", "stdout", "stderr"];
 const LISTS = ["extraStdio", processes.kExtraStdio];
 
 /**
- * A copy of the options of a start in which no stream is a descriptor of the host. Each option is read
- * once: a getter could answer otherwise the second time. Nothing here uses a method that a tool can replace.
+ * A copy of the options of a start in which no stream is a descriptor of the host, and of the process's
+ * variables only those that may be seen. Each option is read once: a getter could answer otherwise the
+ * second time. Nothing here uses a method that a tool can replace.
  */
-function checked(options: any): any {
+function checked(options: any = {}): any {
   if (typeof options !== "object" || options === null || isArray(options)) return options;
   const copy: any = { __proto__: null };
   const keys = ownKeys(options);
@@ -65,6 +67,11 @@ function checked(options: any): any {
   for (let at = 0; at < LISTS.length; at++) {
     const list = copy[LISTS[at]];
     if (list !== undefined && list !== null) copy[LISTS[at]] = streams(list);
+  }
+  const inherited = op_haft_shown_env();
+  if (inherited !== "" && !copy.clearEnv) {
+    copy.env = { __proto__: null, ...captured.jsonParse(inherited), ...copy.env };
+    copy.clearEnv = true;
   }
   return copy;
 }
@@ -122,15 +129,13 @@ Command.prototype.constructor = Command;
 processes.Command = Command;
 const inOrder = (start: Start): Start => {
   const starts = told(start, (command) => command);
-  return (command, first, second) => starts(command, checked(first), checked(second));
+  return (command, first, second) =>
+    isArray(first) ? starts(command, first, checked(second)) : starts(command, checked(first));
 };
 for (const name of ["spawn", "spawnAndWait", "spawnAndWaitSync"]) {
   processes[name] = inOrder(processes[name]);
 }
-const run = told(
-  processes.run,
-  (options) => (options as { cmd?: unknown[] })?.cmd?.[0],
-);
+const run = told(processes.run, (options) => (options as { cmd?: unknown[] })?.cmd?.[0]);
 processes.run = (options: unknown) => run(checked(options));
 const { prototype } = processes.ChildProcess;
 const { unref } = prototype;

@@ -142,12 +142,16 @@ impl Spawn {
         }
     }
 
-    /// Refuses a program that may not be started, before anything is put in front of it.
+    /// Refuses a program that may not be started, before anything is put in front of it. What else is
+    /// wrong with it shows when it is started.
     ///
     /// # Errors
-    /// If it may not be started, or is not there.
+    /// If its rights do not allow it.
     pub fn check_rights(&self) -> Result<(), SpawnError> {
-        Order::new(self, None, None).map(drop)
+        match Order::new(self, None, None) {
+            Err(refused @ SpawnError::NotPermitted { .. }) => Err(refused),
+            _ => Ok(()),
+        }
     }
 
     /// Starts the program and waits for its end. A token that is cancelled already starts nothing.

@@ -222,9 +222,22 @@ impl PermissionProfile {
         }
     }
 
+    /// The text and the hint of a refusal that these permissions word so; `None` for any other text.
+    pub(crate) fn parts_of_refusal<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let (access, _) = text.strip_prefix('`')?.split_once("` is not permitted: ")?;
+        let (kind, what) = access.split_once("` access to `")?;
+        let kind = PermissionKind::from_name(kind)?;
+        match self.refusal(kind, what) == text {
+            true => text.split_once("\nhint: "),
+            false => None,
+        }
+    }
+
     /// Why access of that kind to `what` is refused, and how to allow it: two lines.
     pub(crate) fn refusal(&self, kind: PermissionKind, what: &str) -> String {
         let reason = self.reason(kind);
+        let what = what.replace(['\n', '\r'], " ");
+        let what = what.as_str();
         let access = match what {
             "" => format!("`{kind}` access"),
             what => format!("`{kind}` access to `{what}`"),
@@ -233,23 +246,6 @@ impl PermissionProfile {
             "{access} is not permitted: {reason}\nhint: {}",
             self.way_out(kind, what)
         )
-    }
-
-    /// What is refused and how to allow it, of a text that [`Self::refusal`] wrote. `None` for any other
-    /// text with a line that looks like a hint: an error of a module may have one.
-    pub(crate) fn parts_of_refusal(text: &str) -> Option<(&str, &str)> {
-        const WAYS_OUT: [&str; 5] = [
-            "a tool that does this is of the tier `exec`",
-            "what goes through `pi.exec` and `fetch` can be recorded",
-            "set `permissions.",
-            "set every key of `permissions` to `all`",
-            "add `",
-        ];
-        let (refused, hint) = text.split_once("\nhint: ")?;
-        let is_refusal = refused.contains(" is not permitted: ")
-            || refused.contains(" is a file of the kernel, which needs every permission: ");
-        let is_known = WAYS_OUT.iter().any(|start| hint.starts_with(start));
-        (is_refusal && is_known && !hint.contains('\n')).then_some((refused, hint))
     }
 
     /// What the configuration says of that kind, and where.

@@ -24,11 +24,17 @@ export function which(command: string, options: WhichOptions = {}): string | nul
 function isExecutable(path: string): boolean {
   const { accessSync, constants, statSync } = builtin("node:fs");
   try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
+    if (!statSync(path).isFile()) return false;
   } catch (error) {
     if (isNotPermitted(error)) throw error;
     return false;
+  }
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch (error) {
+    // Whose the process is needs a permission of its own; without it any right to execute will do.
+    return isNotPermitted(error) && (statSync(path).mode & 0o111) !== 0;
   }
 }
 

@@ -117,11 +117,10 @@ pub fn op_haft_env(state: &mut OpState) -> Result<HashMap<String, String>, JsErr
         };
     }
     let permissions = state.borrow::<PermissionsContainer>();
-    match permissions.check_env_all() {
-        Ok(()) => return Ok(all),
-        Err(PermissionCheckError::PermissionDenied(denied)) if is_partial(denied.state) => {}
-        Err(error) => return Err(JsErrorBox::from_err(error)),
+    if permissions.check_env_all().is_ok() {
+        return Ok(all);
     }
+    // What may not be seen is not there: programs are started with a copy of what is.
     all.retain(|key, _| permissions.query_env(Some(key)) == PermissionState::Granted);
     Ok(all)
 }
@@ -203,9 +202,4 @@ fn is_ignored(state: &mut OpState, key: &str) -> Result<bool, JsErrorBox> {
         }
         Err(error) => Err(JsErrorBox::from_err(error)),
     }
-}
-
-fn is_partial(state: PermissionState) -> bool {
-    use PermissionState::{DeniedPartial, GrantedPartial, Ignored};
-    matches!(state, GrantedPartial | DeniedPartial | Ignored)
 }

@@ -29,7 +29,7 @@ use crate::engine::{
 };
 use crate::tool::json;
 use crate::tool::{
-    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, PermissionProfile, Problem,
+    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, Problem,
     Source, Stance, Tape, Tier, Tool,
 };
 use drawing::Renderers;
@@ -111,7 +111,7 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
     for (candidate, refusal) in candidates.iter().zip(refusals) {
         all.push(match refusal {
             Some(problem) => broken(problem),
-            None => load(&mut round, candidate, &means.config.approval).await,
+            None => load(&mut round, candidate, means.config).await,
         });
     }
     round.finish().await;
@@ -120,17 +120,17 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
 
 /// Loads the next module of the round. Whatever is wrong with it is a problem with the original's
 /// text, the place and the author's lines.
-async fn load(round: &mut Round, candidate: &Candidate, approval: &ApprovalPolicy) -> Loaded {
+async fn load(round: &mut Round, candidate: &Candidate, config: &Config) -> Loaded {
     let described = match round.load_next().await {
         Ok(described) => described,
-        Err(failure) => return broken(explained(failure, candidate)),
+        Err(failure) => return broken(explained(failure, candidate, config)),
     };
     let is_remembered = described.is_remembered;
     match elements_of(&described.text) {
         Ok(elements) => Loaded {
             is_remembered,
             module: Some(described.module.clone()),
-            ..take_tools(described, elements, candidate, approval)
+            ..take_tools(described, elements, candidate, &config.approval)
         },
         Err(error) => {
             let text = format!("Failed to load tool: its description cannot be read: {error}");
@@ -171,7 +171,7 @@ fn refusal(candidate: &Candidate) -> Option<Problem> {
     None
 }
 
-fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
+fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Problem {
     let path = &candidate.resolved;
     let refused = |text: String| Problem::error(text).at(&candidate.path);
     match failure {
@@ -181,8 +181,12 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
                 stack: None,
             });
             // A refusal of the permissions brings its own.
-            let (text, own) = match PermissionProfile::parts_of_refusal(&failure.error) {
-                Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
+            let permissions = config.permissions_of(candidate.bounds_level());
+            let permissions = permissions.of_tier(config.approval.unasked_tier());
+            let refusal = failure.error.strip_prefix(FAILED);
+            let refusal = refusal.and_then(|text| permissions.parts_of_refusal(text));
+            let (text, own) = match refusal {
+                Some((text, hint)) => (format!("{FAILED}{text}"), Some(hint.to_owned())),
                 None => (failure.error, None),
             };
             let hint = own.or_else(|| hints::hint_for(&text, candidate));
@@ -193,6 +197,9 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
         LoadFailure::Engine(text) => refused(format!("Failed to load tool: {text}")),
     }
 }
+
+/// Stands before what a module threw.
+const FAILED: &str = "Failed to load tool: ";
 
 const DECLARATIVE: &str =
     "Declarative tool files (.md, .json) cannot be loaded as executable modules";
