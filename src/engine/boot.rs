@@ -73,7 +73,11 @@ pub(super) fn boot(
     let compiled = Compiled::open(options);
     let verifier = options.verifier_of(key.domain).cloned();
     let guard = ReadGuard::new(key.permissions.clone());
-    let node = Rc::new(NodeServices::guarded(compiled.clone(), verifier.clone(), guard));
+    let node = Rc::new(NodeServices::guarded(
+        compiled.clone(),
+        verifier.clone(),
+        guard,
+    ));
     link.finds_required(Required::new(node.clone()));
     let mut worker = make_worker(options, &key.permissions, &main, alarm, (compiled, node))?;
     {

@@ -188,7 +188,12 @@ impl Module {
             },
             None,
         );
-        match tokio::time::timeout(self.engine.0.options.load_timeout(self.key.domain), asked.answer).await {
+        match tokio::time::timeout(
+            self.engine.0.options.load_timeout(self.key.domain),
+            asked.answer,
+        )
+        .await
+        {
             Ok(answer) => ended(answer, None).unwrap_or_else(not_started),
             Err(_) => {
                 isolate.terminate("a schema did not end checking its arguments");

@@ -107,9 +107,14 @@ impl Engine {
             return Err(LoadFailure::Engine(why));
         }
         let loners = (!is_for_one).then(|| self.1.loners.clone());
-        let isolate = Isolate::start(&self.0.options.for_domain(key.domain), key, self.0.pending.clone(), loners)
-            .await
-            .map_err(LoadFailure::Engine)?;
+        let isolate = Isolate::start(
+            &self.0.options.for_domain(key.domain),
+            key,
+            self.0.pending.clone(),
+            loners,
+        )
+        .await
+        .map_err(LoadFailure::Engine)?;
         let mut isolates = self.isolates();
         isolates.retain(|isolate| !isolate.is_gone());
         isolates.push(isolate.shared());

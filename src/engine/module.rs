@@ -166,7 +166,11 @@ impl Module {
         }
         LoadFailure::Engine(format!(
             "timed out after {} s while it was imported or its factory ran",
-            self.engine.0.options.load_timeout(self.key.domain).as_secs_f64()
+            self.engine
+                .0
+                .options
+                .load_timeout(self.key.domain)
+                .as_secs_f64()
         ))
     }
 }

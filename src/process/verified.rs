@@ -212,7 +212,10 @@ pub(super) async fn verify(spawn: &Spawn) -> Result<Option<Ready>, SpawnError> {
     let Some(verified) = spawn.verified.clone() else {
         return Ok(None);
     };
-    let (path, search) = (PathBuf::from(&spawn.program), spawn.env.resolve(&spawn.rights));
+    let (path, search) = (
+        PathBuf::from(&spawn.program),
+        spawn.env.resolve(&spawn.rights),
+    );
     let program = path.clone();
     // A large file takes a while.
     let verify = move || verified.verify(&path, search.path());

@@ -607,7 +607,10 @@ export default () => [
 "#,
     );
     // Files of the kernel need every permission.
-    sandbox.write("home/.config/haft/config.yaml", "permissions:\n  ffi: all\n");
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "permissions:\n  ffi: all\n",
+    );
     let served = serve(&sandbox, &[]);
     let killed = served.post(
         "/api/tools/derive/call",

@@ -292,9 +292,6 @@ fn no_command_runs_code_of_an_untrusted_project() {
         ".ikigai-tools-iki",
         "yaml",
     ] {
-        assert!(
-            flown.contains(canary),
-            "{canary} is not among {flown:?}"
-        );
+        assert!(flown.contains(canary), "{canary} is not among {flown:?}");
     }
 }

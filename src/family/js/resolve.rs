@@ -17,8 +17,7 @@ use super::{Element, elements_of};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::tool::{
-    Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tier,
-    Tool,
+    Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tier, Tool,
 };
 
 /// Its name.

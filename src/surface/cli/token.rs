@@ -56,7 +56,12 @@ struct New {
 
     /// The tools: patterns of names with commas between them, `!` before those that exclude
     // Not the global option of this name.
-    #[arg(long = "tools", value_name = "GLOBS", value_delimiter = ',', default_value = "*")]
+    #[arg(
+        long = "tools",
+        value_name = "GLOBS",
+        value_delimiter = ',',
+        default_value = "*"
+    )]
     names: Vec<String>,
 
     /// The highest tier of a call

@@ -89,9 +89,7 @@ impl Refusal {
             Refusal::Arguments(text)
             | Refusal::NotGranted(text)
             | Refusal::NotPermitted(text)
-            | Refusal::Impossible(text) => {
-                text
-            }
+            | Refusal::Impossible(text) => text,
         }
     }
 }
