@@ -63,6 +63,8 @@ export interface Settings {
   version: string;
   /** The world is on tape; see `41_tape.ts`. */
   hasTape: boolean;
+  /** The texts of refusals by the kind of permission; see `03_permissions.ts`. */
+  refusals: Record<string, { to: string; any: string }>;
 }
 
 export const settings: Settings = {
@@ -72,6 +74,7 @@ export const settings: Settings = {
   autoApprove: false,
   version: "",
   hasTape: false,
+  refusals: {},
 };
 
 /** One running call, or one module being loaded. */

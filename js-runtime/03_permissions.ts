@@ -4,18 +4,35 @@
 // This file comes before all that loads Deno's own scripts: those take the ops when they are loaded.
 
 import { core } from "ext:core/mod.js";
-import { op_haft_explain_refusal, op_haft_shown_env } from "ext:core/ops";
+import { op_haft_shown_env } from "ext:core/ops";
+import { settings } from "ext:haft/00_state.ts";
 
 const { setPrototypeOf, fromEntries, entries } = Object;
 const { parse } = JSON;
 const { NotCapable, ops } = core;
+
+const REQUIRES = /^Requires (\w+) access(?: to ([\s\S]+))?, run again with the --allow-\w+ flag$/;
+const LOADER = /^Requires --allow-run permissions to spawn subprocess with ([\s\S]+?) environment/;
+
+/** The text of a refusal in haft's words; another text stays as it is. No op may be called here. */
+function explained(text: string): string {
+  const [, variables] = LOADER.exec(text) ?? [];
+  if (variables !== undefined) return refusal("run", `a program with ${variables}`) ?? text;
+  const [, kind, what = ""] = REQUIRES.exec(text) ?? [];
+  return (kind === undefined ? undefined : refusal(kind, what.replace(/^"|"$/g, ""))) ?? text;
+}
+
+function refusal(kind: string, what: string): string | undefined {
+  const texts = settings.refusals[kind];
+  return what === "" ? texts?.any : texts?.to.split("\0").join(what);
+}
 
 // The class calls what is its prototype at that time, so this stands between it and `Error`.
 setPrototypeOf(
   NotCapable,
   class extends Error {
     constructor(message: unknown, options?: ErrorOptions) {
-      super(op_haft_explain_refusal(`${message}`), options);
+      super(explained(`${message}`), options);
     }
   },
 );

@@ -13,7 +13,7 @@ import {
   reply,
   SafeMap,
 } from "ext:haft/00_state.ts";
-import { stanceOn } from "ext:haft/17_approval.ts";
+import { stanceFrom, stanceOn } from "ext:haft/17_approval.ts";
 import { type LoadedTool, messageOf } from "ext:haft/30_load.ts";
 import { execute, findTool, LOST, type Prepared, running, whenPrepared } from "ext:haft/31_call.ts";
 import { frozenCopy, frozenText } from "ext:haft/33_frozen.ts";
@@ -34,12 +34,16 @@ const waiting = new SafeMap<number, Waiting>();
 /** The requests whose arguments are being checked. */
 const preparing = new SafeMap<number, true>();
 
-/** Checks the arguments and answers with the tool's stance on this call. */
+/**
+ * Checks the arguments and answers with the tool's stance on this call. Of a call that was approved in an
+ * isolate with fewer rights (`isApproved` is not 0) the tool is not asked again.
+ */
 export function prepareCall(
   id: number,
   moduleId: number,
   toolIndex: number,
   argumentsText: string,
+  isApproved: number,
 ): void {
   const tool = findTool(moduleId, toolIndex);
   if (tool === undefined) return reply(id, ReplyKind.Failed, LOST);
@@ -58,9 +62,11 @@ export function prepareCall(
       return reply(id, ReplyKind.Refused, messageOf(error));
     }
     const identity = {};
-    const stance = onBehalfOf(deliberation(id, tool, moduleId, identity), () =>
-      stanceOn(tool.authored, () => frozenCopy(frozen)),
-    );
+    const asked = () => stanceOn(tool.authored, () => frozenCopy(frozen));
+    const stance =
+      isApproved === 0
+        ? onBehalfOf(deliberation(id, tool, moduleId, identity), asked)
+        : stanceFrom(undefined);
     stance.arguments = text;
     waiting.set(id, { tool, moduleId, identity, frozen, text });
     reply(id, ReplyKind.Done, captured.jsonStringify(stance));

@@ -21,7 +21,7 @@ use super::link::Link;
 use super::loader::{Loader, NodeServices, NpmFolders, ReadGuard, Required, Sys};
 use super::memory::Alarm;
 use super::{
-    EngineOptions, IsolateKey, bytecode, eval_guard, platform, snapshot, sqlite, witness,
+    EngineOptions, IsolateKey, bytecode, eval_guard, platform, refusal, snapshot, sqlite, witness,
 };
 use crate::tool::{Permission, PermissionProfile};
 
@@ -85,7 +85,7 @@ pub(super) fn boot(
         sqlite::count_for(&budget);
         extension::begin_with_budget(&mut state, budget);
     }
-    let functions = take_functions(&mut worker, options)?;
+    let functions = take_functions(&mut worker, options, &key.permissions)?;
     if let Some(verifier) = verifier {
         eval_guard::install(&mut worker.js_runtime, verifier);
     }
@@ -242,7 +242,11 @@ const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
      delete globalThis.localStorage; delete globalThis.sessionStorage;";
 
 /// Takes the functions off the global object, where a tool would find them, and starts the runtime.
-fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Functions, String> {
+fn take_functions(
+    worker: &mut MainWorker,
+    options: &EngineOptions,
+    profile: &PermissionProfile,
+) -> Result<Functions, String> {
     let context = worker.js_runtime.main_context();
     deno_core::scope!(scope, &mut worker.js_runtime);
     let context = v8::Local::new(scope, context);
@@ -261,6 +265,7 @@ fn take_functions(worker: &mut MainWorker, options: &EngineOptions) -> Result<Fu
         "autoApprove": options.auto_approve,
         "version": env!("CARGO_PKG_VERSION"),
         "hasTape": options.tape.is_some(),
+        "refusals": refusal::texts(profile),
     });
     let settings = v8::String::new(scope, &settings.to_string()).ok_or("V8 is out of memory")?;
     start.call(scope, door.into(), &[settings.into()]);

@@ -25,14 +25,26 @@ impl Module {
     ) -> Ended {
         let mut module = self.clone();
         let mut approved: Option<(Stance, Tier)> = None;
-        // Once more than elsewhere: the call may move to an isolate with other rights.
-        for _ in 0..=MOST_ISOLATES {
-            let (isolate, prepared, stance) = match module.prepare(index, arguments, ctx).await {
+        // The call was approved in another isolate; here only its arguments are made again.
+        let mut has_moved = false;
+        // More often than elsewhere: the call may move to an isolate with other rights.
+        for _ in 0..MOST_ISOLATES + 2 {
+            let ready = module.prepare(index, arguments, ctx, has_moved).await;
+            let (isolate, prepared, stance) = match ready {
                 Ok(ready) => ready,
                 Err(ended) => return ended,
             };
             // Where the isolate ended while the user thought, their answer holds for the same call.
-            let known = approved.as_ref().filter(|(known, _)| *known == stance);
+            let known = approved.as_ref().filter(|(known, _)| match has_moved {
+                true => known.arguments == stance.arguments,
+                false => *known == stance,
+            });
+            if has_moved && known.is_none() {
+                // Its schema makes other arguments each time: what is here now has to be approved.
+                isolate.send(Ask::Forget { prepared });
+                has_moved = false;
+                continue;
+            }
             let tier = match known {
                 Some((_, tier)) => *tier,
                 None => {
@@ -50,11 +62,14 @@ impl Module {
                     }
                 }
             };
-            approved = Some((stance, tier));
+            if !has_moved {
+                approved = Some((stance, tier));
+            }
             let place = with_rights(tier);
             if place.key != module.key {
                 isolate.send(Ask::Forget { prepared });
                 module = place;
+                has_moved = true;
                 continue;
             }
             if !isolate.takes_work() {
@@ -107,6 +122,7 @@ impl Module {
         index: u32,
         arguments: &RawValue,
         ctx: &CallCtx,
+        is_approved: bool,
     ) -> Result<(Arc<Isolate>, u32, Stance), Ended> {
         for _ in 0..MOST_ISOLATES {
             let isolate = match self.place_now().filter(|at| at.has_module(self.id)) {
@@ -122,6 +138,7 @@ impl Module {
                     module: self.id,
                     tool: index,
                     arguments: arguments.get().to_owned(),
+                    is_approved,
                 },
                 None,
             );

@@ -102,12 +102,14 @@ pub enum Ask {
         call_id: String,
         arguments: String,
     },
-    /// Check arguments and say what the tool thinks of the call; it waits for `Start` or `Forget`.
+    /// Check arguments and say what the tool thinks of the call; it waits for `Start` or `Forget`. Of a
+    /// call that was approved elsewhere only the arguments are said.
     Prepare {
         id: u32,
         module: u32,
         tool: u32,
         arguments: String,
+        is_approved: bool,
     },
     /// Start the call that the request `prepared` prepared.
     Start {

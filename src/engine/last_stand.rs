@@ -70,11 +70,7 @@ fn is_last_word(panic: &PanicHookInfo<'_>) -> bool {
 
 /// Called by V8 before it ends the process for want of memory: Deno's own code asks for buffers in a way that
 /// knows no refusal (`new ImageData(20000, 20000)`). Does not return on the thread of an isolate.
-#[allow(
-    improper_ctypes_definitions,
-    reason = "the crate declares the C strings like this, and they are not read"
-)]
-pub(super) unsafe extern "C" fn out_of_memory(_place: *const char, _details: &v8::OomDetails) {
+pub(super) unsafe extern "C" fn out_of_memory(_place: *const std::ffi::c_char, _details: &v8::OomDetails) {
     if let Some(isolate) = current_isolate() {
         hold(&isolate, "it ran out of memory", true);
     }

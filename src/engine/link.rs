@@ -25,7 +25,7 @@ use super::schema_check::SchemaChecker;
 use super::showing::Showing;
 use super::users::Users;
 use super::verify::{CodeFrom, Verifier};
-use super::{EngineOptions, Programs, ToolLog, drawing, refusal, witness};
+use super::{EngineOptions, Programs, ToolLog, drawing, witness};
 use crate::tool::{CurrentSession, LogLevel, LogLine, Played, Progress, Reach, SessionView, Tape};
 
 /// The [`IsolateHost`] of one isolate.
@@ -235,10 +235,6 @@ impl IsolateHost for Link {
             execs.borrow_mut().remove(&id);
             answer
         })
-    }
-
-    fn explain_refusal(&self, text: &str) -> Option<String> {
-        refusal::explain(&self.shared.key.permissions, text)
     }
 
     fn shows_variables(&self) -> bool {

@@ -261,6 +261,7 @@ impl Life<'_> {
                 module,
                 tool,
                 arguments,
+                is_approved,
             } => self.call(
                 &functions.prepare.clone(),
                 &[
@@ -268,6 +269,7 @@ impl Life<'_> {
                     Arg::Number(*module),
                     Arg::Number(*tool),
                     Arg::Text(arguments),
+                    Arg::Number(u32::from(*is_approved)),
                 ],
             ),
             Ask::Start {

@@ -18,6 +18,16 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Prose for models: without escape sequences and control characters; newlines and tabs stay.
+pub(crate) fn for_models(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let plain = console::strip_ansi_codes(text);
+    Cow::Owned(plain.chars().filter(|&c| !is_control(c)).collect())
+}
+
 /// A message that may quote names: nothing of them vanishes, an escape sequence neither.
 pub(crate) fn message(text: &str) -> Cow<'_, str> {
     visible::prose(text)

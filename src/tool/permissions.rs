@@ -235,6 +235,23 @@ impl PermissionProfile {
         )
     }
 
+    /// What is refused and how to allow it, of a text that [`Self::refusal`] wrote. `None` for any other
+    /// text with a line that looks like a hint: an error of a module may have one.
+    pub(crate) fn parts_of_refusal(text: &str) -> Option<(&str, &str)> {
+        const WAYS_OUT: [&str; 5] = [
+            "a tool that does this is of the tier `exec`",
+            "what goes through `pi.exec` and `fetch` can be recorded",
+            "set `permissions.",
+            "set every key of `permissions` to `all`",
+            "add `",
+        ];
+        let (refused, hint) = text.split_once("\nhint: ")?;
+        let is_refusal = refused.contains(" is not permitted: ")
+            || refused.contains(" is a file of the kernel, which needs every permission: ");
+        let is_known = WAYS_OUT.iter().any(|start| hint.starts_with(start));
+        (is_refusal && is_known && !hint.contains('\n')).then_some((refused, hint))
+    }
+
     /// What the configuration says of that kind, and where.
     pub(crate) fn reason(&self, kind: PermissionKind) -> String {
         let granted = self.of(kind);
@@ -306,11 +323,6 @@ impl PermissionKind {
             PermissionKind::Ffi => "ffi",
             PermissionKind::Import => "import",
         }
-    }
-
-    /// The kind with that key.
-    pub(crate) fn from_name(name: &str) -> Option<PermissionKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
     fn has_paths(self) -> bool {
@@ -489,7 +501,7 @@ impl<'de> Deserialize<'de> for Permission {
             type Value = Permission;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`all`, `none`, a list of names, or `{allow: …, deny: [names]}`")
+                f.write_str("`all`, `none` or a list of names (or `{allow: …, deny: [names]}`)")
             }
 
             fn visit_bool<E: de::Error>(self, all: bool) -> Result<Permission, E> {

@@ -182,8 +182,7 @@ impl CallCtx {
     /// Notes that the call sends a request to a host.
     pub(crate) fn connects(&self, url: &Url) {
         if let Some(trace) = &self.trace {
-            let port = url.port_or_known_default().unwrap_or_default();
-            trace.connects(&format!("{}:{port}", url.host_str().unwrap_or_default()));
+            trace.connects(url.as_str());
         }
     }
 

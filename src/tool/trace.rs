@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use url::Url;
+
 use super::Tool;
 
 /// More programs or hosts of one call are not kept.
@@ -51,12 +53,18 @@ impl CallTrace {
         }
     }
 
-    /// It connects to a host.
-    pub(crate) fn connects(&self, host: &str) {
+    /// It connects to `target`: a host with its port, or a URL, of which nothing but that is kept. Paths and
+    /// queries hold secrets.
+    pub(crate) fn connects(&self, target: &str) {
+        let host = match Url::parse(target) {
+            Ok(url) if url.has_host() => host_of(&url),
+            // `localhost:80` is a URL without a host, `127.0.0.1:80` none at all.
+            _ => target.to_owned(),
+        };
         let mut traced = self.traced();
         match traced.hosts.len() < MAX_NAMES {
-            true => drop(traced.hosts.insert(host.to_owned())),
-            false => traced.has_more |= !traced.hosts.contains(host),
+            true => drop(traced.hosts.insert(host)),
+            false => traced.has_more |= !traced.hosts.contains(&host),
         }
     }
 
@@ -68,5 +76,14 @@ impl CallTrace {
     /// No code that holds the lock can panic, so a poisoned one is still whole.
     fn traced(&self) -> MutexGuard<'_, Traced> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The host of a URL, with its port.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port_or_known_default() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
     }
 }

@@ -664,15 +664,13 @@ fn how_a_call_ended_and_why_it_could_start_is_recorded() {
 fn programs_and_hosts_are_recorded() {
     let sandbox = sandbox();
     let server = Server::start(|_| Answer::ok("hello"));
-    let url = server.url("/");
-    let address = url
-        .trim_start_matches("http://")
-        .trim_end_matches('/')
-        .to_owned();
+    let url = server.url("/path?token=hunter2");
+    let address = url.trim_start_matches("http://").split('/').next();
+    let address = address.expect("a host").to_owned();
     let haft = "haft --tool tools.ts";
     run(&sandbox, &format!("{haft} call runs"));
     run(&sandbox, &format!("{haft} call spawns"));
-    run(&sandbox, &format!("{haft} call fetches --arg url={url}"));
+    run(&sandbox, &format!("{haft} call fetches --arg 'url={url}'"));
     let echo = sandbox.write(
         "home/.kodelet/tools/raw",
         "#!/bin/sh\nif [ \"$1\" = description ]; then\n  echo '{\"name\":\"raw\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}}'\nelse\n  cat\nfi\n",

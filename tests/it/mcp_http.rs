@@ -466,7 +466,7 @@ fn strangers_are_refused() {
     }
     let huge = format!(r#"{{"a":"{}"}}"#, "x".repeat(17 << 20));
     assert_eq!(server.send("POST", "/mcp", &[], &huge).status, 413);
-    let ran = server.sandbox.sh("haft serve mcp --http 0.0.0.0:0");
+    let ran = server.sandbox.sh("haft serve mcp --no-token --http 0.0.0.0:0");
     assert_eq!(ran.code, 2, "{}", ran.output);
     assert!(ran.output.contains("there is no token"), "{}", ran.output);
 }

@@ -425,7 +425,7 @@ async fn approval_asks_the_user_where_nobody_else_is_there_for_it() {
     let (ada, _) = person(|_| Some(Answer::Text("Approve".into())));
     let host = fixture.host.with_ui(ada.clone());
     assert_eq!(text(&host, "careful", json!({})).await, "done");
-    let expected = r#"c careful: Select { title: "Allow tool: careful\nReason: touches production\ntarget: web\nwhen: now", options: ["Approve", "Deny"] }"#;
+    let expected = r#"c careful: Select { title: "Allow tool: careful\nTier: exec\nThe tool says:\n│ Reason: touches production\n│ target: web\n│ when: now\nArguments: none", options: ["Approve", "Deny"] }"#;
     assert_eq!(ada.said(), [expected]);
     for answer in [
         |_: &Asked| Some(Answer::Text("Deny".into())),

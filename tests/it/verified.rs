@@ -463,13 +463,6 @@ const SHAPES: &[Shape] = &[
         EXPRESSION,
     ),
     refused(
-        "timer",
-        READ,
-        "(setTimeout('globalThis.said = ' + text('e10.js'), 0), await new Promise((r) => setTimeout(r, 20)), globalThis.said ?? 'is not part of what was trusted')",
-        "e10.js",
-        EXPRESSION,
-    ),
-    refused(
         "vm_this",
         READ,
         "process.getBuiltinModule('vm').runInThisContext(text('v1.js'))",

@@ -45,9 +45,6 @@ pub trait IsolateHost {
     /// Starts a program for `pi.exec`; `request` is JSON, `id` names it for [`Self::abort_exec`].
     fn exec(&self, id: u32, call: u32, request: String) -> ExecFuture;
 
-    /// The text of a refusal of the runtime in haft's words; `None` if it is none.
-    fn explain_refusal(&self, text: &str) -> Option<String>;
-
     /// Whether programs that are started here see every variable of the process.
     fn shows_variables(&self) -> bool;
 

@@ -119,7 +119,6 @@ deno_core::extension!(
         ops_env::op_haft_env,
         ops_env::op_haft_env_changes,
         ops_env::op_haft_shown_env,
-        ops_guard::op_haft_explain_refusal,
         ops_env::op_haft_refuse_env_file,
     ],
     esm_entry_point = "ext:haft/90_main.ts",

@@ -109,12 +109,3 @@ fn not_for_tools(what: &str) -> JsErrorBox {
         "{what} not available to tools: a tool shares the process with its host and other tools."
     ))
 }
-
-/// The text of a refusal of the runtime in haft's words; other texts stay as they are.
-#[op2]
-#[string]
-pub fn op_haft_explain_refusal(state: &mut OpState, #[string] text: String) -> String {
-    let host = state.try_borrow::<Rc<dyn IsolateHost>>().cloned();
-    host.and_then(|host| host.explain_refusal(&text))
-        .unwrap_or(text)
-}

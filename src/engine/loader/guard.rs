@@ -89,12 +89,8 @@ impl ReadGuard {
             JsErrorBox::new("NotCapable", text)
         };
         if KERNEL.iter().any(|folder| real.starts_with(folder)) {
-            let mut needed: Vec<PermissionKind> = PermissionKind::ALL.to_vec();
-            if real.ends_with("environ") {
-                needed = vec![PermissionKind::Env];
-            }
-            needed.retain(|kind| permissions.of(*kind).is_bounded());
-            let bounded = needed.first().copied();
+            let mut kinds = PermissionKind::ALL.into_iter();
+            let bounded = kinds.find(|kind| permissions.of(*kind).is_bounded());
             if let Some(kind) = bounded {
                 return Err(refused(kind, &real));
             }

@@ -29,7 +29,8 @@ use crate::engine::{
 };
 use crate::tool::json;
 use crate::tool::{
-    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, Problem, Source, Stance, Tape, Tier, Tool,
+    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, PermissionProfile, Problem,
+    Source, Stance, Tape, Tier, Tool,
 };
 use drawing::Renderers;
 use instances::Instances;
@@ -180,7 +181,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate) -> Problem {
                 stack: None,
             });
             // A refusal of the permissions brings its own.
-            let (text, own) = match failure.error.split_once("\nhint: ") {
+            let (text, own) = match PermissionProfile::parts_of_refusal(&failure.error) {
                 Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
                 None => (failure.error, None),
             };

@@ -85,7 +85,7 @@ pub(super) fn keywords(tool: &Tool) -> Vec<String> {
 
 /// Text of an author on one line, without control characters.
 pub(super) fn one_line(written: &str) -> String {
-    let clean = text::clean(written);
+    let clean = text::for_models(written);
     let words: Vec<&str> = clean.split_whitespace().collect();
     words.join(" ")
 }

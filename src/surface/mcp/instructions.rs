@@ -65,7 +65,7 @@ struct Group<'a> {
 pub(super) fn of(tools: &[Summary], config: &Config) -> Option<String> {
     match &config.mcp.instructions {
         Some(written) => {
-            let written = shortened(text::clean(written).trim(), MAX_CHARS);
+            let written = shortened(text::for_models(written).trim(), MAX_CHARS);
             (!written.is_empty()).then_some(written)
         }
         None => made(tools),
@@ -75,7 +75,7 @@ pub(super) fn of(tools: &[Summary], config: &Config) -> Option<String> {
 /// How long configured instructions are, if that is more than clients get.
 pub(super) fn excess(config: &Config) -> Option<usize> {
     let written = config.mcp.instructions.as_deref()?;
-    let length = length(text::clean(written).trim());
+    let length = length(text::for_models(written).trim());
     (length > MAX_CHARS).then_some(length)
 }
 
@@ -213,7 +213,7 @@ fn prefix(name: &str) -> &str {
 
 /// The first sentence of a description, on one line.
 fn first_sentence(description: &str) -> String {
-    let clean = text::clean(description);
+    let clean = text::for_models(description);
     let mut paragraphs = clean.split("\n\n").map(str::trim);
     let first = paragraphs.find(|text| !text.is_empty()).unwrap_or_default();
     let line = one_line(first);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft::{ErrorKind, Permission};
+use haft::{ErrorKind, Level, Permission};
 
 use super::{A, World};
 
@@ -127,7 +127,14 @@ fn layers_win_from_high_to_low() {
     let limits = &config.limits;
     assert_eq!(
         (limits.grace, limits.heap_mb),
-        (Duration::from_secs(1), 200)
+        (Duration::from_secs(1), 100),
+        "a project widens nothing"
+    );
+    let of_project = config.limits_of(Level::Project);
+    assert_eq!(
+        (of_project.heap_mb, of_project.load_timeout, of_project.call_timeout),
+        (100, Duration::from_secs(2), Some(Duration::from_secs(2))),
+        "and narrows its own"
     );
     assert_eq!(
         (limits.load_timeout, limits.call_timeout),

@@ -38,6 +38,7 @@ pub struct Outside {
     pub variable: Option<String>,
     /// What it is called, for messages.
     pub name: String,
+    /// Its text.
     pub text: String,
     /// As in [`Piece`].
     pub is_fixed: bool,
