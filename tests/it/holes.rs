@@ -25,8 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// any other line.
 fn answers(sandbox: &Sandbox, command: &mut Command, calls: &[(&str, Value)]) -> Vec<Value> {
     sandbox.write("tools.js", TOOLS);
-    // Files of the kernel need every permission; what is shown here holds even then.
-    sandbox.write("home/.config/haft/config.yaml", "permissions: {ffi: all}\n");
+    // Files of the kernel need every permission: what holds here must hold with all of them.
+    sandbox.write("home/.config/haft/config.yaml", "permissions:\n  ffi: all\n");
     let mut child = command
         .args(["--tool", "tools.js", "rpc"])
         .stdin(Stdio::piped())

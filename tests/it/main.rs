@@ -148,6 +148,7 @@ mod shell_values;
 mod shell_steps;
 // Their time, memory and rights; tools in tools.
 mod shell_rights;
+// The specification of YAML shell tools line by line, as a table.
 mod shell_checks;
 // Sessions of an agent, with an agent of ours that has no model.
 mod agent_sessions;

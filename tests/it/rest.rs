@@ -590,14 +590,14 @@ fn whoever_listens_hears_of_tools_and_problems() {
 fn killed_native_code_is_counted() {
     let sandbox = sandbox();
     sandbox.write(
-        "home/.omp/agent/tools/prime.js",
+        "home/.omp/agent/tools/derive.js",
         r#"
-import { generatePrimeSync } from "node:crypto";
+import { pbkdf2Sync } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 const says = (text) => ({ content: [{ type: "text", text: String(text) }] });
 const tool = (name, execute) => ({ name, description: name, parameters: { type: "object" }, execute });
 export default () => [
-  tool("prime", async () => says(generatePrimeSync(16384, { safe: true }))),
+  tool("derive", async () => says(pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512"))),
   tool("priorities", async () => says(
     readdirSync("/proc/self/task").map((id) => {
       // The name of a thread may hold spaces; its priority is the 19th field.
@@ -606,9 +606,11 @@ export default () => [
 ];
 "#,
     );
+    // Files of the kernel need every permission.
+    sandbox.write("home/.config/haft/config.yaml", "permissions:\n  ffi: all\n");
     let served = serve(&sandbox, &[]);
     let killed = served.post(
-        "/api/tools/prime/call",
+        "/api/tools/derive/call",
         r#"{"arguments":{},"timeoutMs":200}"#,
     );
     assert!(killed.body.contains("was killed after"), "{}", killed.body);
