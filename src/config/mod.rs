@@ -28,6 +28,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use crate::tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 pub use agents::Agents;
 pub use aynd::Aynd;
 pub(crate) use duration::format_duration;
@@ -38,7 +39,6 @@ pub use kodelet::CustomTools;
 pub use log::{LogSettings, LoggedArguments};
 pub(crate) use mcp::parse_task_mode;
 pub use mcp::{Mcp, McpFlags, McpToolSettings, Structured};
-pub use crate::tool::{Permission, PermissionKind, PermissionProfile, PermissionSource};
 pub use roots::Roots;
 pub use serve::{ListenAddress, Serve, ServeFlags, Token};
 pub use sessions::Sessions;

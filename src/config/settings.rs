@@ -46,7 +46,12 @@ fn shown(value: &Value) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => {
             let digest = blake3::hash(text.as_bytes()).to_hex();
-            format!("{}… ({} bytes, {})", &text[..end], text.len(), &digest[..16])
+            format!(
+                "{}… ({} bytes, {})",
+                &text[..end],
+                text.len(),
+                &digest[..16]
+            )
         }
         None => text,
     }

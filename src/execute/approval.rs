@@ -60,7 +60,10 @@ impl Gatekeeper {
                 (judge(policy, tool, &stance), stance.tier)
             }
             Approval::Fixed(stance) => (judge(policy, tool, stance), policy.tier(tool, stance)),
-            Approval::PerCall => (Verdict::Ask.by("the tool decides for each call"), Tier::Exec),
+            Approval::PerCall => (
+                Verdict::Ask.by("the tool decides for each call"),
+                Tier::Exec,
+            ),
         };
         // The runner binds a tool that is always of the tier `read` by itself.
         if judgement.verdict == Verdict::Allow(Tier::Exec)
@@ -202,7 +205,10 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
         return Verdict::Allow(Tier::Exec).by(user_says("allow"));
     }
     let mode = format!("mode {}, tier {}", policy.mode.name(), stance.tier.as_str());
-    match (policy.lets_pass(&believed(policy, tool, stance)), policy.mode) {
+    match (
+        policy.lets_pass(&believed(policy, tool, stance)),
+        policy.mode,
+    ) {
         // What runs because of its tier has the rights of that tier; in yolo mode the tier is no reason.
         (true, ApprovalMode::Yolo) => Verdict::Allow(Tier::Exec).by(mode),
         (true, ApprovalMode::AlwaysAsk | ApprovalMode::Write) => {

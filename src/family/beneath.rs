@@ -66,8 +66,7 @@ pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile)
     let named = paths::resolve(base, Path::new(asked));
     let real = named.canonicalize().unwrap_or(named);
     let is_granted = permissions.read.allows_path(&real);
-    (!is_granted)
-        .then(|| permissions.refusal(PermissionKind::Read, &real.display().to_string()))
+    (!is_granted).then(|| permissions.refusal(PermissionKind::Read, &real.display().to_string()))
 }
 
 /// The bytes of `asked`, which may be relative to `base` or absolute; at most `max`. Blocks.

@@ -452,8 +452,7 @@ impl Permission {
     /// Whether it grants the path, which is absolute and has no `.` and `..`.
     pub(crate) fn allows_path(&self, path: &Path) -> bool {
         let holds = |entry: &String| path.starts_with(entry);
-        self.allowed().is_none_or(|list| list.iter().any(holds))
-            && !self.denied().iter().any(holds)
+        self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
     }
 
     /// Whether it grants connections to the host, to that port or to some.
@@ -466,7 +465,10 @@ impl Permission {
         let names = |entry: &String| {
             kind.contains(entry, &whole) || port.is_none() && split_port(entry).0 == host
         };
-        let is_denied = self.denied().iter().any(|entry| kind.contains(entry, &whole));
+        let is_denied = self
+            .denied()
+            .iter()
+            .any(|entry| kind.contains(entry, &whole));
         self.allowed().is_none_or(|list| list.iter().any(names)) && !is_denied
     }
 }

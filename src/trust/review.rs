@@ -198,7 +198,9 @@ impl Review {
             let graph = union(test, graphs.collect());
             let files = names.files(&graph);
             let entry = names.name(test);
-            let was = before.as_ref().and_then(|grant| grant.files_of_test(&entry));
+            let was = before
+                .as_ref()
+                .and_then(|grant| grant.files_of_test(&entry));
             let is_granted = was.as_ref().is_some_and(|was| {
                 let mut files = files.iter();
                 files.all(|(file, hash)| was.get(file) == Some(hash))
@@ -211,7 +213,12 @@ impl Review {
                 key: name.into_owned(),
                 provider_name: "test".to_owned(),
                 path: names.place(test),
-                ..reviewed_files((&names, &grapher), &names.place(test), &graph, state(was, &files))
+                ..reviewed_files(
+                    (&names, &grapher),
+                    &names.place(test),
+                    &graph,
+                    state(was, &files),
+                )
             });
             let tool = TrustedTool {
                 family: Family::Js,

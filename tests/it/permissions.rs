@@ -151,7 +151,10 @@ fn run_table(none: Option<&str>) -> usize {
                 _ => !is_refused,
             };
             let effect = (has_effect == is_refused).then(|| format!("effect: {has_effect}"));
-            let is_flags = cell.error.as_ref().is_some_and(|error| error.contains("--allow"));
+            let is_flags = cell
+                .error
+                .as_ref()
+                .is_some_and(|error| error.contains("--allow"));
             let words = is_flags.then(|| "speaks of Deno's flags".to_owned());
             let wrong: Vec<String> = how.into_iter().chain(effect).chain(words).collect();
             (!wrong.is_empty()).then(|| format!("{}: {}", cell.name, wrong.join("; ")))
@@ -197,7 +200,10 @@ fn a_list_of_programs_holds_by_name_and_by_path() {
     let sandbox = Sandbox::with_home();
     sandbox.write("t.ts", EXEC);
     sandbox.write("conf.yaml", "permissions: {run: [echo, /usr/bin/touch]}\n");
-    let evil = sandbox.write("evil/echo", "#!/bin/sh\n/usr/bin/touch \"$CASE/evil-ran\"\n");
+    let evil = sandbox.write(
+        "evil/echo",
+        "#!/bin/sh\n/usr/bin/touch \"$CASE/evil-ran\"\n",
+    );
     fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).expect("a file of ours");
     symlink("/bin/sh", sandbox.path().join("touch")).expect("a directory of ours");
     let call = |arguments: &str| {
@@ -216,7 +222,11 @@ fn a_list_of_programs_holds_by_name_and_by_path() {
         r#"{"command":"echo","env":{"LD_PRELOAD":"./evil.so"}}"#,
     ] {
         let ran = call(refused);
-        assert!(ran.output.contains("is not permitted"), "{refused}: {}", ran.output);
+        assert!(
+            ran.output.contains("is not permitted"),
+            "{refused}: {}",
+            ran.output
+        );
         assert!(ran.output.contains("conf.yaml"), "{}", ran.output);
     }
     assert!(!sandbox.path().join("ran").exists());
@@ -233,7 +243,15 @@ fn children_see_the_granted_variables_only() {
     );
     let mut lines: Vec<&str> = ran.output.lines().filter(|line| !line.is_empty()).collect();
     lines.sort_unstable();
-    assert_eq!(lines, ["0 GIT_AUTHOR_EMAIL=ada@example.org", "GIT_AUTHOR_NAME=Ada", "LANG=C.UTF-8", "OWN=1"]);
+    assert_eq!(
+        lines,
+        [
+            "0 GIT_AUTHOR_EMAIL=ada@example.org",
+            "GIT_AUTHOR_NAME=Ada",
+            "LANG=C.UTF-8",
+            "OWN=1"
+        ]
+    );
 }
 
 #[test]
@@ -242,14 +260,20 @@ fn tools_that_are_programs_do_not_run_without_run() {
     let tool = "#!/bin/sh\n/usr/bin/touch \"$HOME/ran-kodelet\"\necho '{\"name\":\"k\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}}'\n";
     let kodelet = sandbox.write("home/.kodelet/tools/k", tool);
     fs::set_permissions(&kodelet, fs::Permissions::from_mode(0o755)).expect("a file of ours");
-    sandbox.write("home/.cycod/tools/y.yaml", "name: y\ndescription: d\nbash: touch \"$HOME/ran-yaml\"\n");
+    sandbox.write(
+        "home/.cycod/tools/y.yaml",
+        "name: y\ndescription: d\nbash: touch \"$HOME/ran-yaml\"\n",
+    );
     sandbox.write(
         "home/.config/aynd/tools/p.json",
         r#"{"name": "p", "tools": [{"name": "p", "description": "d", "inputSchema": {"type": "object"},
             "handler": {"type": "shell", "command": "touch ran-plugin"}}]}"#,
     );
     let sees = |granted: &str| {
-        sandbox.write("home/.config/haft/config.yaml", &format!("permissions: {{run: {granted}}}\n"));
+        sandbox.write(
+            "home/.config/haft/config.yaml",
+            &format!("permissions: {{run: {granted}}}\n"),
+        );
         let list = sandbox.sh("haft list").output;
         let yaml = sandbox.sh("haft call y").output;
         let plugin = sandbox.sh("haft call p").output;
@@ -288,7 +312,10 @@ fn a_project_can_only_narrow_and_only_itself() {
     };
     sandbox.write("home/.omp/agent/tools/mine.ts", &probe("mine"));
     sandbox.write("work/.omp/tools/theirs.ts", &probe("theirs"));
-    sandbox.write("home/.config/haft/config.yaml", "permissions: {sys: none}\n");
+    sandbox.write(
+        "home/.config/haft/config.yaml",
+        "permissions: {sys: none}\n",
+    );
     sandbox.write(
         "work/.haft/config.yaml",
         "permissions: {sys: all, read: [/usr], run: all}\nlimits: {heap_mb: 4000, call_timeout: none}\n",
@@ -303,11 +330,25 @@ fn a_project_can_only_narrow_and_only_itself() {
         assert!(page.contains(line), "{line}\n{page}");
     }
     let call = |tool: &str| sandbox.sh(&format!("cd work && haft call {tool}")).output;
-    assert_eq!(call("mine"), "no yes yes\n", "the user's own tool is as the user says");
-    assert_eq!(call("theirs"), "no no yes\n", "the project's has what both grant");
-    sandbox.write("work/.haft/config.yaml", "permissions: {sys: all, read: all}\n");
+    assert_eq!(
+        call("mine"),
+        "no yes yes\n",
+        "the user's own tool is as the user says"
+    );
+    assert_eq!(
+        call("theirs"),
+        "no no yes\n",
+        "the project's has what both grant"
+    );
+    sandbox.write(
+        "work/.haft/config.yaml",
+        "permissions: {sys: all, read: all}\n",
+    );
     let page = sandbox.sh("cd work && haft trust --yes").output;
-    assert!(page.contains("permissions.read: all  (was [/usr])"), "{page}");
+    assert!(
+        page.contains("permissions.read: all  (was [/usr])"),
+        "{page}"
+    );
     assert!(page.contains("limits.heap_mb: 4000  (gone)"), "{page}");
 }
 
@@ -340,7 +381,10 @@ fn a_call_of_the_tier_read_neither_writes_nor_runs() {
         assert_eq!(output, "ran 1 true\n", "{mode}");
         for what in ["write", "run", "exec"] {
             let (output, was_made) = call(mode, "reads", what);
-            assert!(!was_made && output.contains("is not permitted"), "{mode} {what}: {output}");
+            assert!(
+                !was_made && output.contains("is not permitted"),
+                "{mode} {what}: {output}"
+            );
             assert!(output.contains("tier `read`"), "{output}");
         }
     }
@@ -414,7 +458,11 @@ fn a_deny_list_outweighs() {
     sandbox.write("closed/secret.txt", "secret");
     sandbox.write("conf.yaml", "permissions: {read: {deny: [closed]}}\n");
     let call = |path: &str| {
-        sandbox.sh(&format!("haft --config conf.yaml --tool t.ts call t --arg path={path}")).output
+        sandbox
+            .sh(&format!(
+                "haft --config conf.yaml --tool t.ts call t --arg path={path}"
+            ))
+            .output
     };
     assert_eq!(call("open.txt"), "open\n");
     assert!(call("closed/secret.txt").contains("is not permitted"));

@@ -98,7 +98,10 @@ impl ReadGuard {
         if !permissions.read.is_bounded() {
             return Ok(Access::Granted);
         }
-        let is_own = self.admitted.borrow().holds(&real, as_data || is_asset(&real));
+        let is_own = self
+            .admitted
+            .borrow()
+            .holds(&real, as_data || is_asset(&real));
         match (is_own, permissions.read.allows_path(&real)) {
             (true, _) => Ok(Access::OfModule),
             (false, true) => Ok(Access::Granted),

@@ -29,8 +29,8 @@ use crate::engine::{
 };
 use crate::tool::json;
 use crate::tool::{
-    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, Problem,
-    Source, Stance, Tape, Tier, Tool,
+    ApprovalPolicy, ArgumentOrder, CurrentSession, DefaultUser, Level, Problem, Source, Stance,
+    Tape, Tier, Tool,
 };
 use drawing::Renderers;
 use instances::Instances;

@@ -16,8 +16,8 @@ use crate::engine::{Ended, Lost, Module};
 use crate::error::{Error, ErrorKind};
 use crate::tool::json;
 use crate::tool::{
-    Approval, Block, Call, CallCtx, Look, Outcome, Painted, Problem, Runner, Scene, Stance, Stopped,
-    Tier,
+    Approval, Block, Call, CallCtx, Look, Outcome, Painted, Problem, Runner, Scene, Stance,
+    Stopped, Tier,
 };
 
 /// Runs the tool at `index` of `module`.

@@ -65,9 +65,8 @@ pub(super) async fn load_all(
         built_in,
         taken: HashMap::new(),
     };
-    let load = |candidate: &&Candidate| {
-        load(candidate, &ground(candidate.bounds_level()), &mut names)
-    };
+    let load =
+        |candidate: &&Candidate| load(candidate, &ground(candidate.bounds_level()), &mut names);
     candidates.iter().map(load).collect()
 }
 

@@ -72,7 +72,10 @@ impl Runner for PluginRunner {
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
         let plan = self.plan(&call)?;
-        match ctx.admit(Stance::of_tier(self.definition.handler.tier())).await {
+        match ctx
+            .admit(Stance::of_tier(self.definition.handler.tier()))
+            .await
+        {
             Ok(()) => {}
             Err(NotAdmitted::Denied(error)) => return Err(error),
             Err(NotAdmitted::Stopped(why)) => {

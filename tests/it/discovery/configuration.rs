@@ -132,7 +132,11 @@ fn layers_win_from_high_to_low() {
     );
     let of_project = config.limits_of(Level::Project);
     assert_eq!(
-        (of_project.heap_mb, of_project.load_timeout, of_project.call_timeout),
+        (
+            of_project.heap_mb,
+            of_project.load_timeout,
+            of_project.call_timeout
+        ),
         (100, Duration::from_secs(2), Some(Duration::from_secs(2))),
         "and narrows its own"
     );
