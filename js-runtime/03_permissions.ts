@@ -8,10 +8,19 @@ const { NotCapable } = core;
 const REQUIRES = /^Requires (\w+) access(?: to ([\s\S]+))?, run again with the --allow-\w+ flag$/;
 const LOADER = /^Requires --allow-run permissions to spawn subprocess with ([\s\S]+?) environment/;
 
+const LINK = /^(\S+) requires unscoped --allow-read and --allow-write/;
+
 /** The text of a refusal in haft's words; another text stays as it is. No op may be called here. */
 function explained(text: string): string {
   const [, variables] = LOADER.exec(text) ?? [];
   if (variables !== undefined) return refusal("run", `a program with ${variables}`) ?? text;
+  const [, link] = LINK.exec(text) ?? [];
+  if (link !== undefined) {
+    return (
+      `\`${link}\` is not permitted: a link can lead anywhere, so that it needs all of ` +
+      "`permissions.read` and `permissions.write`\nhint: set both to `all`, or copy the file"
+    );
+  }
   const [, kind, what = ""] = REQUIRES.exec(text) ?? [];
   return (kind === undefined ? undefined : refusal(kind, what.replace(/^"|"$/g, ""))) ?? text;
 }

@@ -84,7 +84,7 @@ const cells: Cell[] = [
   ["fs.writeFile", "write", ({ out }) => done((end) => fs.writeFile(out, "x", end)), "made"],
   ["fs.promises.writeFile", "write", ({ out }) => fs.promises.writeFile(out, "x"), "made"],
   ["fs.appendFileSync", "write", ({ out }) => fs.appendFileSync(out, "x"), "made"],
-  ["fs.createWriteStream", "write", ({ out }) => done((end) => fs.createWriteStream(out).on("error", end).end("x", () => end())), "made"],
+  ["fs.createWriteStream", "write", ({ out }) => done((end) => fs.createWriteStream(out).on("error", end).on("finish", () => end()).end("x")), "made"],
   ["fs.openSync w", "write", ({ out }) => fs.closeSync(fs.openSync(out, "w")), "made"],
   ["fs.mkdirSync", "write", ({ out }) => fs.mkdirSync(out), "made"],
   ["fs.promises.mkdir", "read write", ({ out }) => fs.promises.mkdir(out, { recursive: true }), "made"],
@@ -208,6 +208,17 @@ function thrown(result: any): any {
   return result;
 }
 
+// What is thrown beside a cell is what becomes of the cell.
+let uncaught: (error: unknown) => void = () => {};
+globalThis.addEventListener("error", (event) => {
+  event.preventDefault();
+  uncaught(event.error);
+});
+globalThis.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  uncaught(event.reason);
+});
+
 let exec: (command: string, args: string[]) => Promise<any>;
 let victim = 0;
 
@@ -234,7 +245,10 @@ export default (pi: any) => ({
       };
       let error: string | null = null;
       try {
-        await run(at);
+        const thrown = new Promise((_, reject) => {
+          uncaught = reject;
+        });
+        await Promise.race([run(at), thrown]);
       } catch (thrown: any) {
         error = `${thrown?.name}: ${thrown?.message ?? thrown}`;
       }

@@ -14,8 +14,14 @@ use deno_runtime::deno_permissions::{PermissionCheckError, PermissionState, Perm
 
 use super::host::IsolateHost;
 
-/// Variables that Node's own modules read while they are loaded; they hold settings and no secrets.
-const OF_NODE: [&str; 4] = ["FORCE_COLOR", "NODE_DEBUG", "NODE_OPTIONS", "NO_COLOR"];
+/// Variables that Node's own modules read while they are loaded and when they start programs; they hold settings and no secrets.
+const OF_NODE: [&str; 5] = [
+    "FORCE_COLOR",
+    "NODE_DEBUG",
+    "NODE_OPTIONS",
+    "NODE_V8_COVERAGE",
+    "NO_COLOR",
+];
 
 /// What the tools of this isolate changed; `None` for a variable that they took away.
 #[derive(Default)]

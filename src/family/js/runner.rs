@@ -113,7 +113,8 @@ impl JsRunner {
 #[async_trait]
 impl Runner for JsRunner {
     fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
-        let module = self.module.of(self.bounded(Tier::Exec));
+        // Nothing of it is loaded with more rights before somebody was asked.
+        let module = self.looked_at();
         (!module.was_loaded()).then(|| module.ready().boxed())
     }
 
