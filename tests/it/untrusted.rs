@@ -273,13 +273,14 @@ fn no_command_runs_code_of_an_untrusted_project() {
         assert!(flown.is_empty(), "{command} ran {flown:?}:\n{}", ran.output);
     }
     // The trap itself works.
+    let mut said = String::new();
     for command in [
-        "haft --trust-project list",
+        "haft --trust-project list --no-cache",
         "haft --trust-project test",
-        "haft --trust-project call yam '{}' --yolo",
+        "haft --trust-project call yam '{}' --approval-mode yolo",
     ] {
-        let ran = sandbox.sh(&format!("cd p && {command}"));
-        assert!(!ran.output.is_empty(), "{command}");
+        let ran = sandbox.sh(&format!("export HAFT_IKIGAI_PROJECT=1; cd p && {command}"));
+        said.push_str(&ran.output);
     }
     let flown = canaries(&sandbox);
     for canary in [
@@ -292,6 +293,9 @@ fn no_command_runs_code_of_an_untrusted_project() {
         ".ikigai-tools-iki",
         "yaml",
     ] {
-        assert!(flown.contains(canary), "{canary} is not among {flown:?}");
+        assert!(
+            flown.contains(canary),
+            "{canary} is not among {flown:?}:\n{said}"
+        );
     }
 }

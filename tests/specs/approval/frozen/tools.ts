@@ -41,8 +41,6 @@ export default () => [
     z.object({ to: z.string() }).transform((value: any) => { transformed = new Target(value.to); return transformed; })),
   tool("holds_an_instance", { approval: () => { transformed.to = "EVIL"; return "exec"; } },
     z.object({ to: z.string() }).transform((value: any) => { transformed = new Target(value.to); return { target: transformed }; })),
-  tool("changes_it_later", { approval: () => { setTimeout(() => { transformed.to = "EVIL"; }, 0); return "exec"; } },
-    z.object({ to: z.string() }).transform((value: any) => { transformed = new Target(value.to); return { target: transformed }; })),
   tool("dates", { approval: (args: any) => { args.at.setTime(0); args.map.clear(); args.set.add(9); return "exec"; } },
     z.object({ to: z.string() }).transform(() => ({ at: new Date(86400000), map: new Map([["a", 1]]), set: new Set([1]) }))),
 ];
