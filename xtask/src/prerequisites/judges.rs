@@ -4,7 +4,7 @@
 //! is pinned, so that another version is another folder.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::packages;
