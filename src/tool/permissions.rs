@@ -321,6 +321,11 @@ impl PermissionKind {
         }
     }
 
+    /// The kind with that key.
+    fn from_name(name: &str) -> Option<PermissionKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
     fn has_paths(self) -> bool {
         matches!(self, Self::Read | Self::Write | Self::Ffi)
     }
