@@ -87,7 +87,7 @@ const cells: Cell[] = [
   ["fs.createWriteStream", "write", ({ out }) => done((end) => fs.createWriteStream(out).on("error", end).on("finish", () => end()).end("x")), "made"],
   ["fs.openSync w", "write", ({ out }) => fs.closeSync(fs.openSync(out, "w")), "made"],
   ["fs.mkdirSync", "write", ({ out }) => fs.mkdirSync(out), "made"],
-  ["fs.promises.mkdir", "read write", ({ out }) => fs.promises.mkdir(out, { recursive: true }), "made"],
+  ["fs.promises.mkdir", "write", ({ out }) => fs.promises.mkdir(out, { recursive: true }), "made"],
   ["fs.unlinkSync", "write", ({ out }) => fs.unlinkSync(out), "gone"],
   ["fs.promises.rm", "read write", ({ out }) => fs.promises.rm(out), "gone"],
   ["fs.copyFileSync", "read write", ({ seen, out }) => fs.copyFileSync(seen, out), "made"],

@@ -3,6 +3,8 @@ import { openSync, readFileSync } from "node:fs";
 
 const text = (value: unknown) => ({ content: [{ type: "text", text: String(value) }] });
 
+const resident = () => Number(/VmRSS:\s*(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]);
+
 const tools: Record<string, () => unknown> = {
   heap: () => { const all = []; for (;;) all.push({ text: `number ${all.length}` }); },
   texts: () => { const all = []; for (;;) all.push(Buffer.from("x".repeat(40_000_000)).toString("latin1")); },
@@ -21,7 +23,8 @@ const tools: Record<string, () => unknown> = {
   endlessDescriptor: () => text(readFileSync(openSync("/dev/zero", "r")).length),
   large: () => text(readFileSync("large").length),
   small: () => text(readFileSync("/proc/self/status").length > 100 && readFileSync("bad.ts", "utf8").length > 100),
-  memory: () => { const kilobytes = Number(/VmRSS:\s*(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]); return text(kilobytes < 400_000 ? "little" : `${kilobytes} kB`); },
+  // What was killed gives its memory back on a thread of the lowest priority.
+  memory: async () => { while (resident() > 400_000) await new Promise((done) => setTimeout(done, 20)); return text("little"); },
 };
 
 export default (pi) =>
