@@ -74,10 +74,7 @@ pub(super) fn prepare_text(
         return Ok(prepared);
     }
     let parsed = parse(url, path, text)?;
-    let imports = match &place {
-        Some(_) => Some(Imports::of_parsed(&parsed)),
-        None => None,
-    };
+    let imports = place.as_ref().map(|_| Imports::of_parsed(&parsed));
     match &imports {
         Some(imports) => Lesson::recall(path, digest, imports.clone()),
         None => Lesson::learn(path, digest, &parsed),

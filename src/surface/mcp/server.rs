@@ -65,14 +65,17 @@ struct Connection {
     ended: CancellationToken,
 }
 
+/// A catalog, and how its tools are offered.
+type OfferOfCatalog = (Arc<Catalog>, Arc<Offer>);
+
 /// What all connections of a process share.
 struct Shared {
     host: Host,
     selection: Selection,
     /// The last catalog that was offered, and how.
-    offered: Mutex<Option<(Arc<Catalog>, Arc<Offer>)>>,
+    offered: Mutex<Option<OfferOfCatalog>>,
     /// The same for clients that may not have all of it, by their ids.
-    offered_to: Mutex<HashMap<String, (Arc<Catalog>, Arc<Offer>)>>,
+    offered_to: Mutex<HashMap<String, OfferOfCatalog>>,
     /// Whether the one client reads so slowly that updates should be left out.
     is_behind: Box<dyn Fn() -> bool + Send + Sync>,
     closing: CancellationToken,

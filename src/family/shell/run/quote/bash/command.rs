@@ -410,11 +410,11 @@ impl Walker<'_> {
                         self.sink(side.sources.direct(), Rule::Operand, side.line, why);
                     }
                 }
-                text if text.starts_with(HOLE) || text.starts_with("-\0") => {
-                    if next.is_some_and(has_hole) {
-                        let why = "an operator of `test`, so it must not be one; write `[[ … ]]`";
-                        self.sink(word.sources.clone(), Rule::NoOption, word.line, why);
-                    }
+                text if (text.starts_with(HOLE) || text.starts_with("-\0"))
+                    && next.is_some_and(has_hole) =>
+                {
+                    let why = "an operator of `test`, so it must not be one; write `[[ … ]]`";
+                    self.sink(word.sources.clone(), Rule::NoOption, word.line, why);
                 }
                 _ => {}
             }
@@ -512,8 +512,8 @@ fn split<'a>(args: &'a [View], with_value: &str) -> (Vec<(char, &'a View)>, &'a 
             break;
         }
         index += 1;
-        let mut letters = word.text.char_indices().skip(1);
-        while let Some((at, letter)) = letters.next() {
+        let letters = word.text.char_indices().skip(1);
+        for (at, letter) in letters {
             if letter == HOLE {
                 options.push((letter, word));
                 break;
