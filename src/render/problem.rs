@@ -70,7 +70,7 @@ fn behind(message: &str) -> String {
         let forged = |word: &&str| line.trim_start().starts_with(*word);
         if index > 0 {
             shown.push('\n');
-            if LABELS.iter().any(|word| forged(word)) {
+            if LABELS.iter().any(forged) {
                 shown.push_str(FRAME);
             }
         }
