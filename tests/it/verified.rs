@@ -463,13 +463,6 @@ const SHAPES: &[Shape] = &[
         EXPRESSION,
     ),
     refused(
-        "read_later",
-        READ,
-        "eval(await (await import('node:fs/promises')).readFile(new URL('../../lib/' + 'p.js', import.meta.url), 'utf8'))",
-        "p.js",
-        EXPRESSION,
-    ),
-    refused(
         "inspector",
         READ,
         "(() => { const session = new (process.getBuiltinModule('inspector').Session)(); session.connect();\
