@@ -46,6 +46,26 @@ impl BoundedFiles {
             verifier.note_data(path, bytes);
         }
     }
+
+    /// Tells the verifier of a file that will be read by its descriptor, in parts.
+    fn note_opened(&self, path: &Path, options: OpenOptions, file: &Rc<dyn File>) {
+        let Some(verifier) = self.verifier.as_ref().filter(|_| options.read) else {
+            return;
+        };
+        let descriptor = file.clone().backing_fd();
+        // SAFETY: the file holds the descriptor open.
+        let descriptor = descriptor.map(|raw| unsafe { BorrowedFd::borrow_raw(raw) });
+        if let Some(Ok(same)) = descriptor.map(|it| it.try_clone_to_owned()) {
+            verifier.note_opened(path, &same.into());
+        }
+    }
+
+    /// Tells the verifier of a file or of a directory that is copied.
+    fn note_copied(&self, path: &Path) {
+        if let Some(verifier) = &self.verifier {
+            verifier.note_copied(path);
+        }
+    }
 }
 
 fn read_whole(mut file: fs::File, limit: u64) -> FsResult<Cow<'static, [u8]>> {
@@ -243,7 +263,9 @@ real_files! {
         fn open_sync(&self, path: &CheckedPath, options: OpenOptions) -> FsResult<Rc<dyn File>> {
             check_count()?;
             procfs::check(path, use_of(options))?;
-            opened(RealFs.open_sync(path, options)?, path, use_of(options))
+            let file = opened(RealFs.open_sync(path, options)?, path, use_of(options))?;
+            self.note_opened(path, options, &file);
+            Ok(file)
         }
 
         async fn open_async<'a>(
@@ -255,7 +277,9 @@ real_files! {
             let what = use_of(options);
             checked_later(&path, what, || Ok(())).await?;
             let place = path.to_path_buf();
-            opened(RealFs.open_async(path, options).await?, &place, what)
+            let file = opened(RealFs.open_async(path, options).await?, &place, what)?;
+            self.note_opened(&place, options, &file);
+            Ok(file)
         }
 
         fn write_file_sync(
@@ -278,16 +302,19 @@ real_files! {
         }
 
         fn copy_file_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
+            self.note_copied(from);
             copy_whole(from, to)
         }
 
         async fn copy_file_async(&self, from: CheckedPathBuf, to: CheckedPathBuf) -> FsResult<()> {
+            self.note_copied(&from.to_path_buf());
             let copy = move || copy_whole(&from.as_checked_path(), &to.as_checked_path());
             tokio::task::spawn_blocking(copy).await.map_err(io::Error::other)?
         }
 
         fn cp_sync(&self, from: &CheckedPath, to: &CheckedPath) -> FsResult<()> {
             procfs::check_copy(from, to)?;
+            self.note_copied(from);
             RealFs.cp_sync(from, to)
         }
 
@@ -295,6 +322,7 @@ real_files! {
             let (source, target) = (from.to_path_buf(), to.to_path_buf());
             let check = move || Ok(procfs::check_copy(&source, &target)?);
             checked_later(&from, Use::Read, check).await?;
+            self.note_copied(&from.to_path_buf());
             RealFs.cp_async(from, to).await
         }
 

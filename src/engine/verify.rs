@@ -6,12 +6,16 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use deno_error::JsErrorBox;
 
-use crate::tool::{Unverified, VerifiedFiles};
+use crate::regular_files;
+use crate::tool::{CodeFromData, Unverified, VerifiedFiles};
 
 /// What the isolates of a project may load. Until something is trusted, nothing.
 #[derive(Debug, Default)]
@@ -53,6 +57,12 @@ thread_local! {
 
     /// The files that tools have read as data, the newest last.
     static READ: RefCell<VecDeque<Data>> = const { RefCell::new(VecDeque::new()) };
+
+    /// The files of the project that tools have opened to read and that are not as they were trusted,
+    /// with their digests; `None`: the file is too large to be compared at each opening. Nobody knows
+    /// into what their content was turned, so from then on no computed text may become code.
+    static UNVERIFIED: RefCell<BTreeMap<PathBuf, Option<blake3::Hash>>> =
+        const { RefCell::new(BTreeMap::new()) };
 
     /// The code that `require` was given for verified files. It comes back to be compiled.
     static COMPILED: RefCell<HashSet<blake3::Hash>> = RefCell::default();
@@ -123,19 +133,40 @@ impl Verifier {
         let path = path.map(Path::to_owned);
         match path.or_else(|| read_with(|read| read.digest == digest)) {
             Some(path) => self.check(&path, &digest),
-            None if files.code_from_bytes => Ok(()),
-            None => Err(JsErrorBox::generic(CodeFrom::Bytes.refusal())),
+            None => self.check_computed(files.code_from_bytes, CodeFrom::Bytes),
+        }
+    }
+
+    /// Takes note of a file that a tool has opened to read it in parts.
+    pub(super) fn note_opened(&self, path: &Path, file: &File) {
+        let Ok(found) = file.metadata() else { return };
+        if !found.is_file() {
+            return;
+        }
+        let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
+        match read_up_to(file, size.min(MAX_NOTED_BYTES + 1)) {
+            Ok(bytes) if bytes.len() <= MAX_NOTED_BYTES => self.note_data(path, &bytes),
+            _ => self.note_unverified(&real_path(path), None),
+        }
+    }
+
+    /// Takes note of a file or of a directory that a tool copies, perhaps out of the project.
+    pub(super) fn note_copied(&self, path: &Path) {
+        match regular_files::open(path) {
+            Ok(file) => self.note_opened(path, &file),
+            Err(_) => self.note_unverified(&real_path(path), None),
         }
     }
 
     /// Takes note of a file that a tool reads as data: should it make code of it, it is code.
     pub(super) fn note_data(&self, path: &Path, bytes: &[u8]) {
-        if bytes.len() > MAX_NOTED_BYTES || bytes.is_empty() {
+        let real = real_path(path);
+        let digest = blake3::hash(bytes);
+        if bytes.is_empty() || self.files().check_module(&real, &digest).is_ok() {
             return;
         }
-        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let digest = blake3::hash(bytes);
-        if self.files().check_module(&real, &digest).is_ok() {
+        self.note_unverified(&real, Some(digest));
+        if bytes.len() > MAX_NOTED_BYTES {
             return;
         }
         READ.with_borrow_mut(|all| {
@@ -176,9 +207,39 @@ impl Verifier {
         if let (Some(path), Some(digest)) = (path, digest) {
             return self.check(&path, &digest);
         }
-        match self.files().code_from_text {
-            true => Ok(()),
-            false => Err(JsErrorBox::generic(from.refusal())),
+        let files = self.files();
+        let may_be_of_a_file = files.code_from_text == CodeFromData::UntilFilesAreRead;
+        if may_be_of_a_file && files.has_digest(&blake3::hash(text.as_bytes())) {
+            return Ok(());
+        }
+        self.check_computed(files.code_from_text, from)
+    }
+
+    fn note_unverified(&self, real: &Path, digest: Option<blake3::Hash>) {
+        let files = self.files();
+        if files.is_of_project(real) || files.lists(real) {
+            UNVERIFIED.with_borrow_mut(|all| {
+                if all.len() < MAX_NOTED_FILES {
+                    all.insert(real.to_owned(), digest);
+                }
+            });
+        }
+    }
+
+    /// Checks whether data that is no file's may become code.
+    fn check_computed(&self, right: CodeFromData, from: CodeFrom) -> Result<(), JsErrorBox> {
+        match right {
+            CodeFromData::Never => Err(JsErrorBox::generic(from.refusal())),
+            CodeFromData::Always => Ok(()),
+            // A file may have been trusted or learned since it was read.
+            CodeFromData::UntilFilesAreRead => UNVERIFIED.with_borrow(|read| {
+                read.iter().try_for_each(|(path, digest)| {
+                    let verdict = digest.as_ref().map(|digest| self.verdict(path, digest));
+                    verdict
+                        .unwrap_or(Err(Unverified::Unlisted))
+                        .map_err(|why| JsErrorBox::generic(from.refusal_after(path, why)))
+                })
+            }),
         }
     }
 
@@ -189,7 +250,7 @@ impl Verifier {
             return verdict;
         }
         // Manifests are looked up by the names of links as well.
-        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let real = real_path(path);
         match (files.check_module(&real, digest), &self.learned) {
             (Err(Unverified::Unlisted), Some(learned)) => {
                 let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -211,12 +272,24 @@ impl Verifier {
 
 impl CodeFrom {
     fn refusal(self) -> String {
-        let what = match self {
+        format!("{}, because {TEXT_IS_NOT_TRUSTED}", self.what_was_not_run())
+    }
+
+    /// The refusal where the data may come from the file at `path`.
+    fn refusal_after(self, path: &Path, why: Unverified) -> String {
+        let (what, why) = (self.what_was_not_run(), why.refusal(path));
+        format!(
+            "{what}, because a module has read a file before, and this may come from it. {why}. \
+             `haft trust --allow-eval` allows code of any data"
+        )
+    }
+
+    fn what_was_not_run(self) -> &'static str {
+        match self {
             CodeFrom::Text => "Text was not run as code",
             CodeFrom::DataUrl => "A `data:` URL was not imported",
             CodeFrom::Bytes => "Bytes that are no trusted file were not run as WebAssembly",
-        };
-        format!("{what}, because {TEXT_IS_NOT_TRUSTED}")
+        }
     }
 }
 
@@ -230,6 +303,24 @@ fn read_with(mut is_it: impl FnMut(&Data) -> bool) -> Option<PathBuf> {
         let found = all.iter().rev().find(|read| is_it(read));
         found.map(|read| read.path.clone())
     })
+}
+
+fn real_path(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The first `size` bytes, without moving the position at which the tool reads.
+fn read_up_to(file: &File, size: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; size];
+    let mut filled = 0;
+    while filled < size {
+        match file.read_at(&mut bytes[filled..], filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
 }
 
 /// Notes that the code of a verified file is about to be compiled by `require`.

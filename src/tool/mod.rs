@@ -61,6 +61,6 @@ pub use tape::{Played, Reach, Tape};
 pub(crate) use trace::CallTrace;
 pub use ui::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
 pub use user::{DefaultUser, MOST_QUESTIONS, TooManyQuestions, User};
-pub use verified::{Unverified, VerifiedEntry, VerifiedFiles};
+pub use verified::{CodeFromData, Unverified, VerifiedEntry, VerifiedFiles};
 pub(crate) use widget::Puppet;
 pub use widget::{Canvas, Touch, Touches, Widget};

@@ -21,9 +21,22 @@ pub struct VerifiedFiles {
     /// Its tool files: what each was trusted as.
     pub entries: HashMap<PathBuf, VerifiedEntry>,
     /// Whether modules may make code of text (`eval`, `new Function`, `node:vm`).
-    pub code_from_text: bool,
+    pub code_from_text: CodeFromData,
     /// Whether modules may make WebAssembly of bytes that are no trusted file.
-    pub code_from_bytes: bool,
+    pub code_from_bytes: CodeFromData,
+}
+
+/// Whether data may become code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CodeFromData {
+    /// Never: the trust page did not say that modules do it.
+    #[default]
+    Never,
+    /// While the data cannot come from a file of the project that may have changed: until such a file
+    /// is opened. The trust page said that modules do it.
+    UntilFilesAreRead,
+    /// Always: the user allowed it by name.
+    Always,
 }
 
 /// A tool file of the project as it was trusted.
@@ -63,6 +76,11 @@ impl VerifiedFiles {
     /// Whether any module may import bytes with this digest.
     pub fn has_digest(&self, digest: &blake3::Hash) -> bool {
         self.modules.values().any(|trusted| trusted == digest)
+    }
+
+    /// Whether the file at `path`, which is a real path, belongs to the project.
+    pub fn is_of_project(&self, path: &Path) -> bool {
+        path.starts_with(&self.project)
     }
 
     /// The tool file at `path`, as a candidate names it.

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::discover::{Candidate, Decisions};
 use crate::engine::graph::{Graph, What};
-use crate::tool::{Family, VerifiedEntry, VerifiedFiles};
+use crate::tool::{CodeFromData, Family, VerifiedEntry, VerifiedFiles};
 
 /// Grants of another version count as none. Version 1 held neither families nor providers nor rights.
 pub(super) const VERSION: u32 = 2;
@@ -177,12 +177,19 @@ impl Grant {
                 let files = tool.files.iter();
                 let files = files.filter_map(|name| Some((path_of(name), digest(name)?)));
                 verified.modules.extend(files);
-                verified.code_from_text |= tool.rights.code_from_text;
-                verified.code_from_bytes |= tool.rights.code_from_bytes;
+                let right = |is_said: bool| match is_said {
+                    true => CodeFromData::UntilFilesAreRead,
+                    false => CodeFromData::Never,
+                };
+                let (text, bytes) = (&mut verified.code_from_text, &mut verified.code_from_bytes);
+                *text = (*text).max(right(tool.rights.code_from_text));
+                *bytes = (*bytes).max(right(tool.rights.code_from_bytes));
             }
         }
-        verified.code_from_text |= self.learned.code_from_data;
-        verified.code_from_bytes |= self.learned.code_from_data;
+        if self.learned.code_from_data {
+            verified.code_from_text = CodeFromData::Always;
+            verified.code_from_bytes = CodeFromData::Always;
+        }
         let learned = self.learned.files.iter().filter_map(|(name, hash)| {
             let hash = blake3::Hash::from_hex(hash).ok()?;
             Some((path_of(name), hash))

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use haft::graph::{Graph, What, module_graph, untrusted_module_graph};
+use wait4::Wait4;
 
+use crate::callers::until;
 use crate::sandbox::Sandbox;
 use crate::served::Served;
 
@@ -239,19 +240,9 @@ fn every_construct_is_survived_in_the_process_that_loads_it() {
 
 /// Runs the program; its exit code and the most KiB that it had resident.
 fn run_and_measure(mut program: std::process::Command) -> (Option<i32>, u64) {
-    let mut child = program.spawn().expect("haft can be started");
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    loop {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let seen = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak = peak.max(seen.unwrap_or(0));
-        if let Some(status) = child.try_wait().expect("it is ours") {
-            return (status.code(), peak);
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
+    let child = program.spawn().expect("haft can be started");
+    let ended = child.wait4().expect("it is ours");
+    (ended.status.code(), ended.rusage.maxrss >> 10)
 }
 
 fn arrows() -> String {
@@ -298,16 +289,11 @@ fn a_served_project_survives_a_hostile_change() {
             .args(["serve", "rest", "--listen", "127.0.0.1:0"]),
     );
     fs::write(&file, arrows()).expect("a file of ours");
-    let until = Instant::now() + Duration::from_secs(60);
-    loop {
+    until("the change is found", || {
         let reply = served.get("/api/tools");
         assert_eq!(reply.status, 200, "{}", reply.body);
-        if reply.body.contains("changed since you trusted it") || !reply.body.contains("\"t\"") {
-            break;
-        }
-        assert!(Instant::now() < until, "{}", reply.body);
-        thread::sleep(Duration::from_millis(50));
-    }
+        reply.body.contains("changed since you trusted it") || !reply.body.contains("\"t\"")
+    });
     for command in ["haft list", "haft call t", "haft trust </dev/null"] {
         let ran = sandbox.sh(command);
         assert!(ran.code < 128, "{command}: {}\n{}", ran.code, ran.output);

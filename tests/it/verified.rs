@@ -463,6 +463,13 @@ const SHAPES: &[Shape] = &[
         EXPRESSION,
     ),
     refused(
+        "read_later",
+        READ,
+        "eval(await (await import('node:fs/promises')).readFile(new URL('../../lib/' + 'p.js', import.meta.url), 'utf8'))",
+        "p.js",
+        EXPRESSION,
+    ),
+    refused(
         "inspector",
         READ,
         "(() => { const session = new (process.getBuiltinModule('inspector').Session)(); session.connect();\
@@ -761,6 +768,104 @@ fn code_from_data_is_a_right_of_its_own() {
         "{page}"
     );
     assert_eq!(sandbox.sh("haft call t").output, "42\n");
+}
+
+/// Ways to get the text of `FILE` into `eval`, in which no check of the text itself can find it.
+const DISGUISED: &[(&str, &str)] = &[
+    (
+        "replaced",
+        "eval(fs.readFileSync(FILE, 'utf8').replace(';', '/**/;'))",
+    ),
+    (
+        "decoded",
+        "eval(atob(fs.readFileSync(FILE, 'base64')).slice(1))",
+    ),
+    (
+        "promised",
+        "eval(';' + (await fs.promises.readFile(FILE, 'latin1')).slice(2))",
+    ),
+    (
+        "streamed",
+        "await (async () => { let text = ''; for await (const part of fs.createReadStream(FILE)) text += part;\
+         return eval(text.slice(1)); })()",
+    ),
+    (
+        "descriptor",
+        "(() => { const bytes = Buffer.alloc(99), fd = fs.openSync(FILE);\
+         return eval(bytes.toString('utf8', 1, fs.readSync(fd, bytes))); })()",
+    ),
+    (
+        "opened",
+        "await (async () => { using file = await Deno.open(FILE); const bytes = new Uint8Array(99);\
+         return eval(new TextDecoder().decode(bytes.subarray(1, await file.read(bytes)))); })()",
+    ),
+    (
+        "fetched",
+        "eval((await (await fetch(new URL('file://' + FILE))).text()).slice(1))",
+    ),
+    ("bun", "eval((await Bun.file(FILE).text()).slice(1))"),
+    (
+        "copied",
+        "(fs.copyFileSync(FILE, COPY), true) &&\
+         eval(fs.readFileSync(COPY, 'utf8').slice(1))",
+    ),
+    (
+        "vm",
+        "(await import('node:vm')).runInNewContext(fs.readFileSync(FILE, 'utf8').slice(1))",
+    ),
+];
+
+#[test]
+fn text_is_no_code_once_a_file_that_may_change_was_read() {
+    let sandbox = Sandbox::with_home();
+    for (name, body) in DISGUISED {
+        let code = format!(
+            "import fs from 'node:fs';\nconst FILE = process.cwd() + '/rules.txt', COPY = process.env.HOME + '/copy';\n\
+             export default () => ({{ name: '{name}', description: 'd', parameters: {{ type: 'object' }},\n\
+             async execute() {{ return {{ content: [{{ type: 'text', text: String({body}) }}] }}; }} }});\n"
+        );
+        sandbox.write(&format!(".omp/tools/{name}.ts"), &code);
+    }
+    sandbox.write("rules.txt", ";;'one'");
+    let page = sandbox.sh("haft trust --yes");
+    assert!(page.output.contains("runs text as code"), "{}", page.output);
+    let refusal = "rules.txt` is not part of what was trusted";
+    for (name, _) in DISGUISED {
+        let refused = sandbox.sh(&format!("haft call {name}"));
+        assert_eq!(refused.code, 1, "{name}: {}", refused.output);
+        assert!(
+            refused.output.contains(refusal),
+            "{name}: {}",
+            refused.output
+        );
+        assert!(
+            refused.output.contains("haft trust --allow-eval"),
+            "{name}: {}",
+            refused.output
+        );
+    }
+    // Learned, the file is code as any other.
+    let learned = sandbox.sh("haft call --learn --yes streamed");
+    assert!(
+        learned.output.contains("trusted: 1 file more"),
+        "{}",
+        learned.output
+    );
+    for (name, _) in DISGUISED {
+        assert_eq!(
+            sandbox.sh(&format!("haft call {name}")).output,
+            "one\n",
+            "{name}"
+        );
+    }
+    sandbox.write("rules.txt", ";;'two'");
+    for (name, _) in DISGUISED {
+        let refused = sandbox.sh(&format!("haft call {name}"));
+        let words = "rules.txt` changed since it was trusted";
+        assert!(refused.output.contains(words), "{name}: {}", refused.output);
+    }
+    assert_eq!(sandbox.sh("haft trust --allow-eval --yes").code, 0);
+    assert_eq!(sandbox.sh("haft call streamed").output, "two\n");
 }
 
 /// A manifest that changed, or that was put nearer, is not obeyed.
