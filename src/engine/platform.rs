@@ -41,7 +41,7 @@ static QUEUES: LazyLock<Mutex<HashMap<usize, Arc<Queue>>>> = LazyLock::new(Mutex
 struct Queue {
     tasks: Mutex<Vec<v8::Task>>,
     waker: AtomicWaker,
-    /// Where delayed tasks wait.
+    /// Runtime on which delayed tasks wait.
     timers: Handle,
 }
 
@@ -97,7 +97,7 @@ impl v8::PlatformImpl for Platform {
 pub(super) struct ForegroundTasks {
     isolate: usize,
     queue: Arc<Queue>,
-    /// When the progress of background work is looked at again.
+    /// Timer for the next check of background work.
     next_look: RefCell<Option<Pin<Box<Sleep>>>>,
 }
 
@@ -174,8 +174,8 @@ impl Drop for ForegroundTasks {
     }
 }
 
-/// How often the event loop turns while V8 compiles on other threads. Their end is a task, which wakes
-/// the loop at once.
+/// Interval of the event loop while V8 compiles on other threads. The end of the compilation is a
+/// task, which wakes the loop at once.
 const BACKGROUND_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Notes the wake-ups that a poll makes on its own thread, and passes on all others.

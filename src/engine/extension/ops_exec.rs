@@ -1,4 +1,4 @@
-//! `pi.exec`: twin of `11_exec.ts`. Starting and stopping programs is the host's business.
+//! `pi.exec`: twin of `11_exec.ts`. The host starts and stops the programs.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub async fn op_haft_exec(
     host.exec(id, call, request).await
 }
 
-/// Stops the program that `id` names.
+/// Stops the program `id`.
 #[op2(fast)]
 pub fn op_haft_exec_abort(state: &mut OpState, id: u32) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
