@@ -49,8 +49,8 @@ pub(super) fn install(runtime: &mut deno_core::JsRuntime, verifier: Arc<Verifier
         // V8 calls the callback only if the context itself does not allow it.
         v8::Local::new(scope, context).set_allow_generation_from_strings(false);
     }
-    // SAFETY: the isolate is alive, and `may_become_code` has the parameters and the result that V8's
-    // header declares: two handles, which are pointers, a flag, and a struct of a flag and a handle.
+    // SAFETY: the isolate is alive. `may_become_code` has the parameters and the result of V8's
+    // header: two handles, which are pointers, a flag, and a struct of a flag and a handle.
     unsafe { set_callback(runtime.v8_isolate().as_raw_isolate_ptr(), may_become_code) };
 }
 

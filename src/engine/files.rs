@@ -1,9 +1,11 @@
 //! The file system that tools see: the real one with three limits.
 //!
-//! - A whole file is read up to a limit. A file without an end (`/dev/zero`, a pipe that is kept full) would
-//!   fill the memory from within a system call, where V8 cannot stop it. Reading in parts is not affected.
-//! - What leads into the host's own process is refused (`procfs`).
-//! - An isolate holds a limited number of open files, so that the others and the host find descriptors.
+//! - A whole file is read up to a limit. A file without an end (`/dev/zero`, a pipe that is kept
+//!   full) would fill the memory from within a system call, where V8 cannot stop it. Reading in
+//!   parts is not affected.
+//! - Paths that lead into the host's own process are refused (`procfs`).
+//! - An isolate has a limited number of open files, so that the others and the host find
+//!   descriptors.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -4,9 +4,9 @@
 //! oh-my-pi. Modules of different trust domains, or with different permissions, never do.
 //!
 //! Where one module keeps an isolate busy and a call of another waits, the other moves to a second
-//! isolate of the same key, up to one for each core. It moves for good, as a whole, and only if
-//! that cannot be observed: it was never called, so it has no state, and it shares nothing with
-//! others (see `kinship`). All other modules wait.
+//! isolate of the same key. `EngineOptions::isolates` limits their number. A module moves for good,
+//! as a whole, and only if that cannot be observed. It must never have been called, so that it has
+//! no state, and must share nothing with others (see `kinship`). All other modules wait.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};

@@ -44,7 +44,7 @@ pub(super) struct Shared {
     /// The isolate's number in `pending`.
     pub(super) home: u64,
     pub(super) requests: Requests,
-    /// Set if state that the modules of one isolate share was changed, as `process.env`.
+    /// Set if state that the modules of one isolate share was changed, such as `process.env`.
     pub(super) has_shared_state: AtomicBool,
     /// The render request that the thread runs.
     pub(super) brush: Brush,
@@ -212,7 +212,7 @@ impl Shared {
     /// Ends the isolate whatever it is doing. Everything that runs in it is lost. Only the first
     /// reason counts.
     pub(super) fn doom(self: &Arc<Self>, doom: Doom) {
-        // Code that no request waits for is most often near its end, and may be loading a built-in
+        // Code that no request waits for is most often near its end. It may be loading a built-in
         // module of Deno, which panics when it is interrupted. A full heap cannot wait.
         let may_end_by_itself = !doom.is_out_of_memory && self.requests.is_idle();
         if self.doomed.set(doom).is_err() {

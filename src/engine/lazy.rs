@@ -125,7 +125,7 @@ impl Engine {
 
 impl Module {
     /// Returns the module for calls with the rights of `tier`: itself, or an instance of its own in
-    /// another isolate, which is loaded when it is first called. `described` is the module's
+    /// another isolate. Such an instance is loaded at its first call. `described` is the module's
     /// description.
     #[must_use]
     pub fn of_tier(&self, tier: Tier, described: &str) -> Module {

@@ -1,7 +1,7 @@
 //! Coarse timer that is shared by all calls.
 //!
 //! A caller checks on its call when it takes long, which few calls do. A timer for each call would
-//! cost a small call a good part of its time, most of it for the system call that announces an
+//! cost a small call a good part of its time. Most of that is the system call that announces an
 //! earlier timer to the runtime. The shared timer costs nothing as long as calls come, and stops
 //! after them.
 
@@ -12,7 +12,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// Longer than a small call takes, and shorter than the first check may be delayed.
+/// Interval of the ticks: longer than a small call takes, shorter than the time until the first
+/// check of a call is due.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// Ticks while calls wait.

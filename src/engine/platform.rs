@@ -1,11 +1,12 @@
 //! V8's platform: foreground tasks run on the thread of the isolate that they belong to.
 //!
-//! V8 posts a task for what it finishes outside of JavaScript: asynchronous WebAssembly, the timeout
-//! of `Atomics.waitAsync`, callbacks of a `FinalizationRegistry`, steps of the garbage collector. It
-//! does so from any thread. The task waits in the isolate's queue until the event loop runs it.
+//! V8 posts a task for work that it finishes outside of JavaScript. Examples are asynchronous
+//! WebAssembly, the timeout of `Atomics.waitAsync`, callbacks of a `FinalizationRegistry`, and
+//! steps of the garbage collector. It does so from any thread. The task waits in the isolate's
+//! queue until the event loop runs it.
 //!
-//! deno_core has a platform of this kind, which demands that isolates are created only on descendants
-//! of the thread that initialised V8. An embedding program creates ours on any thread.
+//! deno_core has a platform of this kind. It demands that isolates are created only on descendants
+//! of the thread that initialised V8. An embedding program creates haft's isolates on any thread.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ use tokio::time::Sleep;
 /// V8's own limit on its worker threads.
 const MAX_WORKER_THREADS: usize = 16;
 
-/// The platform for all isolates of the process.
+/// Returns the platform for all isolates of the process.
 pub(super) fn new() -> v8::SharedRef<v8::Platform> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = cores.saturating_sub(1).clamp(1, MAX_WORKER_THREADS);

@@ -1,9 +1,9 @@
 //! Refuses file functions of tools where procfs leads into the host.
 //!
-//! `/proc/self/fd/3` is our private standard output, `/proc/self/mem` our memory. Whatever the
-//! permissions say, a tool may not
-//! - follow a magic link (`/proc/PID/fd/N`, also as `/dev/stdout`) to anything but a file that has a name,
-//!   which it could open by that name, and never to write;
+//! `/proc/self/fd/3` is the host's private standard output, and `/proc/self/mem` its memory.
+//! Whatever the permissions allow, a tool may not
+//! - follow a magic link (`/proc/PID/fd/N`, also as `/dev/stdout`) to anything but a file that has
+//!   a name, which it could open by that name, and never to write;
 //! - write to procfs at all (`oom_score_adj`, `comm`, `mem`, `sysctl`);
 //! - read the memory of a process.
 //!

@@ -136,7 +136,7 @@ impl Round {
     /// Loads the next module or takes it from the cache.
     ///
     /// # Errors
-    /// With the module's own error, or ours when it did not end in time.
+    /// With the module's own error, or the engine's when the load did not end in time.
     pub async fn load_next(&mut self) -> Result<Described, LoadFailure> {
         let at = self.next;
         self.next += 1;

@@ -1,9 +1,9 @@
 //! Delivery of session events to tools, and the id of a session.
 //!
 //! A module receives `start` before the first call of one of its tools in an isolate, unless an
-//! event was delivered there before, and `shutdown` when the host ends. A module that is never
-//! called receives only events that the embedding program sends, so that listing tools needs no
-//! isolate.
+//! event was delivered there before. It receives `shutdown` when the host ends. A module that is
+//! never called receives only events that the embedding program sends, so that listing tools needs
+//! no isolate.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,8 +1,8 @@
-//! Registry of threads that outlive their isolates: native code computes on them, and V8 cannot stop that
-//! (`crypto.generatePrimeSync`, `pbkdf2Sync`).
+//! Registry of threads that outlive their isolates: native code computes on them, and V8 cannot
+//! stop that (`crypto.generatePrimeSync`, `pbkdf2Sync`).
 //!
-//! Such a thread gets the lowest priority, and counts until it ends. A trust domain with too many of them
-//! gets no new isolate.
+//! Such a thread gets the lowest priority, and counts until it ends. A trust domain with too many
+//! of them gets no new isolate.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};

@@ -58,9 +58,10 @@ thread_local! {
     /// The files that tools have read as data, the newest last.
     static READ: RefCell<VecDeque<Data>> = const { RefCell::new(VecDeque::new()) };
 
-    /// Project files that tools have opened for reading and that differ from the trusted version,
-    /// with their digests; `None`: the file is too large to be compared at each opening. Their
-    /// content may have become any other text. So from then on no computed text may become code.
+    /// Project files that tools have opened for reading and that are not trusted in this version,
+    /// with their digests. The digest is `None` for a file that is too large to be compared at each
+    /// opening. The content may have become any other text. So from then on no computed text may
+    /// become code.
     static UNVERIFIED: RefCell<BTreeMap<PathBuf, Option<blake3::Hash>>> =
         const { RefCell::new(BTreeMap::new()) };
 

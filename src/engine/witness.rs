@@ -146,7 +146,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Of a file with these bytes.
+    /// Returns the properties of a file with these bytes.
     pub(super) fn of(bytes: &[u8]) -> Read {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let hash = blake3::hash(bytes);

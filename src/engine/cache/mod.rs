@@ -1,9 +1,9 @@
 //! Cache of module descriptions: listing tools does not start V8 when no input has changed.
 //!
-//! A description is used only while all of its inputs are unchanged: every file and path that
-//! importing accessed, the variables and files that the module read, haft itself, the working
-//! directory, the permissions. A description that may depend on more (the time, a host, a program)
-//! is never cached. A fault of the cache costs time and nothing else.
+//! A description is used only while all of its inputs are unchanged. Inputs are the files and paths
+//! that importing accessed, the variables and files that the module read, and haft itself. The
+//! working directory and the permissions count, too. A description that may depend on more (the
+//! time, a host, a program) is never cached. A fault of the cache costs time and nothing else.
 
 mod entry;
 mod shelf;
@@ -76,7 +76,8 @@ impl Cache {
         })
     }
 
-    /// Stores the descriptions that may be cached, and removes the entries of the other modules.
+    /// Stores the descriptions that may be cached, and removes the entries of the other `fresh`
+    /// modules.
     pub(super) fn keep(&self, fresh: Vec<Fresh>) {
         let mut changes: BTreeMap<String, Option<Box<RawValue>>> = BTreeMap::new();
         for url in self.wrong().drain(..) {

@@ -9,7 +9,7 @@ pub type ExecFuture = Pin<Box<dyn Future<Output = String>>>;
 /// The answer to a prompt, as JSON text, or the reason for which it may not be shown.
 pub type AskFuture = Pin<Box<dyn Future<Output = Result<String, String>>>>;
 
-/// Ends when a component is no longer shown, or fails with the reason for which it may not be.
+/// Ends when the component is hidden, or fails with the reason for which it may not be shown.
 pub type ShowFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
 /// The next input event of a component, as JSON text; empty after the last one.
@@ -117,7 +117,7 @@ pub trait IsolateHost {
     /// call).
     fn log(&self, request: u32, level: LogLevel, tool: &str, message: &str, context: &str);
 
-    /// Registers a pending action; false if there is no way to resolve it.
+    /// Registers a pending action; false if it could never be resolved.
     fn push_pending(&self, id: u32, label: &str) -> bool;
 
     /// Removes a pending action.

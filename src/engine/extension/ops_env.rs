@@ -140,8 +140,8 @@ pub fn op_haft_refuse_env_file() -> Result<(), JsErrorBox> {
     ))
 }
 
-/// Returns the environment of a program that a tool starts, as the JSON text of an object: the
-/// visible variables of the process with the isolate's changes. Empty if the permissions show all
+/// Returns the environment of a program that a tool starts, as the JSON text of an object. It has
+/// the process's visible variables with the isolate's changes. Empty if the permissions show all
 /// variables.
 #[op2]
 #[string]

@@ -8,8 +8,8 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// Runs a program to its end on behalf of the call `call`; 0: outside of calls. Request and answer are JSON
-/// text.
+/// Runs a program to its end on behalf of the call `call`; 0: outside of calls. Request and answer
+/// are JSON text.
 #[op2]
 #[string]
 pub async fn op_haft_exec(

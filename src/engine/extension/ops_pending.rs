@@ -7,7 +7,7 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// Registers the pending action `id` as the newest; false if there is no way to resolve it.
+/// Registers the pending action `id` as the newest; false if it could never be resolved.
 #[op2(fast)]
 pub fn op_haft_pending_push(state: &mut OpState, id: u32, #[string] label: &str) -> bool {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

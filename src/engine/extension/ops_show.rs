@@ -17,7 +17,7 @@ pub fn op_haft_show_canvas(state: &mut OpState, request: u32, #[string] owner: &
     host.canvas(request, owner)
 }
 
-/// Shows the component `id`; ends when it is no longer shown.
+/// Shows the component `id`; ends when it is hidden again.
 #[op2]
 pub async fn op_haft_show(
     state: Rc<RefCell<OpState>>,
