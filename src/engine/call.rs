@@ -32,7 +32,7 @@ pub enum Ended {
     RanAway(Lost),
     /// The tool's file differs from the version that was advertised to callers; the text says how.
     Changed(String),
-    /// The call could not be run, or its isolate was lost under it.
+    /// The call could not be run, or its isolate was lost meanwhile.
     Lost(Lost),
 }
 

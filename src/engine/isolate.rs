@@ -1,5 +1,5 @@
-//! The `Send` handle of one isolate: requests go in by a channel, each answer comes back by its
-//! own.
+//! The `Send` handle of one isolate. Requests go in by one channel, and each answer comes back by a
+//! oneshot channel.
 //!
 //! States of an isolate:
 //!

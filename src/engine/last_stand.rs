@@ -61,8 +61,8 @@ fn current_isolate() -> Option<Arc<Shared>> {
     isolate.ok().flatten()
 }
 
-/// Returns true for a panic of Deno's own code while its isolate is terminated. The termination was
-/// logged already. [`hold`] or the end of the thread handles the rest.
+/// Returns true for a panic of Deno's own code while its isolate is terminated. Such a panic gives
+/// no new information. [`hold`] or the end of the thread handles the rest.
 fn is_of_termination(panic: &PanicHookInfo<'_>, isolate: &Shared) -> bool {
     let is_deno = |place: &Location<'_>| place.file().contains("deno_");
     isolate.doomed.get().is_some() && panic.location().is_some_and(is_deno)

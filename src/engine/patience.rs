@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_micros(100);
 /// too.
 const SOON: Duration = Duration::from_micros(200);
 
-/// Number of soon requests in a row after which the thread spins.
+/// Number of requests in a row that must come within [`SOON`] before the thread spins.
 const ENOUGH: u32 = 4;
 
 /// Polls between two reads of the clock.

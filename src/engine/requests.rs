@@ -262,7 +262,7 @@ impl Requests {
         }
     }
 
-    /// Returns the receiver of a request's updates.
+    /// Returns the sender for a request's updates, after it has reported the request's start.
     pub(super) fn updates(&self, id: u32) -> Option<Updates> {
         let mut table = self.table();
         let slot = table.slots.get_mut(&id)?;

@@ -126,8 +126,8 @@ impl Round {
                 let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
                 paths.iter().filter_map(graph).collect()
             });
-            // Both at once, because the isolate uses compiled code until then. The batch may be
-            // dropped by now.
+            // `ahead` is sent with the graphs, because its drop removes compiled files that the
+            // isolate still uses. The receiver may be gone by now.
             let _ = done.send((ahead, graphs));
         });
         self.graphs = started.is_ok().then_some(graphs);
