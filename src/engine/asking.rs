@@ -1,4 +1,4 @@
-//! The questions of one isolate's tools, on their way to whoever is behind the call that asks.
+//! Passes the prompts of one isolate's tools to the user behind the call that asks.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::users::{Opened, Users};
 use super::witness;
 use crate::tool::{Answer, Asked, Told};
 
-/// Finds the user of a call and asks.
+/// Finds the user of a call and sends the prompt to that user.
 pub(super) struct Asking {
     users: Users,
     open: Opened<CancellationToken>,
 }
 
-/// What `12_ui.ts` writes.
+/// A prompt as `12_ui.ts` writes it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Written {
@@ -37,7 +37,7 @@ impl Asking {
         let user = self.users.of(request, owner);
         let is_there = user.is_some_and(|user| user.is_there());
         if is_there {
-            // Without a user a module is as it always was; with one it may say something else.
+            // The module may describe itself differently when there is a user.
             witness::fickle("it looks whether there is a user");
         }
         is_there
@@ -56,7 +56,7 @@ impl Asking {
             let Some(user) = user else {
                 return Ok(json(&what, Answer::Dismissed));
             };
-            // A time beyond all calendars is no limit.
+            // A timeout that overflows `Duration` means no limit.
             let timeout = timeout_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
             let answer = tokio::select! {
                 biased;
@@ -75,7 +75,7 @@ impl Asking {
     }
 
     pub(super) fn tell(&self, request: u32, owner: &str, notice: &str) {
-        // Written by our own runtime: it can be read.
+        // The notice is written by our own runtime, so parsing it does not fail.
         if let Ok(told) = serde_json::from_str::<Told>(notice)
             && let Some(user) = self.users.of(request, owner)
         {
@@ -89,7 +89,8 @@ impl Asking {
     }
 }
 
-/// The neutral answers are the original's (spec omp 5.2).
+/// Returns the answer as JSON. The values for a dismissed prompt are those of oh-my-pi (spec omp
+/// 5.2).
 fn json(what: &Asked, answer: Answer) -> String {
     let value = match (what, answer) {
         (Asked::Confirm { .. }, answer) => (answer == Answer::Yes).into(),

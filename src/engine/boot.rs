@@ -1,4 +1,4 @@
-//! Makes one isolate: Deno's worker from our snapshot, with the host's services in it.
+//! Creates one isolate: Deno's worker from our snapshot, with the host's services in it.
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, Once};
@@ -31,7 +31,7 @@ pub(super) struct Booted {
     pub(super) functions: Functions,
 }
 
-/// What Rust calls in JavaScript.
+/// The JavaScript functions that Rust calls.
 pub(super) struct Functions {
     pub(super) load: v8::Global<v8::Function>,
     pub(super) invoke: v8::Global<v8::Function>,
@@ -49,16 +49,16 @@ pub(super) struct Functions {
 /// A page of WebAssembly is 64 kB.
 const WASM_PAGES_PER_MB: u32 = 16;
 
-/// What the WebAssembly standard allows.
+/// Limit of the WebAssembly standard for the pages of one memory.
 const MOST_WASM_PAGES: u32 = 1 << 16;
 
-/// V8 wants to be set up once, before any isolate.
+/// V8 must be set up once, before the first isolate.
 static PLATFORM: Once = Once::new();
 
-/// Isolates are created one at a time: V8's set-up of a snapshot is not safe beside another's.
+/// Serialises the creation of isolates: V8's deserialisation of a snapshot is not thread-safe.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Boots on the current thread, which the isolate never leaves.
+/// Boots an isolate on the current thread, which the isolate never leaves.
 pub(super) fn boot(
     options: &EngineOptions,
     key: &IsolateKey,
@@ -96,14 +96,14 @@ pub(super) fn boot(
     Ok(Booted { worker, functions })
 }
 
-/// Sets V8 up, once in the life of the process. `heap_mb` bounds WebAssembly's memories.
+/// Sets V8 up, once in the life of the process. `heap_mb` limits each WebAssembly memory.
 pub(super) fn start_v8(heap_mb: u32) {
     PLATFORM.call_once(|| {
         witness::open_eyes();
         sqlite::set_up();
         // The provider may be installed already by the program that embeds us.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        // Per memory, not per isolate: nobody counts them all.
+        // V8 has a limit for each memory only, not for all memories of an isolate together.
         v8::V8::set_flags_from_string(&format!(
             "--wasm-max-mem-pages={}",
             heap_mb
@@ -114,14 +114,14 @@ pub(super) fn start_v8(heap_mb: u32) {
     });
 }
 
-/// Held while an isolate is created.
+/// Returns the lock that is held while an isolate is created.
 pub(super) fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Names the isolate in stack traces; nothing is read from it.
+/// Returns the URL that names the isolate in stack traces. Nothing is read from it.
 fn main_url(options: &EngineOptions) -> Result<Url, String> {
     Url::from_directory_path(&options.cwd)
         .and_then(|directory| directory.join("haft").map_err(|_| ()))
@@ -208,7 +208,7 @@ fn deno_permissions(profile: &PermissionProfile) -> PermissionsOptions {
         deny_sys: denied(&profile.sys),
         allow_write: profile.write.granted(),
         deny_write: denied(&profile.write),
-        // Nobody sits at the terminal of an isolate.
+        // An isolate has no terminal at which a user could answer.
         prompt: false,
         ..Default::default()
     }
@@ -220,8 +220,8 @@ fn extension_for_runtime() -> deno_core::Extension {
     ours
 }
 
-/// A tool's standard streams: nothing to read, and nowhere to write that is ours. `console` is
-/// caught earlier; this is for `process.stdout` and `Deno.stdout`.
+/// Returns a tool's standard streams. Reading gives nothing, and writing never reaches the host's
+/// own streams. `console` is caught earlier; this is for `process.stdout` and `Deno.stdout`.
 fn detached_stdio() -> Result<Stdio, String> {
     let null = || {
         std::fs::OpenOptions::new()
@@ -238,9 +238,11 @@ fn detached_stdio() -> Result<Stdio, String> {
     })
 }
 
-/// Takes off the global object what neither Node nor Bun has there. Deno's own modules find `Deno` among
-/// the variables of scripts; `loader::globals` keeps that one from tools. Text that is evaluated finds it, so
-/// what only Deno's own tests need is taken off: with `core` a tool could act in the name of another call.
+/// Removes from the global object what neither Node nor Bun has there.
+///
+/// Deno's own modules find `Deno` among the variables of scripts; `loader::globals` keeps that
+/// variable from tools. Text that is evaluated can reach it. So the members that only Deno's own
+/// tests need are deleted: with `core` a tool could act in the name of another call.
 const HIDE_DENO: &str = "const Deno = globalThis.Deno; delete globalThis.Deno; \
      delete Deno[Deno.internal]; delete Deno.internal; \
      delete globalThis.localStorage; delete globalThis.sessionStorage;";

@@ -1,4 +1,4 @@
-//! V8's bytecode of the scripts that `require` runs, kept for the next process.
+//! Cache of V8's bytecode for the scripts that `require` runs, kept for the next process.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -12,19 +12,20 @@ use deno_error::JsErrorBox;
 
 use super::compiled::{Compiled, Key, Kind, LEAST};
 
-/// Answers with the bytecode of a script at a URL, or with the number under which it is awaited.
+/// Returns the bytecode of a script at a URL, or the number under which it is awaited.
 type Find = Box<dyn Fn(&Url, &[u16]) -> Result<SourceCodeCacheInfo, JsErrorBox>>;
 
 /// Takes the URL of a script, the number under which its bytecode is awaited, and the bytecode.
 type Keep = Box<dyn Fn(Url, u64, &[u8])>;
 
-/// What finds the bytecode of a script, and what keeps it when V8 has made it.
+/// Returns two callbacks: one finds the bytecode of a script, the other stores it when V8 has made
+/// it.
 pub(super) fn of_scripts(store: Arc<Compiled>) -> (Find, Keep) {
     let awaited: Rc<RefCell<HashMap<u64, Key>>> = Rc::default();
     let (kept, made) = (store.clone(), awaited.clone());
     let find = move |url: &Url, source: &[u16]| {
         if source.len() < LEAST {
-            // Then it is compiled as usual, and nobody is told.
+            // V8 then compiles the script as usual and does not call `keep`.
             return Err(JsErrorBox::generic("it is too short"));
         }
         let key = Key::of(Kind::Bytecode, &[url.as_str().as_bytes(), &bytes(source)]);

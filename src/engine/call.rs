@@ -1,4 +1,4 @@
-//! A call on its way to an isolate and back: it is moved, waited for, and made to end.
+//! Sends a call to an isolate, waits for it, and ends it when it is cancelled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,31 +14,32 @@ use super::requests::Withdrawn;
 use crate::error::Error;
 use crate::tool::{CallCtx, Stopped, Tier};
 
-/// How a call ended, before anyone reads its result.
+/// Outcome of a call before its result is parsed.
 #[derive(Debug)]
 pub enum Ended {
-    /// The tool ended; the text is the JSON of its result. The flag tells that it was asked to stop.
+    /// The tool ended; the text is the JSON of its result. The second field is set if the call was
+    /// cancelled before that.
     Result(String, Option<Stopped>),
-    /// The arguments do not fit; the text says why.
+    /// The arguments are invalid; the text says why.
     Refused(String),
-    /// It may not start; the error says who refused.
+    /// The call was not approved; the error says which rule or user refused it.
     Denied(Error),
-    /// It was told to stop before it started.
+    /// The call was cancelled before it started.
     NotStarted(Stopped),
-    /// It did not end although it was told to, and was left behind or killed.
+    /// The call did not end after its cancellation. It was abandoned or killed.
     Killed(Stopped),
-    /// It broke the isolate in which it ran alone; the text says how.
+    /// The isolate ran out of memory while this call alone ran in it.
     RanAway(Lost),
-    /// Its file is not what it was when callers were told about it; the text says how.
+    /// The tool's file differs from the version that was advertised to callers; the text says how.
     Changed(String),
-    /// It could not be run, or its isolate was lost under it.
+    /// The call could not be run, or its isolate was lost meanwhile.
     Lost(Lost),
 }
 
 impl Module {
-    /// Calls the tool at `index` of the module: in the instance that `with_rights` gives for the tier whose
-    /// rights the call has. Ends soon after `ctx.cancel()` fires, whatever the
-    /// tool does: the AbortSignal, then the grace period, then the isolate goes.
+    /// Calls the tool at `index` of the module, in the instance that `with_rights` returns for the
+    /// tier whose rights the call has. Ends soon after `ctx.cancel()` fires, whatever the tool
+    /// does: first the AbortSignal fires, then the grace period passes, then the isolate is ended.
     pub async fn invoke(
         index: u32,
         call_id: &str,
@@ -62,7 +63,7 @@ impl Module {
         }
     }
 
-    /// Calls the tool without asking anybody.
+    /// Calls the tool without asking for approval.
     pub(super) async fn invoke_now(
         &self,
         index: u32,
@@ -92,8 +93,8 @@ impl Module {
         Ended::Lost(Lost(NO_ISOLATE.into()))
     }
 
-    /// Waits for the end of a call that has been asked for, or makes it end; `None` if its isolate
-    /// went before the tool saw the call.
+    /// Waits for the end of a call that was sent, or ends it when it is cancelled. Returns `None`
+    /// if its isolate ended before the tool saw the call.
     pub(super) async fn follow(
         &self,
         isolate: &Arc<Isolate>,
@@ -107,8 +108,8 @@ impl Module {
         }
     }
 
-    /// The isolate in which the tool at `index` can be called now: the module is loaded there, and its
-    /// tools know that the session has started. A call that has to end meanwhile does not wait.
+    /// Returns the isolate in which the tool at `index` can be called now. The module is loaded
+    /// there, and its tools were notified of the session's start. A cancelled call does not wait.
     async fn isolate_for_call(&self, index: u32, ctx: &CallCtx) -> Result<Arc<Isolate>, Ended> {
         if let Some(isolate) = self.place_now()
             && isolate.has_module(self.id)
@@ -125,7 +126,7 @@ impl Module {
         .await
     }
 
-    /// The answer, or `None` when the call must end.
+    /// Returns the answer, or `None` when the call is cancelled.
     pub(super) async fn answer_or_cancel(
         &self,
         isolate: &Arc<Isolate>,
@@ -139,8 +140,8 @@ impl Module {
         }
     }
 
-    /// The answer, however long it takes. Meanwhile looks after a request that has to wait: its
-    /// module may move, and what keeps the isolate busy may be nobody's.
+    /// Waits for the answer without a limit. While the request is queued, its module may migrate to
+    /// another isolate. Leftover work that blocks the isolate is ended after the grace period.
     pub(super) async fn answer(&self, isolate: &Arc<Isolate>, asked: &mut Asked) -> Answered {
         let asked_at = Instant::now();
         let grace = self.engine.0.options.grace(self.key.domain);
@@ -167,13 +168,14 @@ impl Module {
             } else if is_waiting {
                 self.engine.relieve(isolate, self);
             }
-            // Rarer and rarer, because ten thousand calls may wait; once more when the grace is over.
+            // The interval grows, because ten thousand calls may wait. One check falls on the end
+            // of the grace period.
             let pause = waited.min(grace.saturating_sub(waited)).max(LEAST_PAUSE);
             look.as_mut().reset(Instant::now() + pause);
         }
     }
 
-    /// Checks arguments without calling.
+    /// Checks arguments without calling the tool.
     pub async fn check(&self, index: u32, arguments: &RawValue) -> Ended {
         let isolate = match self.isolate_with(index).await {
             Ok(isolate) => isolate,
@@ -202,9 +204,9 @@ impl Module {
         }
     }
 
-    /// The stop ladder: ask, wait for the grace period unless somebody is in a hurry, then end the
-    /// isolate. One that still answers is retired, so that other calls in it finish; one that does not
-    /// is terminated.
+    /// Cancels a call: fires its AbortSignal, waits for the grace period (unless it is cut short),
+    /// then ends the isolate. An isolate that still answers is retired, so that other calls in it
+    /// finish. An isolate that does not answer is terminated.
     pub(super) async fn stop(
         &self,
         isolate: &Arc<Isolate>,
@@ -227,19 +229,19 @@ impl Module {
             answer = &mut asked.answer => {
                 return match ended(answer, Some(why)) {
                     Some(ended) if has_started => ended,
-                    // A call that is to stop must not start anew.
+                    // A cancelled call must not be started again.
                     None if has_started => Ended::Killed(why),
                     _ => Ended::NotStarted(why),
                 };
             }
-            // Its arguments may be checked as long as that takes: its tool does not start.
+            // The check of the arguments may go on as long as it takes: the tool will not start.
             true = alive.has_answered(), if !has_started => {
                 isolate.forget(&asked);
                 return Ended::NotStarted(why);
             }
             () = ctx.patience(self.engine.0.options.grace(self.key.domain)) => {}
         }
-        // Where the grace was cut short it may not have come to that yet.
+        // If the grace period was cut short, the isolate may not have had time to answer.
         let glance = match ctx.hurry().is_cancelled() {
             true => BUSY,
             false => Duration::ZERO,
@@ -256,15 +258,15 @@ impl Module {
     }
 }
 
-/// How long a request may wait before its isolate counts as busy.
+/// Time after which an isolate counts as busy for a request that waits.
 const BUSY: Duration = Duration::from_millis(50);
 
-/// Between two looks at a request that waits.
+/// Shortest interval between two checks of a request that waits.
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) type Answered = Result<Answer, oneshot::error::RecvError>;
 
-/// `None` if the tool has not seen the call.
+/// Converts the isolate's answer; `None` if the tool has not seen the call.
 pub(super) fn ended(answer: Answered, why: Option<Stopped>) -> Option<Ended> {
     Some(match answer {
         Ok(Answer::Done(text)) => Ended::Result(text, why),
@@ -278,8 +280,8 @@ pub(super) fn ended(answer: Answered, why: Option<Stopped>) -> Option<Ended> {
     })
 }
 
-/// Does what has to be done before a call can start, on a task of its own: what one call does not wait
-/// for any more goes on for the next. It takes none of the call's time.
+/// Runs the preparation of a call on a task of its own, so that it goes on for later calls when
+/// this call is cancelled. The call's deadline does not count this time.
 pub(super) async fn unless_stopped<T: Send + 'static>(
     ctx: &CallCtx,
     work: impl Future<Output = Result<T, Ended>> + Send + 'static,

@@ -1,11 +1,11 @@
-//! What compiling made of large files, remembered by their content.
+//! Cache of the compiled form of large files, by their content.
 //!
-//! A package of some megabytes is parsed, rewritten and compiled again in every process that imports
-//! it, and that takes longer than all else. Small files cost less to compile than to look up, so
-//! they are left alone. The store is a convenience: whatever is wrong with it costs time and nothing else.
+//! Without it, a package of some megabytes is parsed, rewritten and compiled again in every process
+//! that imports it, which takes longer than all else. Small files cost less to compile than to look
+//! up, so they are not cached. A fault of the cache costs time and nothing else.
 //!
-//! V8 believes the bytecode that it is given. So nothing is believed here that another user could
-//! have written, and a damaged file is as good as none.
+//! V8 does not verify the bytecode that it is given. So a file that another user could have written
+//! is ignored, and so is a damaged file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,24 +21,24 @@ pub(super) const LEAST: usize = 16 << 10;
 /// The largest file that is read or written.
 const LARGEST: u64 = 64 << 20;
 
-/// The most files, and the most bytes in all of them; the oldest go first.
+/// Limits of the number of files and of their bytes together; the oldest are removed first.
 const MOST_FILES: usize = 2000;
 const MOST_BYTES: u64 = 512 << 20;
 
-/// How entries are written and what they mean; a new number forgets all of them.
+/// Version of the entries' format and meaning; a new number invalidates all of them.
 const FORMAT: &str = "3";
 
-/// The bytes of the hash in front of what is kept.
+/// Length of the hash in front of an entry's content.
 const SEAL: usize = blake3::OUT_LEN;
 
 /// The store in a folder of the user's cache.
 pub(super) struct Compiled {
     folder: PathBuf,
-    /// Old files are looked for once in a process.
+    /// Old files are removed once in a process.
     tidied: Once,
 }
 
-/// What is kept of a file.
+/// Kind of a cached result.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// JavaScript for `import`, with its source map and what it imports.
@@ -49,23 +49,23 @@ pub(super) enum Kind {
     Form,
     /// The names that CommonJS code exports.
     Names,
-    /// What V8 made of JavaScript.
+    /// V8's bytecode of JavaScript.
     Bytecode,
 }
 
-/// The name of an entry: a hash over all that decides what is in it.
+/// Key of an entry: a hash over all inputs that determine its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(blake3::Hash);
 
 impl Compiled {
-    /// The store in the folder that the options name; nothing if they name none.
+    /// Opens the store in the folder that the options name; `None` if they name none.
     pub(super) fn open(options: &EngineOptions) -> Option<Arc<Compiled>> {
         let folder = options.cache.as_ref()?.join("compiled");
         let tidied = Once::new();
         Some(Arc::new(Compiled { folder, tidied }))
     }
 
-    /// What was kept; nothing if it is not there or not ours.
+    /// Returns an entry's content; `None` if it is missing, damaged, or not written by this user.
     pub(super) fn find(&self, key: &Key) -> Option<Vec<u8>> {
         let mut bytes = private_files::read(&self.path(key), LARGEST).ok()?;
         let (seal, body) = bytes.split_at_checked(SEAL)?;
@@ -100,7 +100,7 @@ impl Compiled {
 }
 
 impl Key {
-    /// The name of what is made, as `kind`, of all `parts` by this build of haft.
+    /// Returns the key of the result of kind `kind` that this build of haft makes of `parts`.
     pub(super) fn of(kind: Kind, parts: &[&[u8]]) -> Key {
         let mut hasher = blake3::Hasher::new();
         let kind = format!("{kind:?}");
@@ -113,7 +113,7 @@ impl Key {
         Key(hasher.finalize())
     }
 
-    /// A short form of it.
+    /// Returns the first eight bytes of the key as a number.
     pub(super) fn number(&self) -> u64 {
         let (first, _) = self
             .0
@@ -124,7 +124,7 @@ impl Key {
     }
 }
 
-/// Removes the oldest files until the rest is within bounds.
+/// Removes the oldest files until the rest is within the limits.
 fn tidy(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -142,7 +142,7 @@ fn tidy(folder: &Path) {
     for (at, (_, size, path)) in files.iter().enumerate() {
         bytes += size;
         if at >= MOST_FILES || bytes > MOST_BYTES {
-            // Another process may have been faster.
+            // Another process may have removed it already.
             let _ = fs::remove_file(path);
         }
     }

@@ -13,13 +13,13 @@ use crate::tool::{PermissionProfile, Tier, TrustDomain};
 pub struct IsolateKey {
     /// The party that the code belongs to.
     pub domain: TrustDomain,
-    /// What the code may touch there.
+    /// The permissions of the code in that isolate.
     pub permissions: Arc<PermissionProfile>,
 }
 
 impl IsolateKey {
-    /// The name of the module at `url` among what is remembered: a file of two domains is two modules,
-    /// which may say different things.
+    /// Returns the module's key in the cache of descriptions. A file in two domains is two modules,
+    /// which may have different descriptions.
     pub(super) fn name_of(&self, url: &Url) -> String {
         match self.domain.label() {
             Some(domain) => format!("{domain} {url}"),
@@ -28,8 +28,8 @@ impl IsolateKey {
     }
 }
 
-/// Every call looks its isolate up. A domain has few keys, so that hashing the lists of permissions costs
-/// more than it saves.
+/// Hashes the domain only. Every call looks its isolate up, and a domain has few keys, so hashing
+/// the lists of permissions costs more than it saves.
 impl Hash for IsolateKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.domain.hash(state);
@@ -37,12 +37,12 @@ impl Hash for IsolateKey {
 }
 
 impl Engine {
-    /// The key of modules of `domain` for what runs before anybody was asked.
+    /// Returns the key of modules of `domain` for code that runs before any approval.
     pub fn isolate_key(&self, domain: TrustDomain) -> IsolateKey {
         self.isolate_key_of_tier(domain, self.0.options.unasked)
     }
 
-    /// The key of modules of `domain` for calls with the rights of `tier`.
+    /// Returns the key of modules of `domain` for calls with the rights of `tier`.
     pub(super) fn isolate_key_of_tier(&self, domain: TrustDomain, tier: Tier) -> IsolateKey {
         let options = &self.0.options;
         let permissions = match domain {

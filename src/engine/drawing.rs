@@ -1,8 +1,8 @@
-//! Lets a tool draw its calls and results, within a time that a screen can wait.
+//! Runs a tool's renderers for calls and results, with a time limit.
 //!
-//! Drawing is the author's code in the isolate that other calls use as well. A renderer that loops is
-//! stopped inside of V8 and the isolate goes on: nobody's call is lost because a picture hangs. That
-//! is safe only while the thread is in that very request, which is what [`Brush`] knows.
+//! A renderer is the author's code in the isolate that other calls use as well. If it loops, V8 is
+//! interrupted and the isolate goes on, so that no call is lost. That is safe only while the thread
+//! runs this very request, which [`Brush`] tracks.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,33 +14,33 @@ use super::Module;
 use super::isolate::{Answer, Ask, Asked, Isolate};
 use super::module::MOST_ISOLATES;
 
-/// How long a renderer may run.
+/// Time limit of a renderer.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// How long a drawing waits for an isolate that does something else.
+/// Longest wait of a render request for a busy isolate.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Between two looks at a drawing that takes long.
+/// Interval between two checks of a render request that takes long.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a renderer failed with that was stopped; JSON as `35_render.ts` writes it.
+/// Error of a renderer that was interrupted; JSON as `35_render.ts` writes it.
 pub(super) const NEVER_ENDS: &str = r#"{"error":"it did not end within 2 s"}"#;
 
-/// What became of a drawing.
+/// Outcome of a render request.
 #[derive(Debug)]
 pub enum Drawn {
-    /// What `35_render.ts` answered.
+    /// The answer of `35_render.ts`.
     Painted(String),
     /// The renderer failed: JSON `{error, stack?}`.
     Failed(String),
-    /// The renderer was stopped: it would fail again.
+    /// The renderer was interrupted. It would fail again.
     Hung(String),
-    /// The module cannot be asked now: it is busy, gone, or not what callers know.
+    /// The module cannot be used now: it is busy, gone, or differs from its advertised description.
     Away,
 }
 
 impl Module {
-    /// Has the tool at `index` draw what `request` says.
+    /// Renders with the tool at `index`, as `request` says.
     pub async fn draw(&self, index: u32, request: &str) -> Drawn {
         for _ in 0..MOST_ISOLATES {
             let Ok(isolate) = self.isolate_with(index).await else {
@@ -77,7 +77,7 @@ enum Waited {
     Hung,
 }
 
-/// Waits for an answer, as long as a screen can; makes a renderer end that takes longer.
+/// Waits for an answer within the time limits, and interrupts a renderer that exceeds its own.
 async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
     let asked_at = Instant::now();
     let mut started_at = None;
@@ -87,7 +87,7 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
         }
         if started_at.is_none() && isolate.lets_wait(&asked) {
             if asked_at.elapsed() > PATIENCE {
-                // Nobody would look at it any more when its turn comes.
+                // The screen has moved on by the time that the renderer would run.
                 isolate.shared().requests.forget(asked.id);
                 return Waited::Busy;
             }
@@ -95,7 +95,8 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
         }
         let started_at = *started_at.get_or_insert_with(Instant::now);
         if started_at.elapsed() > LIMIT {
-            // What waits for a promise is in nobody's way; nor is what ends at this moment.
+            // A renderer that awaits a promise does not block the isolate, so a failed interrupt is
+            // harmless.
             isolate.shared().interrupt_drawing(asked.id);
             isolate.shared().requests.forget(asked.id);
             return Waited::Hung;
@@ -103,7 +104,7 @@ async fn wait(isolate: &Arc<Isolate>, mut asked: Asked) -> Waited {
     }
 }
 
-/// What a thread draws, and whether somebody made it stop.
+/// The request that a thread renders, and a flag for its interruption.
 #[derive(Default)]
 pub(super) struct Brush(Mutex<Option<Stroke>>);
 
@@ -113,7 +114,7 @@ struct Stroke {
 }
 
 impl Brush {
-    /// The thread goes into V8 with the request `id`.
+    /// Notes that the thread enters V8 with the request `id`.
     pub(super) fn begin(&self, id: u32) {
         *self.stroke() = Some(Stroke {
             id,
@@ -121,7 +122,7 @@ impl Brush {
         });
     }
 
-    /// It has come back. True if it was made to.
+    /// Notes that the thread has left V8. Returns true if it was interrupted.
     pub(super) fn end(&self, v8: &v8::IsolateHandle) -> bool {
         let was_interrupted = self
             .stroke()
@@ -133,7 +134,8 @@ impl Brush {
         was_interrupted
     }
 
-    // Under the lock, so that V8 is never stopped in something else that comes next.
+    // Interrupts V8 if it renders the request `id`. The lock is held meanwhile, so that V8 is never
+    // interrupted in a later request.
     pub(super) fn interrupt(&self, id: u32, v8: &v8::IsolateHandle) -> bool {
         let mut stroke = self.stroke();
         match &mut *stroke {

@@ -1,8 +1,8 @@
-//! Asks the [`Verifier`] before V8 makes code of text: `eval`, `new Function` and their kind, by whatever
-//! name a module reaches them.
+//! Calls the [`Verifier`] before V8 makes code of text: `eval`, `new Function` and the like, by
+//! whatever name a module reaches them.
 //!
-//! The `v8` crate has no binding for the two functions of V8 that this needs, so they are declared here
-//! by their linker names. Another V8 that lacks them, or has other parameters, does not link.
+//! The `v8` crate has no binding for the two functions of V8 that this needs, so they are declared
+//! here by their linker names. A V8 that lacks them, or has other parameters, does not link.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use deno_core::v8;
 use super::verify::{CodeFrom, Verifier};
 
 thread_local! {
-    /// What the isolate of this thread asks.
+    /// The verifier of this thread's isolate.
     static VERIFIER: RefCell<Option<Arc<Verifier>>> = const { RefCell::new(None) };
 }
 
@@ -20,7 +20,7 @@ thread_local! {
 #[repr(C)]
 struct Verdict {
     is_allowed: bool,
-    /// Text in place of the source; null: the source as it is.
+    /// Text that replaces the source; null keeps the source.
     modified: *const v8::String,
 }
 
@@ -40,17 +40,17 @@ unsafe extern "C" {
 /// The scripts of haft's own packages. zod compiles its checks into functions.
 const OWN_SCRIPTS: &str = "ext:haft/";
 
-/// Has `verifier` asked about every text that becomes code in the runtime's main context.
+/// Makes V8 call `verifier` for every text that becomes code in the runtime's main context.
 pub(super) fn install(runtime: &mut deno_core::JsRuntime, verifier: Arc<Verifier>) {
     VERIFIER.set(Some(verifier));
     let context = runtime.main_context();
     {
         deno_core::scope!(scope, runtime);
-        // V8 asks the callback only where the context itself says no.
+        // V8 calls the callback only if the context itself does not allow it.
         v8::Local::new(scope, context).set_allow_generation_from_strings(false);
     }
-    // SAFETY: the isolate is alive, and `may_become_code` has the parameters and the result that V8's
-    // header declares: two handles, which are pointers, a flag, and a struct of a flag and a handle.
+    // SAFETY: the isolate is alive. `may_become_code` has the parameters and the result of V8's
+    // header: two handles, which are pointers, a flag, and a struct of a flag and a handle.
     unsafe { set_callback(runtime.v8_isolate().as_raw_isolate_ptr(), may_become_code) };
 }
 
@@ -63,7 +63,7 @@ extern "C" fn may_become_code<'a>(
     v8::callback_scope!(unsafe scope, context);
     let verifier = VERIFIER.with_borrow(Clone::clone);
     let checked = verifier.map_or(Ok(()), |verifier| {
-        // V8 makes no code of what is not a text; `eval` gives it back.
+        // V8 compiles only strings; `eval` returns any other value unchanged.
         let Ok(text) = v8::Local::<v8::String>::try_from(source) else {
             return Ok(());
         };
@@ -84,7 +84,7 @@ extern "C" fn may_become_code<'a>(
     }
 }
 
-/// True if a script of haft's own makes the code.
+/// Returns true if one of haft's own scripts requests the code.
 fn is_asked_by_haft(scope: &v8::PinScope<'_, '_>) -> bool {
     let name = v8::StackTrace::current_stack_trace(scope, 1)
         .and_then(|trace| trace.get_frame(scope, 0))

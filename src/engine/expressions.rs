@@ -1,9 +1,10 @@
-//! Small JavaScript expressions over given values: the transforms and conditions of YAML tools.
+//! Evaluates small JavaScript expressions over given values: the transforms and conditions of YAML
+//! tools.
 //!
-//! They run in an isolate of their own that was given nothing: no Deno, no host function, no code
-//! from text. Values enter as JSON, never as source. Each evaluation has a fresh context, so that
-//! nothing survives it; a second and a small heap are all it gets, and whatever goes beyond either
-//! is ended. The isolate boots when the first expression comes, and not before.
+//! They run in an isolate of their own without Deno, host functions or code from text. Values enter
+//! as JSON, never as source. Each evaluation has a fresh context, so that no state survives it. It
+//! is terminated when it exceeds one second or a small heap. The isolate boots when the first
+//! expression is evaluated.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,19 +17,19 @@ use tokio::sync::oneshot;
 
 use super::boot;
 
-/// The longest that one evaluation may take.
+/// Time limit of one evaluation.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// V8's heap for one evaluation.
 const HEAP: usize = 64 << 20;
 
-/// What one allocation of V8 can need at most; see `memory.rs`.
+/// Upper bound of one allocation of V8; see `memory.rs`.
 const ROOM_TO_END_IN: usize = 3 << 30;
 
-/// Room for V8's own limit on recursion and for Rust below it.
+/// Stack for V8's own limit on recursion and for the Rust frames below it.
 const STACK_SIZE: usize = 4 << 20;
 
-/// Globals of the language whose memory is not on V8's heap, or that wait.
+/// Globals whose memory is outside of V8's heap, and globals that can wait.
 const WITHHELD: &[&str] = &[
     "ArrayBuffer",
     "SharedArrayBuffer",
@@ -56,19 +57,19 @@ pub struct Expressions {
     inbox: Mutex<Option<mpsc::Sender<Job>>>,
 }
 
-/// Why an expression has no value.
+/// Reason for which an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     /// It does not parse, or threw.
     #[error("{0}")]
     Threw(String),
-    /// It was ended after a second.
+    /// It was terminated after a second.
     #[error("it did not end within {} s", LIMIT.as_secs())]
     TooLong,
     /// It wanted more memory than an expression gets.
     #[error("it ran out of memory (the limit is {} MB)", HEAP >> 20)]
     TooMuchMemory,
-    /// Its value is nothing that can be written as text.
+    /// Its value cannot be written as text.
     #[error("it gave {0}, which is no value that can be used")]
     NoValue(&'static str),
     /// The machine has no thread or no memory left.
@@ -78,7 +79,7 @@ pub enum ExpressionError {
 
 struct Job {
     source: String,
-    /// Names and what they stand for, as JSON.
+    /// Names and their values as JSON.
     names: Vec<(String, String)>,
     wanted: Wanted,
     answer: oneshot::Sender<Result<String, ExpressionError>>,
@@ -86,14 +87,15 @@ struct Job {
 
 #[derive(Clone, Copy)]
 enum Wanted {
-    /// The JSON of the value. A function is called with the first of the names.
+    /// The JSON of the value. A function is called with the value of the first name.
     Json,
-    /// `true` or `false`, as `if` sees it.
+    /// `true` or `false`, as `if` evaluates it.
     Truth,
 }
 
 impl Expressions {
-    /// None running yet. `heap_mb` is what V8 is set up with if nobody did that before.
+    /// Returns an evaluator that has not started yet. `heap_mb` is used to set V8 up, unless that
+    /// was done before.
     pub fn new(heap_mb: u32) -> Expressions {
         Expressions {
             heap_mb,
@@ -101,8 +103,8 @@ impl Expressions {
         }
     }
 
-    /// The value of `source` as JSON, where each of `names` stands for its JSON value. If it is a
-    /// function, what it gives for the first of them.
+    /// Returns the value of `source` as JSON, where each of `names` stands for its JSON value. If
+    /// the value is a function, returns its result for the first of them.
     ///
     /// # Errors
     /// When there is none.
@@ -114,7 +116,7 @@ impl Expressions {
         self.ask(source, names, Wanted::Json).await
     }
 
-    /// Whether `if` takes the value of `source` for true.
+    /// Returns true if `if` takes the value of `source` for true.
     ///
     /// # Errors
     /// When there is none.
@@ -151,7 +153,7 @@ impl Expressions {
         let job = match &*inbox {
             Some(sender) => match sender.send(job) {
                 Ok(()) => return Ok(()),
-                // The thread is gone; another one takes it.
+                // The thread has ended; a new one takes the job.
                 Err(mpsc::SendError(job)) => job,
             },
             None => job,
@@ -170,7 +172,7 @@ impl Expressions {
     }
 }
 
-/// The life of the thread: one isolate after another, each as long as it is sound.
+/// Main loop of the thread: starts an isolate and replaces it when it may be unsound.
 fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
     boot::start_v8(heap_mb);
     let mut waiting = jobs.recv().ok();
@@ -178,12 +180,12 @@ fn serve(heap_mb: u32, jobs: &mpsc::Receiver<Job>) {
         let mut room = Room::new();
         while let Some(job) = waiting.take() {
             let result = room.evaluate(&job);
-            // One that was ended for its time may have filled the heap for whoever comes next.
+            // An evaluation that ran out of time may have left a full heap to the next one.
             let is_sound = !matches!(
                 result,
                 Err(ExpressionError::TooMuchMemory | ExpressionError::TooLong)
             );
-            // Whoever asked may have been cancelled.
+            // The caller may have been cancelled.
             let _ = job.answer.send(result);
             waiting = jobs.recv().ok();
             if !is_sound {
@@ -234,7 +236,7 @@ impl Room {
             let is_late = is_done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout);
             is_late && handle.terminate_execution()
         });
-        // Nothing runs that nobody watches.
+        // An evaluation must not run without a thread that enforces its time limit.
         let watch = watch.map_err(|error| ExpressionError::Unavailable(error.to_string()))?;
         let result = run(&mut self.isolate, job);
         drop(done);
@@ -258,7 +260,7 @@ enum Ending {
 fn run(isolate: &mut v8::OwnedIsolate, job: &Job) -> Result<String, Ending> {
     v8::scope!(let scope, isolate);
     let context = v8::Context::new(scope, v8::ContextOptions::default());
-    // `constructor.constructor('…')` makes no function.
+    // This also stops `constructor.constructor('…')`.
     context.set_allow_generation_from_strings(false);
     let scope = &mut v8::ContextScope::new(scope, context);
     v8::tc_scope!(scope, scope);
@@ -276,7 +278,7 @@ fn run(isolate: &mut v8::OwnedIsolate, job: &Job) -> Result<String, Ending> {
     value.map_err(Ending::Failed)
 }
 
-/// `None` where something threw.
+/// Returns `None` if an exception was thrown.
 fn value_of<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     context: v8::Local<'s, v8::Context>,

@@ -1,9 +1,11 @@
-//! The file system as tools get it: the real one, with three bounds.
+//! The file system that tools see: the real one with three limits.
 //!
-//! - A whole file is read up to a limit. A file without an end (`/dev/zero`, a pipe that is kept full) would
-//!   fill the memory from within a system call, where V8 cannot stop it. Reading in parts is not affected.
-//! - What leads into the host's own process is refused (`procfs`).
-//! - An isolate holds a limited number of open files, so that the others and the host find descriptors.
+//! - A whole file is read up to a limit. A file without an end (`/dev/zero`, a pipe that is kept
+//!   full) would fill the memory from within a system call, where V8 cannot stop it. Reading in
+//!   parts is not affected.
+//! - Paths that lead into the host's own process are refused (`procfs`).
+//! - An isolate has a limited number of open files, so that the others and the host find
+//!   descriptors.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -32,7 +34,7 @@ use super::verify::Verifier;
 pub(super) struct BoundedFiles {
     /// The most bytes that reading a whole file gives.
     limit: u64,
-    /// What checks the files that become code; `None`: the modules are the user's own.
+    /// Verifier of the files that become code; `None` if the modules are the user's own.
     verifier: Option<Arc<Verifier>>,
 }
 
@@ -47,7 +49,7 @@ impl BoundedFiles {
         }
     }
 
-    /// Tells the verifier of a file that will be read by its descriptor, in parts.
+    /// Notifies the verifier of a file that will be read by its descriptor, in parts.
     fn note_opened(&self, path: &Path, options: OpenOptions, file: &Rc<dyn File>) {
         let Some(verifier) = self.verifier.as_ref().filter(|_| options.read) else {
             return;
@@ -60,7 +62,7 @@ impl BoundedFiles {
         }
     }
 
-    /// Tells the verifier of a file or of a directory that is copied.
+    /// Notifies the verifier of a file or a directory that is copied.
     fn note_copied(&self, path: &Path) {
         if let Some(verifier) = &self.verifier {
             verifier.note_copied(path);
@@ -73,7 +75,7 @@ fn read_whole(mut file: fs::File, limit: u64) -> FsResult<Cow<'static, [u8]>> {
     if size > limit {
         return Err(too_large(limit).into());
     }
-    // What the size promises is a hint: files of the kernel say 0, others grow meanwhile.
+    // The size is only a hint: kernel files report 0, and other files grow meanwhile.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     (&mut file).take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
@@ -82,7 +84,7 @@ fn read_whole(mut file: fs::File, limit: u64) -> FsResult<Cow<'static, [u8]>> {
     Ok(Cow::Owned(bytes))
 }
 
-/// What opening a file with these options does with it.
+/// Returns the kind of use that opening a file with these options is.
 fn use_of(options: OpenOptions) -> Use {
     let writes = options.write || options.append || options.create || options.truncate;
     match writes || options.create_new {
@@ -95,7 +97,8 @@ fn open(path: &CheckedPath<'_>, mut options: OpenOptions) -> FsResult<fs::File> 
     let what = use_of(options);
     procfs::check(path, what)?;
     if options.create {
-        // Made by Deno, which knows what creating without writing means; then only opened.
+        // Deno creates the file, because it knows what creating without writing means. Then it is
+        // only opened.
         drop(RealFs.open_sync(path, options)?);
         (options.create, options.create_new, options.truncate) = (false, false, false);
     }
@@ -133,10 +136,10 @@ fn copy_whole(from: &CheckedPath<'_>, to: &CheckedPath<'_>) -> FsResult<()> {
     Ok(())
 }
 
-/// As many files an isolate may hold open.
+/// Limit of the open files of an isolate.
 const MAX_OPEN_FILES: usize = 4096;
 
-/// Of the descriptors that the process may have, so many are kept for the host.
+/// Descriptors of the process's limit that are reserved for the host.
 const RESERVED_DESCRIPTORS: u64 = 256;
 
 thread_local! {
@@ -169,7 +172,7 @@ fn max_open_files() -> usize {
         .clamp(16, MAX_OPEN_FILES)
 }
 
-/// Notes a file that was opened, unless it must not be.
+/// Registers an opened file, unless its use is refused.
 fn opened(file: Rc<dyn File>, path: &Path, what: Use) -> FsResult<Rc<dyn File>> {
     if let Some(descriptor) = file.clone().backing_fd() {
         // SAFETY: the file holds the descriptor open.
@@ -180,7 +183,7 @@ fn opened(file: Rc<dyn File>, path: &Path, what: Use) -> FsResult<Rc<dyn File>> 
     Ok(file)
 }
 
-/// Does `work` with a path on a thread that may wait, if the path is not the host's.
+/// Runs `work` on a thread that may block, if the path does not lead into the host's process.
 async fn checked_later<T: Send + 'static>(
     path: &CheckedPathBuf,
     what: Use,
@@ -194,7 +197,7 @@ async fn checked_later<T: Send + 'static>(
     done.await.map_err(io::Error::other)?
 }
 
-/// The real file system's functions, and `own` ones in place of some.
+/// Implements the trait by the real file system's functions, with `own` ones in place of some.
 macro_rules! real_files {
     (
         $(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*
@@ -376,7 +379,8 @@ real_files! {
             Ok(bytes)
         }
 
-        // Opening blocks, too: a pipe waits for its other end.
+        // Runs on a thread that may block, because opening blocks, too: a pipe waits for its other
+        // end.
         async fn read_file_async<'a>(
             &'a self,
             path: CheckedPathBuf,

@@ -1,7 +1,8 @@
-//! A call that waits for a decision between the check of its arguments and its start.
+//! Calls that wait for approval between the check of their arguments and their start.
 //!
-//! The isolate checks, says what the tool thinks of the call, and holds the checked arguments; the
-//! gate decides, which may take a person's time; then the isolate starts the call or forgets it.
+//! The isolate checks the arguments, reports the approval that the tool requires, and holds the
+//! checked arguments. Then the gate decides, which may wait for the user. Finally the isolate
+//! starts the call or drops it.
 
 use std::sync::Arc;
 
@@ -25,22 +26,24 @@ impl Module {
     ) -> Ended {
         let mut module = self.clone();
         let mut approved: Option<(Stance, Tier)> = None;
-        // The call was approved in another isolate; here only its arguments are made again.
+        // Set if the call was approved in another isolate. Here only its arguments are checked
+        // again.
         let mut has_moved = false;
-        // More often than elsewhere: the call may move to an isolate with other rights.
+        // Two attempts more than elsewhere: the call may move to an isolate with other rights.
         for _ in 0..MOST_ISOLATES + 2 {
             let ready = module.prepare(index, arguments, ctx, has_moved).await;
             let (isolate, prepared, stance) = match ready {
                 Ok(ready) => ready,
                 Err(ended) => return ended,
             };
-            // Where the isolate ended while the user thought, their answer holds for the same call.
+            // If the isolate ended while the user decided, the answer still holds for an equal
+            // call.
             let known = approved.as_ref().filter(|(known, _)| match has_moved {
                 true => known.arguments == stance.arguments,
                 false => *known == stance,
             });
             if has_moved && known.is_none() {
-                // Its schema makes other arguments each time: what is here now has to be approved.
+                // The schema makes different arguments each time, so the new ones need approval.
                 isolate.send(Ask::Forget { prepared });
                 has_moved = false;
                 continue;
@@ -98,7 +101,8 @@ impl Module {
         Ended::Lost(Lost(NO_ISOLATE.into()))
     }
 
-    /// Nothing of the tool but its own word on approval has run before.
+    /// Sends the session's start to the module, unless it was sent or the call is cancelled. Until
+    /// here only the tool's `approval` has run.
     async fn begin_session_unless_stopped(
         &self,
         isolate: &Arc<Isolate>,
@@ -115,8 +119,8 @@ impl Module {
         .await
     }
 
-    /// Has the arguments checked: the isolate that holds them, their number there, and what the
-    /// tool thinks of the call.
+    /// Checks the arguments. Returns the isolate that holds them, their number there, and the
+    /// approval that the tool requires.
     async fn prepare(
         &self,
         index: u32,
@@ -144,7 +148,7 @@ impl Module {
             );
             let prepared = asked.id;
             let Some(answer) = self.answer_or_cancel(&isolate, &mut asked, ctx).await else {
-                // A schema or an `approval` that does not end is stopped like a call that does not.
+                // A schema or an `approval` that does not end is stopped like a call.
                 let ended = self.stop(&isolate, asked, ctx).await;
                 isolate.send(Ask::Forget { prepared });
                 return Err(ended);
@@ -162,7 +166,7 @@ impl Module {
     }
 }
 
-/// What our own runtime wrote; should it ever be unreadable, the careful reading.
+/// Parses the text of our own runtime. An unreadable text requires the strictest approval.
 fn read_stance(text: &str) -> Stance {
     serde_json::from_str(text).unwrap_or_else(|_| Stance::of_tier(Tier::Exec))
 }

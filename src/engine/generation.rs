@@ -1,8 +1,8 @@
-//! Modules that live together, apart from all others: a reload begins a new generation.
+//! Modules that share isolates, apart from all others: a reload begins a new generation.
 //!
 //! V8 keeps every module that an isolate ever imported under its URL, so a changed file can only be
-//! had fresh in a fresh isolate. A generation has isolates of its own. It ends, and its memory
-//! comes back, when the last handle of its modules is dropped: that is when the catalog no longer
+//! loaded in a fresh isolate. A generation has isolates of its own. It ends, and its memory is
+//! freed, when the last handle of its modules is dropped. That happens when the catalog no longer
 //! names them and the last call that began with them has ended.
 
 use std::sync::{Arc, Mutex, Weak};
@@ -12,17 +12,17 @@ use super::isolate::Loners;
 use super::lazy::Listener;
 use super::{Engine, lock};
 
-/// Where the modules of one generation live, and what they share.
+/// The isolates of one generation's modules, and the state that these modules share.
 #[derive(Default)]
 pub(super) struct Generation {
     pub(super) homes: tokio::sync::Mutex<Homes>,
     pub(super) moves: Moves,
     pub(super) loners: Arc<Loners>,
-    /// The modules that want to hear of session events.
+    /// The modules that listen for session events.
     pub(super) listeners: Mutex<Vec<Listener>>,
 }
 
-/// Every generation that may still have modules.
+/// All generations that may still have modules.
 #[derive(Default)]
 pub(super) struct Generations(Mutex<Vec<Weak<Generation>>>);
 
@@ -41,13 +41,13 @@ impl Generations {
 }
 
 impl Engine {
-    /// The same engine for modules that meet none of those that were loaded through another handle.
-    /// Starts nothing.
+    /// Returns a handle of the same engine with a new generation. Its modules share nothing with
+    /// those that were loaded through another handle. Starts nothing.
     pub fn new_generation(&self) -> Engine {
         Engine(self.0.clone(), self.0.generations.begin())
     }
 
-    /// Whether modules loaded through both handles would meet.
+    /// Returns true if modules loaded through both handles share isolates.
     pub fn is_same_generation(&self, other: &Engine) -> bool {
         Arc::ptr_eq(&self.1, &other.1)
     }

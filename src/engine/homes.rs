@@ -1,10 +1,12 @@
-//! Which isolate a module lives in, and how it gets out of the way of one that computes.
+//! Assigns modules to isolates and moves a module away from an isolate that computes.
 //!
-//! Modules with the same [`IsolateKey`] share one isolate, as all of them share one process in oh-my-pi.
-//! Modules of different trust domains, or with different permissions, never do. Where one module keeps
-//! an isolate busy and a call of another waits, the other moves to a second isolate of the same key, up
-//! to one for each core: for good, as a whole, and only if nobody could tell. It has never been called, so that it
-//! remembers nothing, and it shares nothing with others (see `kinship`). Everything else waits.
+//! Modules with the same [`IsolateKey`] share one isolate, as all of them share one process in
+//! oh-my-pi. Modules of different trust domains, or with different permissions, never do.
+//!
+//! Where one module keeps an isolate busy and a call of another waits, the other moves to a second
+//! isolate of the same key. `EngineOptions::isolates` limits their number. A module moves for good,
+//! as a whole, and only if that cannot be observed. It must never have been called, so that it has
+//! no state, and must share nothing with others (see `kinship`). All other modules wait.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -16,20 +18,20 @@ use super::kinship::Kinship;
 use super::stuck;
 use super::{Engine, IsolateKey, LoadFailure, Module, lock};
 
-/// Where modules live.
+/// The isolates of a generation and the modules in them.
 #[derive(Default)]
 pub(super) struct Homes {
-    /// The isolates that modules of one key share.
+    /// The first isolate of each key.
     shared: HashMap<IsolateKey, Arc<Isolate>>,
-    /// The others, for modules that moved out.
+    /// Further isolates, for modules that moved.
     more: Vec<Arc<Isolate>>,
-    /// Who has moved to which of them.
+    /// Modules that moved, with their isolates.
     moved: HashMap<u32, Arc<Isolate>>,
-    /// Those of the modules that must be alone.
+    /// Isolates of the modules that must be alone.
     own: HashMap<u32, Arc<Isolate>>,
 }
 
-/// Who may move, and who is on the way.
+/// Data for migrations: the known modules and the attempts so far.
 #[derive(Default)]
 pub(super) struct Moves {
     known: Mutex<HashMap<u32, (Url, IsolateKey)>>,
@@ -44,7 +46,8 @@ impl Homes {
         shared.chain(self.own.values())
     }
 
-    /// Where the module that moved lives; it comes back if that isolate is no more.
+    /// Returns the isolate of a module that moved. The module returns to the shared isolate if its
+    /// own has ended.
     fn home_of_moved(&mut self, module: u32, key: &IsolateKey) -> Option<Arc<Isolate>> {
         let home = self.moved.get(&module)?;
         if home.takes_work() {
@@ -65,7 +68,7 @@ impl Moves {
 }
 
 impl Engine {
-    /// The isolate for new work of a module; a fresh one if the last was lost or retired.
+    /// Returns the isolate for new work of a module; a fresh one if the last was lost or retired.
     pub(super) async fn isolate_for(
         &self,
         module: u32,
@@ -84,7 +87,7 @@ impl Engine {
         Ok(isolate)
     }
 
-    /// The isolate for new work of a module, if there is one and that is known without waiting.
+    /// Returns the isolate for new work of a module, if it exists and its lock is free.
     pub(super) fn isolate_now(&self, module: u32, key: &IsolateKey) -> Option<Arc<Isolate>> {
         self.home_in(&mut *self.1.homes.try_lock().ok()?, module, key)
     }
@@ -121,7 +124,7 @@ impl Engine {
         Ok(isolate)
     }
 
-    /// A request of `module` waits because `isolate` is busy: sees whether the module can move.
+    /// Tries to move `module`, of which a request waits, away from the busy `isolate`.
     pub(super) fn relieve(&self, isolate: &Arc<Isolate>, module: &Module) {
         if self.0.options.isolates < 2 || !isolate.could_lose(module.id) {
             return;
@@ -137,7 +140,8 @@ impl Engine {
         });
     }
 
-    /// Modules with other keys never meet it, so they are not looked at.
+    /// Returns true if the module shares nothing with others of the same key. Modules with other
+    /// keys never share an isolate with it.
     async fn is_independent(&self, module: &Module) -> bool {
         let mut known = lock(&self.1.moves.known).clone();
         known.retain(|_, (_, key)| *key == module.key);
@@ -149,15 +153,16 @@ impl Engine {
         asked.await.unwrap_or(false)
     }
 
-    /// Loads the module elsewhere, then lets it leave `busy`, if it still can. False if it need not
-    /// be tried again.
+    /// Loads the module into another isolate, then removes it from `busy` if that is still
+    /// possible. Returns false if another attempt is useless.
     async fn move_out(&self, busy: &Arc<Isolate>, module: &Module) -> bool {
         let Some(home) = self.idle_isolate(busy).await else {
             return true;
         };
         match module.load_into(&home).await {
             Some((Ok(_), _)) => {}
-            // What loads once only is tied to where it did: a port, a lock file.
+            // A module that can be loaded only once is tied to its first isolate: a port, a lock
+            // file.
             Some((Err(_), _)) => return false,
             None => return true,
         }
@@ -170,11 +175,12 @@ impl Engine {
         true
     }
 
-    /// An isolate of the pool that has nothing to do, other than `busy`.
+    /// Returns an isolate of the pool that has nothing to do, other than `busy`.
     async fn idle_isolate(&self, busy: &Arc<Isolate>) -> Option<Arc<Isolate>> {
         let mut homes = self.1.homes.lock().await;
         homes.more.retain(|isolate| isolate.takes_work());
-        // Modules that have not moved live in the shared one, or will again.
+        // The shared isolate is left out: modules that have not moved are there or will be loaded
+        // there.
         let idle = homes.more.iter().find(|isolate| {
             isolate.key() == busy.key() && isolate.is_idle() && !Arc::ptr_eq(isolate, busy)
         });

@@ -1,7 +1,11 @@
-//! The `Send` handle of one isolate: asks go in by a channel, answers come back one by one.
+//! The `Send` handle of one isolate. Requests go in by one channel, and each answer comes back by a
+//! oneshot channel.
 //!
-//! Life: takes work → (retired: finishes what runs, takes nothing new) → gone; or terminated:
-//! V8 is told to stop at once, everything that ran is lost, and the thread ends.
+//! States of an isolate:
+//!
+//! - It takes work.
+//! - Retired: it finishes what runs and takes nothing new. Then it is gone.
+//! - Terminated: V8 is stopped at once, everything that ran is lost, and the thread ends.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -24,42 +28,43 @@ pub(super) struct Isolate {
     asks: mpsc::UnboundedSender<Message>,
     next_id: AtomicU32,
     modules: Mutex<HashSet<u32>>,
-    /// Those of them whose tools were told of the session; true until they were told of its end.
+    /// The modules whose tools were notified of the session's start; false after its end was sent.
     in_session: Mutex<HashMap<u32, bool>>,
 }
 
-/// What the handle, the thread and the undertaker see.
+/// State that the handle, the thread and the watchdog (`undertaker`) share.
 pub(super) struct Shared {
-    /// Why the isolate must end now. Set before V8 is told, so that the thread believes it.
+    /// Reason for which the isolate must end now. Set before V8 is terminated, so that the thread
+    /// does not take the termination for an error of a tool.
     pub(super) doomed: OnceLock<Doom>,
-    /// No new work: end when the last call has.
+    /// Set if the isolate takes no new work and ends with its last call.
     pub(super) retired: AtomicBool,
-    /// What waits to be resolved, here and in other isolates.
+    /// The pending actions of all isolates.
     pub(super) pending: Arc<PendingActions>,
-    /// The isolate's number there.
+    /// The isolate's number in `pending`.
     pub(super) home: u64,
     pub(super) requests: Requests,
-    /// Something that modules of one isolate share was changed, as `process.env`.
+    /// Set if state that the modules of one isolate share was changed, such as `process.env`.
     pub(super) has_shared_state: AtomicBool,
-    /// What the thread draws right now.
+    /// The render request that the thread runs.
     pub(super) brush: Brush,
-    /// The modules that must be alone; `None` if this isolate belongs to one of them.
+    /// The modules that need an isolate each; `None` if this isolate belongs to one of them.
     loners: Option<Arc<Loners>>,
     programs: Arc<dyn Programs>,
-    /// The key of the modules that live here.
+    /// The key of the modules in this isolate.
     pub(super) key: IsolateKey,
-    /// What loads asked of the world, by the number of the request, until somebody takes it.
+    /// Dependencies of module loads, by the number of the request, until they are taken.
     witnessed: Mutex<HashMap<u32, Notes>>,
     life: OnceLock<Life>,
-    /// True when the thread has ended, or is as good as that.
+    /// True when the thread has ended or was abandoned.
     gone: watch::Sender<bool>,
-    /// The program ends with the isolate: its memory need not be given back.
+    /// Set if the program ends with the isolate, so that its memory need not be freed.
     leaves_memory: AtomicBool,
-    /// The other end is the thread's: closed when it ends, however it does.
+    /// The thread holds the sender, so the channel closes when the thread ends, however it ends.
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// The modules that broke the world for others, so that each needs one for itself.
+/// The modules that changed built-in functions, so that each needs an isolate of its own.
 #[derive(Default)]
 pub(super) struct Loners(Mutex<HashSet<u32>>);
 
@@ -75,7 +80,7 @@ impl Loners {
     }
 }
 
-/// What is known once the isolate is ready.
+/// Handles that exist once the isolate is ready.
 struct Life {
     v8: v8::IsolateHandle,
     thread_id: i32,
@@ -83,13 +88,13 @@ struct Life {
 
 const RETIRED: &str = "the isolate was retired";
 
-/// What travels to the thread: a request, whose slot is in [`Requests`], or an order.
+/// A message to the thread: a request, whose slot is in [`Requests`], or a ping.
 pub(super) enum Message {
     Ask(Ask),
     Ping(oneshot::Sender<()>),
 }
 
-/// What an isolate can be asked.
+/// A request or an order to an isolate.
 #[derive(Debug)]
 pub enum Ask {
     /// Import a module and run its factory.
@@ -102,8 +107,8 @@ pub enum Ask {
         call_id: String,
         arguments: String,
     },
-    /// Check arguments and say what the tool thinks of the call; it waits for `Start` or `Forget`. Of a
-    /// call that was approved elsewhere only the arguments are said.
+    /// Check arguments and report the approval that the call requires; it waits for `Start` or
+    /// `Forget`. If the call was approved in another isolate, only the arguments are reported.
     Prepare {
         id: u32,
         module: u32,
@@ -117,7 +122,7 @@ pub enum Ask {
         prepared: u32,
         call_id: String,
     },
-    /// Drop it.
+    /// Drop the prepared call.
     Forget { prepared: u32 },
     /// Check arguments.
     Check {
@@ -128,7 +133,7 @@ pub enum Ask {
     },
     /// Read a tool's description again.
     Describe { id: u32, module: u32, tool: u32 },
-    /// Draw a call or a result; `request` is the JSON of `js-runtime/35_render.ts`.
+    /// Render a call or a result; `request` is the JSON of `js-runtime/35_render.ts`.
     Render {
         id: u32,
         module: u32,
@@ -137,15 +142,15 @@ pub enum Ask {
     },
     /// Fire the AbortSignal of a call.
     Cancel { id: u32, reason: String },
-    /// Tell every `onSession`, or those of some modules.
+    /// Send a session event to every `onSession`, or to those of some modules.
     Session {
         id: u32,
         event: String,
         modules: Option<Vec<u32>>,
     },
-    /// Call what `process.on('exit')` was given.
+    /// Call the handlers of `process.on('exit')`.
     Exit { id: u32 },
-    /// Forget a module's tools: it lives elsewhere.
+    /// Forget a module's tools: the module has moved to another isolate.
     Leave { module: u32 },
 }
 
@@ -156,7 +161,8 @@ impl Ask {
             Ask::Invoke { module, .. } | Ask::Prepare { module, .. } => {
                 Some(Purpose::Call(*module))
             }
-            // What was prepared here starts here; what only looks changes nothing.
+            // A prepared call starts in the isolate that prepared it; requests that only read
+            // change nothing.
             Ask::Start { .. }
             | Ask::Forget { .. }
             | Ask::Check { .. }
@@ -175,39 +181,39 @@ impl Ask {
 pub enum Answer {
     /// JSON text.
     Done(String),
-    /// Bad arguments, in words.
+    /// The arguments are invalid; the text says why.
     Refused(String),
-    /// The request failed, in words or JSON.
+    /// The request failed; the text is a sentence or JSON.
     Failed(String),
     /// The isolate ended before the request did.
     Lost(Lost),
-    /// The same, and the request is to blame.
+    /// The isolate ran out of memory while this request alone ran in it.
     RanAway(Lost),
     /// The isolate ended before JavaScript saw the request.
     NotStarted,
-    /// The call had to end before its tool started.
+    /// The call was cancelled before its tool started.
     Withdrawn,
 }
 
-/// Why an isolate ended under a request.
+/// Reason for which an isolate ended before it answered a request.
 #[derive(Clone, Debug)]
 pub struct Lost(pub String);
 
-/// A request on its way.
+/// A request that was sent, and the receiver of its answer.
 pub(super) struct Asked {
     pub(super) id: u32,
     pub(super) answer: oneshot::Receiver<Answer>,
 }
 
-/// Tells whether an isolate has answered a ping.
+/// Receiver of the answer to a ping.
 pub(super) struct Ping(Option<oneshot::Receiver<()>>);
 
 impl Shared {
-    /// Ends the isolate whatever it is doing. Everything that runs in it is lost; only the first
+    /// Ends the isolate whatever it is doing. Everything that runs in it is lost. Only the first
     /// reason counts.
     pub(super) fn doom(self: &Arc<Self>, doom: Doom) {
-        // Code that nothing waits for is near its end, most often, and may be loading a built-in module
-        // of Deno, which panics when it is interrupted. A full heap cannot wait.
+        // Code that no request waits for is most often near its end. It may be loading a built-in
+        // module of Deno, which panics when it is interrupted. A full heap cannot wait.
         let may_end_by_itself = !doom.is_out_of_memory && self.requests.is_idle();
         if self.doomed.set(doom).is_err() {
             return;
@@ -225,8 +231,8 @@ impl Shared {
         }
     }
 
-    /// Sees to it that nobody else meets what `module` did here: what runs may end, but nothing new
-    /// comes. False if nobody else can.
+    /// Gives `module` an isolate of its own, so that no other module sees what it changed here.
+    /// What runs may end, but nothing new comes. Returns false if the isolate is its own already.
     pub(super) fn keep_alone(&self, module: u32) -> bool {
         let Some(loners) = &self.loners else {
             return false;
@@ -236,69 +242,69 @@ impl Shared {
         true
     }
 
-    /// Keeps what the load `id` asked of the world. Called before the load is answered.
+    /// Stores the dependencies of the load `id`. Called before the load is answered.
     pub(super) fn witnessed(&self, id: u32, notes: Notes) {
         let mut witnessed = self.witnessed.lock().expect("no panic holds this lock");
         witnessed.insert(id, notes);
     }
 
-    /// What the load `id` asked of the world; once.
+    /// Takes the dependencies of the load `id`.
     pub(super) fn take_witnessed(&self, id: u32) -> Option<Notes> {
         let mut witnessed = self.witnessed.lock().expect("no panic holds this lock");
         witnessed.remove(&id)
     }
 
-    /// Called on the thread once the isolate is ready.
+    /// Stores the handles of the isolate. Called on the thread once the isolate is ready.
     pub(super) fn lives(&self, v8: v8::IsolateHandle, thread_id: i32) {
-        // The thread says so once.
+        // The thread calls this only once.
         let _ = self.life.set(Life { v8, thread_id });
     }
 
-    /// The number of the isolate's thread; 0 before it is ready.
+    /// Returns the id of the isolate's thread; 0 before the isolate is ready.
     pub(super) fn thread_id(&self) -> i32 {
         self.life.get().map_or(0, |life| life.thread_id)
     }
 
-    /// Makes the request `id` end if the thread draws it right now; everything else goes on. False
-    /// if it does not.
+    /// Interrupts the request `id` if the thread renders it right now; everything else goes on.
+    /// Returns false if the thread does not render it.
     pub(super) fn interrupt_drawing(&self, id: u32) -> bool {
         let v8 = self.life.get().map(|life| &life.v8);
         v8.is_some_and(|v8| self.brush.interrupt(id, v8))
     }
 
-    /// Waits for the end of the thread.
+    /// Waits for the end of the thread. Returns true if it has ended in that time.
     pub(super) fn has_ended_within(&self, patience: Duration) -> bool {
         let ended = self
             .ended
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        // Nothing is ever sent: an error that is no timeout means that the thread has ended.
+        // Nothing is ever sent: an error other than a timeout means that the thread has ended.
         ended.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
     }
 
-    /// Waits until the thread has ended or was given up.
+    /// Waits until the thread has ended or was abandoned.
     pub(super) async fn gone(&self) {
         let mut gone = self.gone.subscribe();
-        // An error means that the sender is dropped, which cannot be: `self` holds it.
+        // The channel cannot close: `self` holds the sender.
         let _ = gone.wait_for(|gone| *gone).await;
     }
 
-    /// True when there is nothing left to wait for.
+    /// Returns true if the thread has ended or was abandoned.
     pub(super) fn is_gone(&self) -> bool {
         *self.gone.borrow()
     }
 
-    /// Leaves its memory to the system when it ends: the program does, too.
+    /// Leaves the isolate's memory to the system, because the program ends with the isolate.
     pub(super) fn leave_memory(&self) {
         self.leaves_memory.store(true, Ordering::Release);
     }
 
-    /// Whether its memory is left to the system.
+    /// Returns true if its memory is left to the system.
     pub(super) fn leaves_memory(&self) -> bool {
         self.leaves_memory.load(Ordering::Acquire)
     }
 
-    /// Answers whoever still waits, now and later.
+    /// Answers all requests that still wait, and those that come later.
     pub(super) fn answer_all(&self) {
         let retired = || Doom {
             why: RETIRED.to_owned(),
@@ -309,7 +315,7 @@ impl Shared {
         self.pending.home_lost(self.home, &doom.why);
     }
 
-    /// Lets nobody wait any more, neither for answers nor for the end of the thread.
+    /// Answers all requests, and ends all waiting for the end of the thread.
     pub(super) fn abandon(&self) {
         self.answer_all();
         self.gone.send_replace(true);
@@ -357,19 +363,19 @@ impl Isolate {
         Ok(isolate)
     }
 
-    /// False when the isolate is retired, terminated or gone.
+    /// Returns false if the isolate is retired, terminated or gone.
     pub(super) fn takes_work(&self) -> bool {
         self.shared.doomed.get().is_none()
             && !self.shared.retired.load(Ordering::Acquire)
             && !self.asks.is_closed()
     }
 
-    /// The key of the modules that live here.
+    /// Returns the key of the modules in this isolate.
     pub(super) fn key(&self) -> &IsolateKey {
         &self.shared.key
     }
 
-    /// Why it takes no more work.
+    /// Returns the reason for which it takes no more work.
     pub(super) fn why_not(&self) -> &str {
         self.shared
             .doomed
@@ -377,14 +383,14 @@ impl Isolate {
             .map_or(RETIRED, |doom| doom.why.as_str())
     }
 
-    /// Sends a request; `make` gets its number.
+    /// Sends a request; `make` receives its number.
     pub(super) fn ask(&self, make: impl FnOnce(u32) -> Ask, caller: Option<Caller>) -> Asked {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         let ask = make(id);
         let slot = Slot::new(caller, sender, ask.purpose());
         self.shared.requests.expect(id, slot);
-        // A thread that has ended has answered already.
+        // If the thread has ended, the request was answered already.
         let _ = self.asks.send(Message::Ask(ask));
         Asked { id, answer }
     }
@@ -394,7 +400,7 @@ impl Isolate {
         self.shared.requests.withdraw(asked.id)
     }
 
-    /// Lets go of a request: its answer is not wanted.
+    /// Forgets a request: its answer is not needed.
     pub(super) fn forget(&self, asked: &Asked) {
         self.shared.requests.forget(asked.id);
     }
@@ -404,14 +410,15 @@ impl Isolate {
         let _ = self.asks.send(Message::Ask(ask));
     }
 
-    /// Asks for a sign of life.
+    /// Pings the isolate's thread.
     pub(super) fn ping(&self) -> Ping {
         let (sender, receiver) = oneshot::channel();
         let _ = self.asks.send(Message::Ping(sender));
         Ping(Some(receiver))
     }
 
-    /// Takes no new work; ends when what runs has ended. The request `abandoned` does not count.
+    /// Takes no new work, and ends when what runs has ended. The request `abandoned` does not
+    /// count.
     pub(super) fn retire(&self, abandoned: u32) {
         self.shared.retired.store(true, Ordering::Release);
         self.shared.requests.forget(abandoned);
@@ -427,47 +434,48 @@ impl Isolate {
         self.wake();
     }
 
-    /// Ends the isolate if what keeps it busy is left over from calls that have ended.
+    /// Ends the isolate if leftover work of calls that have ended keeps it busy.
     pub(super) fn terminate_if_haunted(&self) {
         if self.shared.requests.is_blocked_by_nobody() {
             self.terminate("something that an earlier call left behind never paused");
         }
     }
 
-    /// Makes a thread that waits for work look around.
+    /// Wakes the thread, so that it checks whether it has to end.
     fn wake(&self) {
         let (sender, _) = oneshot::channel();
         let _ = self.asks.send(Message::Ping(sender));
     }
 
-    /// What the engine keeps of an isolate that it has handed out.
+    /// Returns the state that the engine keeps of an isolate after it has given the handle away.
     pub(super) fn shared(&self) -> Arc<Shared> {
         self.shared.clone()
     }
 
-    /// True when JavaScript has not seen the request yet.
+    /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn lets_wait(&self, asked: &Asked) -> bool {
         self.shared.requests.is_waiting(asked.id)
     }
 
-    /// Tells that the tool of a request runs, which its thread may be too busy to do.
+    /// Reports to the caller that the tool runs, because the thread may be too busy to do so.
     pub(super) fn tell_start(&self, asked: &Asked) {
         self.shared.requests.tell_start(asked.id);
     }
 
-    /// True when nothing is asked of it.
+    /// Returns true if no request is open.
     pub(super) fn is_idle(&self) -> bool {
         self.shared.requests.is_idle()
     }
 
-    /// True if the module may still live elsewhere as well as here.
+    /// Returns true if the module may still move to another isolate.
     pub(super) fn could_lose(&self, module: u32) -> bool {
         self.shared.loners.is_some()
             && !self.shared.has_shared_state.load(Ordering::Relaxed)
             && self.shared.requests.is_unused(module)
     }
 
-    /// Sends whoever wants the module away. False if it cannot leave any more.
+    /// Moves the module's waiting requests to another isolate. Returns false if it cannot leave any
+    /// more.
     pub(super) fn evict(&self, module: u32) -> bool {
         let has_left = self.could_lose(module) && self.shared.requests.evict(module);
         if has_left {
@@ -476,7 +484,7 @@ impl Isolate {
         has_left
     }
 
-    /// Takes the module in again after it was sent away.
+    /// Accepts the module's requests again after it was sent away.
     pub(super) fn readmit(&self, module: u32) {
         self.shared.requests.readmit(module);
     }
@@ -497,18 +505,18 @@ impl Isolate {
             .contains(&module)
     }
 
-    /// Whether the tools of `module` were told of the session here.
+    /// Returns true if the tools of `module` were notified of the session here.
     pub(super) fn was_in_session(&self, module: u32) -> bool {
         self.in_session().contains_key(&module)
     }
 
-    /// Notes that the tools of these modules know of the session.
+    /// Notes that the tools of these modules were notified of the session.
     pub(super) fn joined_session(&self, modules: impl IntoIterator<Item = u32>) {
         let modules = modules.into_iter().map(|module| (module, true));
         self.in_session().extend(modules);
     }
 
-    /// Notes that the session is over; the modules whose tools do not know that yet.
+    /// Notes that the session is over. Returns the modules that were not notified of its end yet.
     pub(super) fn end_session(&self) -> Vec<u32> {
         let mut in_session = self.in_session();
         let open = in_session.iter_mut().filter(|(_, is_open)| **is_open);
@@ -543,7 +551,7 @@ impl Drop for Isolate {
 }
 
 impl Ping {
-    /// True as soon as the isolate has answered, false as soon as it ends; once.
+    /// Returns true as soon as the isolate has answered, false as soon as it ends. Works once.
     pub(super) async fn has_answered(&mut self) -> bool {
         let Some(answer) = &mut self.0 else {
             return false;
@@ -553,7 +561,7 @@ impl Ping {
         has_answered
     }
 
-    /// True as soon as the isolate has answered, false if it does not in that time.
+    /// Returns true as soon as the isolate has answered, false if it does not in that time.
     pub(super) async fn answered_within(mut self, time: Duration) -> bool {
         let answered = tokio::time::timeout(time, self.has_answered()).await;
         answered.unwrap_or(false)

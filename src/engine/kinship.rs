@@ -1,9 +1,13 @@
-//! Whether a module can live away from the others without anybody noticing.
+//! Decides whether a module can run in its own isolate without observable differences.
 //!
-//! Two instances of a module, or a module and the helper that it shares with another, would show a
-//! tool's user two states. So a module is independent only if nothing of its graph is in another
-//! module's, nothing is hidden from the graph, and no word in it means what isolates do not share
-//! or what goes on by itself. In doubt it is not: it waits, which is slow but never wrong.
+//! Two instances of a module, or of a helper that it shares with another, would have separate
+//! states, which a tool's user could observe. So a module is independent only if all of this holds:
+//!
+//! - No file of its import graph is in another module's graph.
+//! - The graph is complete: it has no import that cannot be followed.
+//! - No word in its files names state that isolates do not share, or code that runs beside calls.
+//!
+//! In doubt a module is not independent: it waits instead of moving.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,7 +16,7 @@ use url::Url;
 
 use super::graph::{Graph, Grapher};
 
-/// What all modules of one isolate share, and what lives on beside any call.
+/// Names of state that all modules of one isolate share, and of code that runs beside any call.
 const TYING_WORDS: [&str; 15] = [
     "BroadcastChannel",
     "createServer",
@@ -31,18 +35,18 @@ const TYING_WORDS: [&str; 15] = [
     "locks",
 ];
 
-/// What is known of modules; the answer for one module is found once.
+/// Cache of the code of each module by its number.
 #[derive(Default)]
 pub(super) struct Kinship(HashMap<u32, Kin>);
 
-/// The code of one module, as far as it matters who else has it.
+/// The files of one module, to compare them with other modules'.
 pub struct Kin {
     files: BTreeSet<PathBuf>,
     is_closed: bool,
 }
 
 impl Kin {
-    /// That of the module with this graph.
+    /// Returns the files of the module with this graph.
     pub fn of(graph: &Graph) -> Kin {
         let files = graph.files.keys().filter(|file| is_code(file));
         Kin {
@@ -51,12 +55,13 @@ impl Kin {
         }
     }
 
-    /// Whether both import the same file, so that they share what it remembers.
+    /// Returns true if both import the same file, and so share its state.
     pub fn is_kin_of(&self, other: &Kin) -> bool {
         !self.files.is_disjoint(&other.files)
     }
 
-    /// Whether nothing ties the module to others with which it shares no file. Reads its files.
+    /// Returns true if nothing ties the module to modules with which it shares no file. Reads its
+    /// files.
     pub fn is_untied(&self) -> bool {
         self.is_closed && !self.files.iter().any(|file| ties(file))
     }
@@ -89,7 +94,7 @@ fn kin_at(grapher: &Grapher, url: &Url) -> Kin {
     }
 }
 
-/// Manifests are read by everybody and remembered by nobody.
+/// Returns false for manifests: many modules read them, and they hold no state.
 fn is_code(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     name != "package.json" && !(name.starts_with("tsconfig") && name.ends_with(".json"))

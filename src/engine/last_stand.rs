@@ -1,11 +1,13 @@
 //! Keeps the process alive where Deno would end it.
 //!
-//! Some of Deno's ops panic when V8 stops the JavaScript that they run: a tool that is killed in the
-//! middle of the loading of a built-in module (`op_lazy_load_esm`) is enough, and a hostile one can
-//! be there whenever it likes. Such a panic meets V8's frames, through which Rust cannot unwind, and
-//! Rust ends the process. Just before that it calls the panic hook, and there the thread is held for
-//! good: its isolate counts as gone, and only its memory stays. V8 itself ends the process where C++ code asks for a
-//! buffer that the allocator refuses; its thread is held in the same way.
+//! Some of Deno's ops panic when V8 terminates the JavaScript that they run. It is enough to kill a
+//! tool while it loads a built-in module (`op_lazy_load_esm`), and a hostile tool can arrange that
+//! at any time. Such a panic meets V8's frames, through which Rust cannot unwind, so Rust aborts
+//! the process. Before that it calls the panic hook, which parks the thread for good: the isolate
+//! counts as gone, and only its memory stays.
+//!
+//! V8 itself aborts the process where C++ code requests a buffer that the allocator refuses. Its
+//! thread is parked in the same way.
 
 use std::cell::RefCell;
 use std::panic::{Location, PanicHookInfo};
@@ -17,21 +19,23 @@ use super::isolate::Shared;
 use super::requests::Doom;
 use super::stuck;
 
-/// Why an isolate is lost whose thread would have ended the process.
+/// Reason that is given for an isolate whose thread would have ended the process.
 const DEFECT: &str = "its isolate met a defect of Deno";
 
-/// What Rust says when a panic cannot go on.
+/// Message of Rust's panic in a function that cannot unwind.
 const CANNOT_UNWIND: &str = "panic in a function that cannot unwind";
 
 thread_local! {
-    /// The isolate that lives on this thread.
+    /// The isolate on this thread.
     static ISOLATE: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };
 }
 
-/// From now on this thread, on which `isolate` lives, is held instead of taking the process with it.
-/// The panic hook that there was goes on hearing of everything else. It is replaced once for the
-/// process; a program that sets its own later should do so before its first tool is loaded, and call
-/// the one it replaces.
+/// Installs the panic hook and registers `isolate` for this thread. A fatal panic then parks the
+/// thread instead of ending the process.
+///
+/// The previous panic hook still receives all other panics. It is replaced once for the process. A
+/// program that sets its own hook later should do so before its first tool is loaded, and call the
+/// one that it replaces.
 pub(super) fn stand(isolate: &Arc<Shared>) {
     static HOOKED: Once = Once::new();
     ISOLATE.with(|place| place.replace(Arc::downgrade(isolate)));
@@ -47,7 +51,7 @@ pub(super) fn stand(isolate: &Arc<Shared>) {
     });
 }
 
-/// Whether the isolate that lives on this thread has to end.
+/// Returns true if the isolate on this thread has to end.
 pub(super) fn must_end() -> bool {
     current_isolate().is_some_and(|isolate| isolate.doomed.get().is_some())
 }
@@ -57,8 +61,8 @@ fn current_isolate() -> Option<Arc<Shared>> {
     isolate.ok().flatten()
 }
 
-/// True for a panic of Deno's own code while its isolate is terminated: it says nothing that is not
-/// known. What follows is seen to by [`hold`] or by the end of the thread.
+/// Returns true for a panic of Deno's own code while its isolate is terminated. Such a panic gives
+/// no new information. [`hold`] or the end of the thread handles the rest.
 fn is_of_termination(panic: &PanicHookInfo<'_>, isolate: &Shared) -> bool {
     let is_deno = |place: &Location<'_>| place.file().contains("deno_");
     isolate.doomed.get().is_some() && panic.location().is_some_and(is_deno)
@@ -68,8 +72,9 @@ fn is_last_word(panic: &PanicHookInfo<'_>) -> bool {
     panic.payload_as_str() == Some(CANNOT_UNWIND)
 }
 
-/// Called by V8 before it ends the process for want of memory: Deno's own code asks for buffers in a way that
-/// knows no refusal (`new ImageData(20000, 20000)`). Does not return on the thread of an isolate.
+/// Callback of V8 before it aborts the process for lack of memory: Deno's own code requests buffers
+/// without handling a refusal (`new ImageData(20000, 20000)`). Does not return on the thread of an
+/// isolate.
 pub(super) unsafe extern "C" fn out_of_memory(
     _place: *const std::ffi::c_char,
     _details: &v8::OomDetails,
@@ -85,7 +90,7 @@ fn hold(isolate: &Arc<Shared>, why: &str, is_out_of_memory: bool) -> ! {
         why: why.to_owned(),
         is_out_of_memory,
     });
-    // It computes nothing, but its memory stays: the domain may not lose many like this.
+    // The thread computes nothing, but its memory stays: a domain may lose only few like this.
     stuck::add(isolate.thread_id(), &isolate.key);
     isolate.abandon();
     loop {

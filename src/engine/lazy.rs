@@ -1,6 +1,6 @@
-//! Modules that are loaded when somebody needs them: what all handles of one share.
+//! Modules that are loaded on demand, and the state that all handles of one share.
 //!
-//! A module is announced with a description, which may have been remembered; then it is loaded at
+//! A module is advertised with a description, which may come from the cache. Then it is loaded at
 //! its first call, or at the first session event if it listens.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,8 @@ use super::witness::Notes;
 use super::{Ended, Engine, IsolateKey, LoadFailure, Module, lock};
 use crate::tool::Tier;
 
-/// A module that wants to hear of session events. Not a handle: those keep the engine alive.
+/// A module that listens for session events. It is not a handle, because handles keep the engine
+/// alive.
 #[derive(Clone)]
 pub(super) struct Listener {
     pub(super) id: u32,
@@ -28,30 +29,30 @@ pub(super) struct Listener {
     pub(super) life: Arc<ModuleLife>,
 }
 
-/// What all handles of a module share.
+/// State that all handles of a module share.
 #[derive(Default)]
 pub(super) struct ModuleLife {
-    /// What callers were told about it.
+    /// The description that was advertised to callers.
     pub(super) told: OnceLock<Told>,
-    /// Held while it is loaded: its factory runs once in an isolate.
+    /// Held while the module is loaded, because its factory runs once in an isolate.
     pub(super) turn: Mutex<()>,
     pub(super) was_loaded: AtomicBool,
-    /// Some of its tools want to hear of session events.
+    /// Set if some of its tools listen for session events.
     pub(super) listens: AtomicBool,
-    /// What it came from when it was imported last.
+    /// Files that its last import read.
     origin: std::sync::Mutex<Option<Origin>>,
 }
 
-/// What an import read.
+/// Files that an import read.
 struct Origin {
-    /// The files of code, with their hashes. Those that another module imported before are missing.
+    /// The files of code, with their hashes. Files that another module imported before are missing.
     imported: BTreeMap<PathBuf, String>,
-    /// The other paths that were looked at.
+    /// The other paths that the module accessed.
     looked: BTreeSet<PathBuf>,
 }
 
 impl ModuleLife {
-    /// Takes note of what an import read.
+    /// Stores which files an import read.
     pub(super) fn came_from(&self, notes: Option<&Notes>) {
         let origin = notes.map(|notes| Origin {
             imported: notes.imported.clone(),
@@ -62,7 +63,7 @@ impl ModuleLife {
 }
 
 impl Engine {
-    /// Loads a module, and gives what it asked of the world meanwhile if that is known.
+    /// Loads a module. Returns its dependencies as well, if they are known.
     pub(super) async fn load_url(
         &self,
         url: Url,
@@ -86,7 +87,7 @@ impl Engine {
         (Err(LoadFailure::Engine(NO_ISOLATE.into())), None)
     }
 
-    /// A module of which is known what it says; it is not loaded yet.
+    /// Returns a module whose description is known from the cache; it is not loaded yet.
     pub(super) fn remembered(&self, url: Url, key: IsolateKey, described: &str) -> Module {
         let module = self.module(url, key);
         self.announce(&module, described);
@@ -95,7 +96,7 @@ impl Engine {
 
     fn module(&self, url: Url, key: IsolateKey) -> Module {
         let id = self.0.next_module.fetch_add(1, Ordering::Relaxed);
-        // Whoever may move has to know with whom it shares files.
+        // Needed to find out later if the module shares files with others.
         self.1.moves.know(id, &url, &key);
         Module {
             engine: self.clone(),
@@ -106,9 +107,9 @@ impl Engine {
         }
     }
 
-    /// Callers are about to be told what the module says.
+    /// Stores the description that callers are about to receive.
     fn announce(&self, module: &Module, described: &str) {
-        // Said once: whoever loads a module again compares.
+        // Only the first description is stored; later loads are compared with it.
         let _ = module.life.told.set(Told::new(described.to_owned()));
         if told::listens(described) {
             module.life.listens.store(true, Ordering::Release);
@@ -123,8 +124,9 @@ impl Engine {
 }
 
 impl Module {
-    /// The module for calls with the rights of `tier`: itself, or an instance of its own in another
-    /// isolate, which is loaded when it is first called. `described` is what the module says of itself.
+    /// Returns the module for calls with the rights of `tier`: itself, or an instance of its own in
+    /// another isolate. Such an instance is loaded at its first call. `described` is the module's
+    /// description.
     #[must_use]
     pub fn of_tier(&self, tier: Tier, described: &str) -> Module {
         let key = self.engine.isolate_key_of_tier(self.key.domain, tier);
@@ -134,19 +136,20 @@ impl Module {
         }
     }
 
-    /// Whether [`Self::of_tier`] gives the module itself.
+    /// Returns true if [`Self::of_tier`] returns the module itself.
     pub fn is_of_tier(&self, tier: Tier) -> bool {
         self.engine.isolate_key_of_tier(self.key.domain, tier) == self.key
     }
 
-    /// No tool is called in this instance, so that it need not hear of session events.
+    /// Removes the module from the listeners for session events, because no tool is called in this
+    /// instance.
     pub fn is_never_called(&self) {
         self.life.listens.store(false, Ordering::Release);
         lock(&self.engine.1.listeners).retain(|listener| listener.id != self.id);
     }
 
-    /// Whether callers were told of what `graph` says that lies on the disk; `None` if the module was
-    /// not imported yet, so that nobody knows.
+    /// Returns true if the advertised description belongs to the files in `graph`; `None` if the
+    /// module was not imported yet, so that this is unknown.
     pub fn is_of(&self, graph: &Graph) -> Option<bool> {
         let origin = lock(&self.life.origin);
         let imported = &origin.as_ref()?.imported;
@@ -157,7 +160,7 @@ impl Module {
         Some(is_as_told && graph.files.iter().all(is_same))
     }
 
-    /// Whether the module looked at that file while it was imported, other than by importing it.
+    /// Returns true if the module accessed that file during its import, other than by importing it.
     pub fn looked_at(&self, path: &Path) -> bool {
         let origin = lock(&self.life.origin);
         origin
@@ -165,29 +168,29 @@ impl Module {
             .is_some_and(|origin| origin.looked.contains(path))
     }
 
-    /// Whether the module was loaded once.
+    /// Returns true if the module was loaded before.
     pub fn was_loaded(&self) -> bool {
         self.life.was_loaded.load(Ordering::Acquire)
     }
 
-    /// Loads the module if it never was. What goes wrong is told to whoever calls it.
+    /// Loads the module if it was never loaded. An error is reported by the first call.
     pub async fn ready(&self) {
         if self.was_loaded() {
             return;
         }
         let module = self.clone();
-        // Nobody's impatience leaves a module half loaded.
+        // The load goes on if the caller of this function is cancelled.
         let loading = tokio::spawn(async move { module.ready_isolate().await.map(drop) });
         let _ = loading.await;
     }
 
-    /// The current isolate, if the module still has there what callers know as the tool `index`.
+    /// Returns the current isolate, if the tool `index` there is still the one that was advertised.
     pub(super) async fn isolate_with(&self, index: u32) -> Result<Arc<Isolate>, Ended> {
         let isolate = self.ready_isolate().await.map_err(Ended::Lost)?;
         self.if_unchanged(index, isolate)
     }
 
-    /// `isolate`, if the module still has there what callers know as the tool `index`.
+    /// Returns `isolate`, if the tool `index` there is still the one that was advertised.
     pub(super) fn if_unchanged(
         &self,
         index: u32,
@@ -199,7 +202,7 @@ impl Module {
         }
     }
 
-    /// What was remembered of the module is not true any more.
+    /// Removes the module's description from the cache, because it no longer holds.
     pub(super) fn forget(&self) {
         if let Some(cache) = self.engine.0.cache.clone() {
             let name = self.key.name_of(&self.url);

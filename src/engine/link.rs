@@ -1,4 +1,4 @@
-//! One isolate's side of the ops: routes answers to whoever asked, starts programs, writes logs.
+//! Host side of one isolate's ops: sends answers to callers, starts programs, writes logs.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -39,7 +39,7 @@ pub(super) struct Link {
     asking: Asking,
     showing: Showing,
     session: Arc<CurrentSession>,
-    /// What JavaScript has read last.
+    /// The view of the session that JavaScript has read last.
     session_read: RefCell<Option<Arc<SessionView>>>,
     required: OnceCell<Required>,
     most_bytes_of_a_file: u64,
@@ -71,9 +71,9 @@ impl Link {
         }
     }
 
-    /// Sets what finds the files that `require` means; once.
+    /// Sets the resolver of `require`; once.
     pub(super) fn finds_required(&self, required: Required) {
-        // A second one would be the same.
+        // A second resolver would be the same.
         let _ = self.required.set(required);
     }
 
@@ -87,20 +87,20 @@ impl Link {
         witness::load_begins();
     }
 
-    /// Tells which tools have started and still run; called at the end of each turn.
+    /// Reports which tools have started and still run; called at the end of each turn.
     pub(super) fn tell_starts(&self) {
         for id in self.started.borrow_mut().drain(..) {
             self.shared.requests.tell_start(id);
         }
     }
 
-    /// Answers a request whose drawing was made to end.
+    /// Answers a render request that was interrupted.
     pub(super) fn drawing_was_interrupted(&self, id: u32) {
         let answer = Answer::Failed(drawing::NEVER_ENDS.to_owned());
         self.shared.requests.answer(id, answer);
     }
 
-    /// What checks the code that the isolate runs; `None`: it is the user's own.
+    /// Returns the verifier of the isolate's code; `None` if the code is the user's own.
     pub(super) fn verifier(&self) -> Option<&Verifier> {
         self.verifier.as_deref()
     }
@@ -112,14 +112,14 @@ impl Link {
         }
     }
 
-    /// Logs an error that no call can be blamed for.
+    /// Logs an error that belongs to no call.
     pub(super) fn report(&self, message: &str) {
         let domain = self.shared.key.domain;
         self.log.log(domain, LogLevel::Warn, "", message, "");
     }
 }
 
-/// What of a request of `pi.exec` is noted.
+/// The part of a `pi.exec` request that the trace of a call records.
 #[derive(Deserialize)]
 struct Program {
     command: String,
@@ -187,7 +187,7 @@ impl IsolateHost for Link {
             return;
         }
         if self.shared.doomed.get().is_some() {
-            // What a builtin throws while V8 gives up is not the tool's answer.
+            // An exception that a built-in throws during termination is not the tool's answer.
             return;
         }
         if self.loading.borrow_mut().remove(&id) {

@@ -1,9 +1,9 @@
-//! Tells that some time has passed, to all who wait at once.
+//! Coarse timer that is shared by all calls.
 //!
-//! Whoever waits for a call wants to look around when it takes long, and nearly none does. A timer for
-//! each would cost a small call a good part of its time, most of it for the system call that tells the
-//! runtime of a timer earlier than those it knew. One that ticks for all costs nothing as long as
-//! calls come, and stops after them.
+//! A caller checks on its call when it takes long, which few calls do. A timer for each call would
+//! cost a small call a good part of its time. Most of that is the system call that announces an
+//! earlier timer to the runtime. The shared timer costs nothing as long as calls come, and stops
+//! after them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,22 +12,23 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// Long for a small call, and short before anybody has to look.
+/// Interval of the ticks: longer than a small call takes, shorter than the time until the first
+/// check of a call is due.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// Ticks while somebody wants to know.
+/// Ticks while calls wait.
 #[derive(Default)]
 pub(super) struct Lookout {
     ticks: Notify,
     is_ticking: AtomicBool,
-    /// Somebody has begun to wait since the last tick.
+    /// Set if a call has begun to wait since the last tick.
     is_wanted: AtomicBool,
 }
 
 impl Lookout {
-    /// Waits until some time has passed: never long, but possibly not at all.
+    /// Waits for the next tick: at most about one interval, possibly no time at all.
     pub(super) async fn tick(self: &Arc<Self>) {
-        // From here on none is missed, not even the one with which the ticking stops.
+        // Created before the flags are read, so that no tick is missed, not even the last one.
         let tick = self.ticks.notified();
         if !self.is_wanted.load(Ordering::SeqCst) {
             self.is_wanted.store(true, Ordering::SeqCst);
@@ -40,7 +41,7 @@ impl Lookout {
     }
 }
 
-/// The task that ticks. Should its runtime end before the engine does, it ticks a last time.
+/// The task that ticks. Its drop sends a last tick, in case its runtime ends before the engine.
 struct Ticking(Arc<Lookout>);
 
 impl Ticking {

@@ -1,13 +1,13 @@
-//! The bounds on what an isolate may keep in memory, and what happens at them.
+//! Memory limits of an isolate and their enforcement.
 //!
-//! V8 counts its heap and rings before it is full; left alone it would end the process. Buffers are
-//! outside of the heap: their allocator counts them and says no, which JavaScript sees as a
-//! RangeError. What neither sees (WebAssembly memory, buffers that grow) is looked at after each
-//! large garbage collection, which V8 starts on account of it.
+//! V8 calls back shortly before its heap is full; without a handler it aborts the process. Buffers
+//! are outside of the heap. Their allocator counts them and refuses what exceeds the limit, which
+//! JavaScript sees as a RangeError. Neither sees WebAssembly memory and buffers that grow. They are
+//! checked after each large garbage collection, which V8 starts on account of them.
 //!
-//! The hard thing: V8 rings, too, when the allocator said no, and does not say for which of both. A
-//! ring after a refusal is therefore answered with room that is only lent: the next large
-//! collection tells whether the heap was meant, and the end of the turn takes the room back.
+//! V8 also calls back when the allocator has refused a buffer, and the callback does not say which
+//! of the two it means. So after a refusal the heap limit is only extended for a time. The next
+//! large collection shows if the heap is too large, and the extension ends with the turn.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
@@ -20,16 +20,17 @@ use deno_core::v8;
 use super::isolate::Shared;
 use super::requests::Doom;
 
-/// What one allocation of V8 can need at most: the longest two-byte string, the longest array. V8
-/// ends the process when a single allocation does not fit, even if the isolate is on its way out.
+/// Upper bound of one allocation of V8: the longest two-byte string, the longest array. V8 aborts
+/// the process when a single allocation does not fit, even if the isolate is being terminated.
 const ROOM_TO_END_IN: usize = 3 << 30;
 
-/// An isolate's alarm. Must outlive the isolate, which may ring until its very end.
+/// State of an isolate's memory limits. Must outlive the isolate, which may call back until its
+/// very end.
 pub(super) struct Alarm {
     shared: Arc<Shared>,
     buffers: Arc<Buffers>,
     limit_mb: u32,
-    /// The heap has room beyond its limit until the end of the turn.
+    /// Set while the heap limit is extended, which lasts until the end of the turn.
     has_lent: AtomicBool,
 }
 
@@ -47,21 +48,22 @@ impl Alarm {
         })
     }
 
-    /// An allocator for `ArrayBuffer` and `SharedArrayBuffer` that gives at most the limit.
+    /// Returns an allocator for `ArrayBuffer` and `SharedArrayBuffer` that enforces the limit.
     pub(super) fn buffer_allocator(&self) -> v8::UniqueRef<v8::Allocator> {
         // SAFETY: the handle is an `Arc` that `drop_buffers` takes back, and the functions agree
         // with each other on the layout of what they give and take.
         unsafe { v8::new_rust_allocator(Arc::into_raw(self.buffers.clone()), &ALLOCATOR) }
     }
 
-    /// Makes V8 ring. `self` must live as long as the isolate does.
+    /// Registers the callbacks. `self` must outlive the isolate.
     pub(super) fn watch(&self, isolate: &mut v8::OwnedIsolate) {
         let data = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
         isolate.add_near_heap_limit_callback(heap_is_full, data);
         isolate.add_gc_epilogue_callback(heap_was_swept, data, v8::GCType::kGCTypeMarkSweepCompact);
     }
 
-    /// Takes back the room that was lent, if any was. Not while JavaScript runs.
+    /// Ends the extension of the heap limit, if there is one. Must not be called while JavaScript
+    /// runs.
     pub(super) fn take_room_back(&self, isolate: &mut v8::OwnedIsolate) {
         if self.has_lent.swap(false, Ordering::Relaxed) {
             let data = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
@@ -93,7 +95,7 @@ extern "C" fn heap_is_full(data: *mut c_void, current: usize, _initial: usize) -
         };
     }
     alarm.ring("its heap");
-    // Nothing of it is used unless the allocation that rang needs it.
+    // The room is used only if the allocation that caused the callback needs it.
     current + ROOM_TO_END_IN
 }
 
@@ -111,7 +113,7 @@ unsafe extern "C" fn heap_was_swept(
     if alarm.has_lent.load(Ordering::Relaxed) && heap.used_heap_size() > alarm.buffers.limit {
         alarm.ring("its heap");
     }
-    // Twice: buffers alone are held below once by their allocator.
+    // Twice the limit, because the allocator alone keeps the buffers below it.
     if heap.external_memory() > alarm.buffers.limit.saturating_mul(2) {
         alarm.ring("its buffers");
     }
@@ -121,7 +123,7 @@ unsafe extern "C" fn heap_was_swept(
 struct Buffers {
     used: AtomicUsize,
     limit: usize,
-    /// Said no since it last said yes.
+    /// Set if the last request was refused.
     has_refused: AtomicBool,
 }
 
@@ -132,13 +134,13 @@ static ALLOCATOR: v8::RustAllocatorVtable<Buffers> = v8::RustAllocatorVtable {
     drop: drop_buffers,
 };
 
-/// The most bytes of a small buffer.
+/// Size up to which a buffer is small.
 const SMALL: usize = 64 << 10;
 
-/// What small buffers may take beyond the limit.
+/// Bytes beyond the limit that small buffers may use.
 const RESERVE: usize = 16 << 20;
 
-/// What `malloc` would give; V8 puts numbers of up to 16 bytes there.
+/// Alignment that `malloc` gives; V8 puts numbers of up to 16 bytes there.
 const ALIGNMENT: usize = 16;
 
 impl Buffers {
@@ -150,8 +152,8 @@ impl Buffers {
             return std::ptr::null_mut();
         };
         let before = self.used.fetch_add(size, Ordering::Relaxed);
-        // V8 ends the process where Deno's own code asks for a buffer and gets none (a parser of HTTP does), so
-        // small ones may go beyond the limit.
+        // V8 aborts the process where Deno's own code requests a buffer and gets none (an HTTP
+        // parser does), so small buffers may exceed the limit.
         let limit = match size <= SMALL {
             true => self.limit + RESERVE,
             false => self.limit,

@@ -1,9 +1,8 @@
-//! The V8 room: the only place that names deno_core and V8.
+//! The V8 engine: the only module that names deno_core and V8.
 //!
-//! The rest of haft holds an [`Engine`], which is `Send`, and speaks JSON text with it. Modules
-//! live in isolates, an isolate lives on a thread of its own, and a thread that does not
-//! answer is ended without asking it. Programs are started elsewhere: the engine is given
-//! [`Programs`] and never knows how.
+//! The rest of haft holds an [`Engine`], which is `Send`, and exchanges JSON text with it. Each
+//! isolate runs on a thread of its own and contains modules. A thread that does not answer is ended
+//! from outside. Programs are started elsewhere, by an implementation of [`Programs`].
 
 mod asking;
 mod boot;
@@ -85,26 +84,26 @@ pub use session::new_session_id;
 pub use verify::Verifier;
 pub use version::version;
 
-/// Runs the modules of tools. Cheap to clone; starts nothing before the first module. What is loaded
-/// through one handle and its clones lives together.
+/// Runs the modules of tools. Cheap to clone; starts nothing before the first module. Modules that
+/// are loaded through one handle and its clones share isolates.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>, Arc<Generation>);
 
 struct Inner {
     options: EngineOptions,
     generations: Generations,
-    /// Every isolate that may still be there, retired and doomed ones too.
+    /// Every isolate that may still exist, retired and terminated ones too.
     isolates: std::sync::Mutex<Vec<Arc<Shared>>>,
     next_module: AtomicU32,
     pending: Arc<PendingActions>,
     expressions: Expressions,
     lookout: Arc<Lookout>,
-    /// What modules said in earlier processes.
+    /// Cache of descriptions from earlier processes.
     cache: Option<Arc<Cache>>,
 }
 
 impl Engine {
-    /// An engine that has not started anything yet.
+    /// Returns an engine that has not started anything yet.
     pub fn new(options: EngineOptions) -> Self {
         let inner = Arc::new(Inner {
             pending: Arc::new(PendingActions::new(options.has_later)),
@@ -120,35 +119,35 @@ impl Engine {
         Engine(inner, generation)
     }
 
-    /// The module with the tool `resolve`, which ends pending actions. Its calls run where the
-    /// newest of them lives.
+    /// Loads the module with the tool `resolve`, which ends pending actions. Its calls run in the
+    /// isolate of the newest pending action.
     ///
     /// # Errors
-    /// When no isolate can be had.
+    /// When no isolate can be started.
     pub async fn load_resolver(&self) -> Result<(Module, String), LoadFailure> {
         let url = Url::parse(RESOLVER).expect("it is a URL");
         let key = self.isolate_key_of_tier(TrustDomain::User, Tier::Exec);
         self.load_url(url, key).await.0
     }
 
-    /// The number of threads on which native code of tools that were killed still computes.
+    /// Returns the number of threads on which native code of killed tools still runs.
     pub fn stuck_threads() -> usize {
         stuck::count()
     }
 
-    /// Evaluates small expressions, in an isolate that no module shares.
+    /// Returns the evaluator of small expressions, whose isolate no module shares.
     pub fn expressions(&self) -> &Expressions {
         &self.0.expressions
     }
 
-    /// What the project's modules may load from now on.
+    /// Sets the files that the project's modules may load from now on.
     pub fn trust(&self, files: Arc<VerifiedFiles>) {
         if let Some(verifier) = &self.0.options.verifier {
             verifier.trust(files);
         }
     }
 
-    /// The files that the project's modules loaded although they are not trusted yet.
+    /// Returns the files that the project's modules loaded although they are not trusted yet.
     pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
         let verifier = self.0.options.verifier.as_ref();
         verifier
@@ -156,27 +155,27 @@ impl Engine {
             .unwrap_or_default()
     }
 
-    /// Whether tools may leave actions pending.
+    /// Returns true if tools may leave actions pending.
     pub fn offers_pending(&self) -> bool {
         self.0.pending.is_offered()
     }
 
-    /// From now on they may not.
+    /// Forbids tools to leave actions pending from now on.
     pub fn withhold_pending(&self) {
         self.0.pending.withhold();
     }
 
-    /// What the newest pending action says of itself.
+    /// Returns the label of the newest pending action.
     pub fn newest_pending(&self) -> Option<String> {
         self.0.pending.newest_label()
     }
 
-    /// Whether any action is pending.
+    /// Returns true if any action is pending.
     pub fn has_pending(&self) -> bool {
         self.0.pending.any()
     }
 
-    /// Which pending actions were lost with their isolates since this was asked last, in words.
+    /// Describes the pending actions that were lost with their isolates since the last call.
     pub fn take_lost_pending(&self) -> Option<String> {
         self.0.pending.take_lost()
     }
@@ -184,7 +183,7 @@ impl Engine {
     /// Ends all isolates; running calls fail. Takes a second at most: a thread that is stuck in
     /// native code is not waited for.
     pub async fn shutdown(&self) {
-        // Dropping the last handle dooms an isolate that is not doomed yet.
+        // Dropping the last handle terminates an isolate that is not terminated yet.
         for generation in self.0.generations.living() {
             drop(std::mem::take(&mut *generation.homes.lock().await));
         }
@@ -200,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// Tells that the program ends after [`Self::shutdown`]: memory need not be given back.
+    /// Notes that the program ends after [`Self::shutdown`], so that memory need not be freed.
     pub(crate) fn ends_with_program(&self) {
         for isolate in &*self.isolates() {
             isolate.leave_memory();

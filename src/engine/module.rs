@@ -1,4 +1,4 @@
-//! A module that the engine knows: the isolate where it is, and its way into one.
+//! Handle of a module: its current isolate, and how it is loaded into one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,8 +11,8 @@ use super::lazy::ModuleLife;
 use super::witness::Notes;
 use super::{Engine, IsolateKey};
 
-/// A module that the engine knows. It is imported on demand: when it is first called, if its
-/// description was remembered, and again when its isolate was lost.
+/// Handle of a module. The module is imported on demand: at its first call if its description came
+/// from the cache, and again when its isolate was lost.
 #[derive(Clone)]
 pub struct Module {
     pub(super) engine: Engine,
@@ -22,17 +22,18 @@ pub struct Module {
     pub(super) life: Arc<ModuleLife>,
 }
 
-/// Why a module could not be loaded: the JSON text `{error, stack?}` or a sentence of ours.
+/// Reason for which a module could not be loaded: the JSON text `{error, stack?}` or our own
+/// sentence.
 #[derive(Debug)]
 pub enum LoadFailure {
-    /// The module refused or failed; JSON with its text and stack.
+    /// The module failed; JSON with its error and stack.
     Module(String),
-    /// It did not end in time, or its isolate was lost.
+    /// The load did not end in time, or its isolate was lost.
     Engine(String),
 }
 
 impl LoadFailure {
-    /// What happened, as a text.
+    /// Returns the error as a text.
     pub fn text(&self) -> String {
         match self {
             LoadFailure::Module(json) => serde_json::from_str::<serde_json::Value>(json)
@@ -45,7 +46,7 @@ impl LoadFailure {
 }
 
 impl Module {
-    /// The description of the tool at `index` as it is now; `None` if it cannot be had.
+    /// Returns the current description of the tool at `index`; `None` if it is not available.
     pub async fn description(&self, index: u32) -> Option<String> {
         let isolate = self.ready_isolate().await.ok()?;
         let asked = isolate.ask(
@@ -67,7 +68,7 @@ impl Module {
         }
     }
 
-    /// The isolate for new work; for the resolver that of the newest action.
+    /// Returns the isolate for new work; for the resolver that of the newest pending action.
     pub(super) async fn place(&self) -> Result<Arc<Isolate>, LoadFailure> {
         let home = match self.url.as_str() == RESOLVER {
             true => self.engine.0.pending.newest_home(),
@@ -79,7 +80,7 @@ impl Module {
         }
     }
 
-    /// The isolate for new work, if there is one and that is known without waiting.
+    /// Returns the isolate for new work, if it exists and its lock is free.
     pub(super) fn place_now(&self) -> Option<Arc<Isolate>> {
         match self.url.as_str() == RESOLVER {
             true => self.engine.0.pending.newest_home(),
@@ -87,7 +88,7 @@ impl Module {
         }
     }
 
-    /// The current isolate with this module in it.
+    /// Returns the current isolate with this module loaded in it.
     pub(super) async fn ready_isolate(&self) -> Result<Arc<Isolate>, Lost> {
         for _ in 0..MOST_ISOLATES {
             let isolate = self.place().await;
@@ -120,7 +121,7 @@ impl Module {
         Err(Lost(NO_ISOLATE.into()))
     }
 
-    /// Loads the module; `None` if the isolate went before it saw that.
+    /// Loads the module; `None` if the isolate ended before it saw the request.
     pub(super) async fn load_into(
         &self,
         isolate: &Arc<Isolate>,
@@ -158,7 +159,8 @@ impl Module {
         Some((loaded, notes))
     }
 
-    /// A factory that waits for ever leaves the isolate usable; one that loops does not.
+    /// Handles a load that timed out. A factory that waits for ever leaves the isolate usable; one
+    /// that loops does not, so its isolate is terminated.
     async fn load_timed_out(&self, isolate: &Isolate) -> LoadFailure {
         let alive = isolate.ping();
         if !alive.answered_within(PING_PATIENCE).await {
@@ -175,13 +177,13 @@ impl Module {
     }
 }
 
-/// The module of `js-runtime/16_pending.ts`, which no file can be named like.
+/// URL of the module of `js-runtime/16_pending.ts`. No file can have this name.
 pub(super) const RESOLVER: &str = "haft:resolve";
 
-/// How long an isolate that is not stuck may take to answer a ping.
+/// Time in which an isolate that is not stuck answers a ping.
 const PING_PATIENCE: Duration = Duration::from_millis(200);
 
-/// How often a request that its module has not seen is moved to a fresh isolate.
+/// Limit of the isolates that a request is sent to before its module has seen it.
 pub(super) const MOST_ISOLATES: usize = 4;
 
 pub(super) const NO_ISOLATE: &str = "other calls broke one isolate after another";

@@ -1,4 +1,4 @@
-//! What an engine is given: limits, rights, and whoever does for it what it may not do itself.
+//! Options of an engine: limits, permissions, and the services that the host implements for it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,52 +13,52 @@ use crate::tool::{
     CurrentSession, DefaultUser, LogLevel, PermissionProfile, Tape, Tier, TrustDomain,
 };
 
-/// What an engine needs to know and have.
+/// Options of an engine.
 #[derive(Clone)]
 pub struct EngineOptions {
     /// `pi.cwd`, absolute.
     pub cwd: PathBuf,
     /// V8's heap limit of one isolate, in MB.
     pub heap_mb: u32,
-    /// How many isolates modules may be spread over.
+    /// Limit of the isolates that modules may be spread over.
     pub isolates: u32,
     /// `ctx.sessionId`.
     pub session_id: String,
-    /// How long a call may go on after its AbortSignal fired.
+    /// Grace period of a call after its AbortSignal fired.
     pub grace: Duration,
-    /// How long importing a module and running its factory may take.
+    /// Timeout of importing a module and running its factory.
     pub load_timeout: Duration,
-    /// What modules may touch.
+    /// Permissions of modules.
     pub permissions: Arc<PermissionProfile>,
-    /// What holds for the modules of the project instead.
+    /// Options that differ for the modules of the project.
     pub project: ProjectOptions,
-    /// The tier of calls that nobody is asked about. What runs before anybody was asked (the top
+    /// The tier of calls that run without approval. Code that runs before any approval (the top
     /// level of modules, their factories, `approval`) has the rights of that tier.
     pub unasked: Tier,
     /// Starts and stops programs.
     pub programs: Arc<dyn Programs>,
-    /// Takes what tools say.
+    /// Receives the log lines of tools.
     pub log: Arc<dyn ToolLog>,
-    /// Stands between `fetch` and the network, in tests of tools.
+    /// Replaces the network behind `fetch`, in tests of tools.
     pub tape: Option<Arc<dyn Tape>>,
-    /// What is different for tools from the process's environment; `None`: it is not there.
+    /// Changes to the process's environment for tools; `None` removes a variable.
     pub env: BTreeMap<String, Option<String>>,
-    /// Previewed actions can be resolved later.
+    /// Set if previewed actions can be resolved later.
     pub has_later: bool,
-    /// Whom tools ask where no call's own user is known.
+    /// The user to ask outside of calls.
     pub default_user: Arc<DefaultUser>,
     /// The conversation that calls belong to.
     pub session: Arc<CurrentSession>,
-    /// `ctx.autoApprove` outside of calls: they run without a question.
+    /// `ctx.autoApprove` outside of calls: they run without approval.
     pub auto_approve: bool,
-    /// What checks the files of the project's modules; `None`: they are loaded as they are.
+    /// Verifier of the files of the project's modules; `None` loads them unchecked.
     pub verifier: Option<Arc<Verifier>>,
-    /// The folder for what can be made again; `None`: remember nothing.
+    /// Folder of the caches; `None` disables them.
     pub cache: Option<PathBuf>,
 }
 
 impl EngineOptions {
-    /// The options of isolates for that domain.
+    /// Returns the options of isolates for that domain.
     pub(super) fn for_domain(&self, domain: TrustDomain) -> EngineOptions {
         let mut options = self.clone();
         if domain == TrustDomain::Project {
@@ -70,7 +70,7 @@ impl EngineOptions {
         options
     }
 
-    /// How long importing a module of that domain may take.
+    /// Returns the timeout of importing a module of that domain.
     pub(super) fn load_timeout(&self, domain: TrustDomain) -> Duration {
         match domain {
             TrustDomain::Project => self.project.load_timeout,
@@ -78,7 +78,7 @@ impl EngineOptions {
         }
     }
 
-    /// How long a call of that domain may go on after its AbortSignal fired.
+    /// Returns the grace period of a call of that domain after its AbortSignal fired.
     pub(super) fn grace(&self, domain: TrustDomain) -> Duration {
         match domain {
             TrustDomain::Project => self.project.grace,
@@ -86,22 +86,22 @@ impl EngineOptions {
         }
     }
 
-    /// What checks the files of modules of `domain`; `None`: they are loaded as they are.
+    /// Returns the verifier of the files of `domain`; `None` if they are loaded unchecked.
     pub(super) fn verifier_of(&self, domain: TrustDomain) -> Option<&Arc<Verifier>> {
         let verifier = self.verifier.as_ref();
         verifier.filter(|_| domain == TrustDomain::Project)
     }
 
-    /// As much as all buffers of an isolate may hold.
+    /// Returns the limit of a file's size, which is that of all buffers of an isolate together.
     pub(super) fn most_bytes_of_a_file(&self) -> u64 {
         u64::from(self.heap_mb) << 20
     }
 }
 
-/// What is different for the modules of the project: its configuration narrows its own rights.
+/// Options that differ for the modules of the project: its configuration narrows its own rights.
 #[derive(Clone, Debug)]
 pub struct ProjectOptions {
-    /// What they may touch.
+    /// Permissions of the project's modules.
     pub permissions: Arc<PermissionProfile>,
     /// Like [`EngineOptions::heap_mb`].
     pub heap_mb: u32,
@@ -111,10 +111,10 @@ pub struct ProjectOptions {
     pub load_timeout: Duration,
 }
 
-/// Starts programs for tools. Implemented by whoever may use `process`.
+/// Starts programs for tools. The engine itself does not use `process`, so the host implements it.
 pub trait Programs: Send + Sync {
-    /// Runs what `request` (the JSON of `js-runtime/11_exec.ts`) says until it ends or `cancel`
-    /// fires, and answers with the JSON of an `ExecAnswer`. `permissions` are those of the caller.
+    /// Runs the program of `request` (the JSON of `js-runtime/11_exec.ts`) until it ends or
+    /// `cancel` fires. Returns the JSON of an `ExecAnswer`. `permissions` are those of the caller.
     fn exec(
         &self,
         request: String,
@@ -122,23 +122,23 @@ pub trait Programs: Send + Sync {
         cancel: CancellationToken,
     ) -> Pin<Box<dyn Future<Output = String> + Send>>;
 
-    /// The thread `thread_id` is about to start a program by itself (`node:child_process`).
+    /// Notes that the thread `thread_id` is about to start a program itself (`node:child_process`).
     fn starts_by(&self, thread_id: i32);
 
-    /// Kills every process that the thread `thread_id` started and that still runs, but for those that
-    /// were released.
+    /// Kills every process that the thread `thread_id` started and that still runs, except those
+    /// that were released.
     fn kill_started_by(&self, thread_id: i32);
 
-    /// A tool has let go of a program that a thread of an isolate started: it outlives the host, if it
-    /// is detached and the host allows that.
+    /// Releases a program that a thread of an isolate started. It outlives the host, if it is
+    /// detached and the host allows that.
     fn release(&self, pid: i32);
 
-    /// The program that runs scripts for Node, which is what tools take `process.execPath` for.
+    /// Returns the program that runs scripts for Node; tools see it as `process.execPath`.
     fn script_runner(&self) -> Option<PathBuf>;
 }
 
-/// Takes what tools write with `pi.logger` and `console`, and warnings about them.
+/// Receives what tools write with `pi.logger` and `console`, and warnings about them.
 pub trait ToolLog: Send + Sync {
-    /// One line of code of `domain`. `context` is the JSON text of an object, or empty.
+    /// Logs one line for code of `domain`. `context` is the JSON text of an object, or empty.
     fn log(&self, domain: TrustDomain, level: LogLevel, tool: &str, message: &str, context: &str);
 }

@@ -1,9 +1,10 @@
-//! How long an isolate's thread waits for the next request before it sleeps.
+//! Adaptive spin-wait of an isolate's thread for the next request.
 //!
-//! Being woken on another core costs ten times what a small call does. A caller that calls again and
-//! again asks the next thing a few microseconds after the last answer, so a thread that has seen that
-//! looks out for it awake. One that was looked out for in vain is not looked out for again soon. Who has
-//! many requests on the way has better use for the core.
+//! Waking a thread on another core costs ten times what a small call does. A caller in a loop sends
+//! its next request a few microseconds after the last answer. A thread that has seen several such
+//! requests spins for the next one before it sleeps. If the spinning was in vain, it stops spinning
+//! until several requests come soon again. It never spins with many requests at once, because then
+//! the core is better used otherwise.
 
 use std::hint::spin_loop;
 use std::sync::OnceLock;
@@ -12,35 +13,38 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-/// As long as a busy caller may take to read an answer and to ask again, if it is another process.
+/// Time limit of spinning: what a busy caller in another process needs to read an answer and to
+/// send its next request.
 const LONGEST: Duration = Duration::from_micros(100);
 
-/// A request that comes so soon would have been worth waiting for, had nobody to be woken.
+/// A request within this time would have been worth spinning for, because a wake-up takes time,
+/// too.
 const SOON: Duration = Duration::from_micros(200);
 
-/// So many requests in a row came soon.
+/// Number of requests in a row that must come within [`SOON`] before the thread spins.
 const ENOUGH: u32 = 4;
 
-/// Looks between two looks at the clock.
+/// Polls between two reads of the clock.
 const LOOKS: u32 = 32;
 
-/// Whoever waits awake takes the core from the one who is waited for, if there is only one.
+/// Returns true if there are several cores. With a single one, spinning takes the core from the
+/// thread that is waited for.
 pub(crate) fn has_several_cores() -> bool {
     static SEVERAL: OnceLock<bool> = OnceLock::new();
     *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|cores| cores.get() > 1))
 }
 
-/// What a thread knows of how soon its requests come.
+/// Statistics of a thread about how soon its requests come.
 #[derive(Default)]
 pub(super) struct Patience {
     soon: u32,
     asleep_since: Option<Instant>,
-    /// Messages since it last had nothing to do.
+    /// Messages since the thread last had nothing to do.
     at_once: u32,
 }
 
 impl Patience {
-    /// The next message, if one comes while it pays to wait for it awake.
+    /// Returns the next message, if one comes while spinning pays off.
     pub(super) fn next<T>(&mut self, inbox: &mut mpsc::UnboundedReceiver<T>) -> Option<T> {
         let came_alone = std::mem::take(&mut self.at_once) <= 1;
         if self.soon < ENOUGH || !came_alone || !has_several_cores() {
@@ -54,19 +58,19 @@ impl Patience {
                 }
                 spin_loop();
             }
-            // Whoever is to ask may wait for this very core.
+            // The caller may be waiting for this very core.
             thread::yield_now();
         }
         self.soon = 0;
         None
     }
 
-    /// The thread sleeps from now on, and nothing runs in its isolate.
+    /// Notes that the thread goes to sleep, and that nothing runs in its isolate.
     pub(super) fn sleeps(&mut self) {
         self.asleep_since = Some(Instant::now());
     }
 
-    /// There is a message.
+    /// Notes that a message has arrived.
     pub(super) fn woke(&mut self) {
         self.at_once += 1;
         let Some(since) = self.asleep_since.take() else {

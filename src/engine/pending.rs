@@ -1,7 +1,7 @@
-//! Which previewed actions wait to be resolved, in which isolates, in which order.
+//! Registry of previewed actions that wait to be resolved, with their isolates and their order.
 //!
-//! The actions themselves are functions of their modules and live and die with the isolate. What
-//! died is remembered until somebody has been told.
+//! The actions themselves are functions of their modules and are lost with their isolate. Lost
+//! actions are listed until they have been reported.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,7 +12,7 @@ use super::isolate::Isolate;
 pub(super) struct PendingActions(Mutex<State>);
 
 struct State {
-    /// There is a way to resolve them.
+    /// Set if there is a way to resolve actions.
     is_offered: bool,
     last_home: u64,
     homes: HashMap<u64, Weak<Isolate>>,
@@ -25,7 +25,7 @@ struct Action {
     home: u64,
     id: u32,
     label: String,
-    /// Whatever is loaded anew meanwhile, the action can be applied.
+    /// Keeps the isolate, so that the action can be applied even after a reload.
     _isolate: Option<Arc<Isolate>>,
 }
 
@@ -40,24 +40,24 @@ impl PendingActions {
         }))
     }
 
-    /// A number for a new isolate.
+    /// Returns a number for a new isolate.
     pub(super) fn new_home(&self) -> u64 {
         let mut state = self.lock();
         state.last_home += 1;
         state.last_home
     }
 
-    /// The isolate that got the number.
+    /// Registers the isolate that has the number.
     pub(super) fn moved_in(&self, home: u64, isolate: &Arc<Isolate>) {
         self.lock().homes.insert(home, Arc::downgrade(isolate));
     }
 
-    /// The isolate has ended, and with it its actions.
+    /// Removes an isolate that has ended, with its actions.
     pub(super) fn home_lost(&self, home: u64, why: &str) {
         let mut state = self.lock();
         state.homes.remove(&home);
         let lost = state.forget_home(home, why);
-        // An isolate that goes with its last action comes back here.
+        // Dropping the last action may end an isolate, which calls this function again.
         drop(state);
         drop(lost);
     }
@@ -82,13 +82,13 @@ impl PendingActions {
         drop(done);
     }
 
-    /// Lets go of everything that waits: nobody can resolve it any more.
+    /// Drops all actions, because they can no longer be resolved.
     pub(super) fn let_go(&self) {
         let waiting = std::mem::take(&mut self.lock().waiting);
         drop(waiting);
     }
 
-    /// From now on nothing can be resolved.
+    /// Refuses new actions from now on.
     pub(super) fn withhold(&self) {
         self.lock().is_offered = false;
     }
@@ -97,12 +97,12 @@ impl PendingActions {
         self.lock().is_offered
     }
 
-    /// Whether anything waits.
+    /// Returns true if any action waits.
     pub(super) fn any(&self) -> bool {
         self.newest_home().is_some()
     }
 
-    /// What the newest says of itself.
+    /// Returns the label of the newest action.
     pub(super) fn newest_label(&self) -> Option<String> {
         self.newest_home()?;
         self.lock()
@@ -111,9 +111,9 @@ impl PendingActions {
             .map(|action| action.label.clone())
     }
 
-    /// The isolate of the newest action.
+    /// Returns the isolate of the newest action.
     pub(super) fn newest_home(&self) -> Option<Arc<Isolate>> {
-        // Let go of when the lock is.
+        // Dropped after the lock is released.
         let mut lost = Vec::new();
         let mut state = self.lock();
         while let Some(newest) = state.waiting.last() {
@@ -128,7 +128,7 @@ impl PendingActions {
         None
     }
 
-    /// What was lost since somebody was told last, in words.
+    /// Takes the messages about actions that were lost since the last call.
     pub(super) fn take_lost(&self) -> Option<String> {
         let lost = std::mem::take(&mut self.lock().lost);
         (!lost.is_empty()).then(|| lost.join("\n"))
@@ -140,7 +140,7 @@ impl PendingActions {
 }
 
 impl State {
-    /// The actions are for the caller to drop, without the lock.
+    /// Removes an isolate's actions. The caller must drop them without holding the lock.
     #[must_use]
     fn forget_home(&mut self, home: u64, why: &str) -> Vec<Action> {
         let lost = self.waiting.extract_if(.., |action| action.home == home);

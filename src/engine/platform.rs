@@ -1,11 +1,12 @@
 //! V8's platform: foreground tasks run on the thread of the isolate that they belong to.
 //!
-//! V8 posts a task for what it finishes outside of JavaScript: asynchronous WebAssembly, the timeout
-//! of `Atomics.waitAsync`, callbacks of a `FinalizationRegistry`, steps of the garbage collector. It
-//! does so from any thread. The task waits in the isolate's queue until the event loop runs it.
+//! V8 posts a task for work that it finishes outside of JavaScript. Examples are asynchronous
+//! WebAssembly, the timeout of `Atomics.waitAsync`, callbacks of a `FinalizationRegistry`, and
+//! steps of the garbage collector. It does so from any thread. The task waits in the isolate's
+//! queue until the event loop runs it.
 //!
-//! deno_core has a platform of this kind, which demands that isolates are created only on descendants
-//! of the thread that initialised V8. An embedding program creates ours on any thread.
+//! deno_core has a platform of this kind. It demands that isolates are created only on descendants
+//! of the thread that initialised V8. An embedding program creates haft's isolates on any thread.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ use tokio::time::Sleep;
 /// V8's own limit on its worker threads.
 const MAX_WORKER_THREADS: usize = 16;
 
-/// The platform for all isolates of the process.
+/// Returns the platform for all isolates of the process.
 pub(super) fn new() -> v8::SharedRef<v8::Platform> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = cores.saturating_sub(1).clamp(1, MAX_WORKER_THREADS);
@@ -41,7 +42,7 @@ static QUEUES: LazyLock<Mutex<HashMap<usize, Arc<Queue>>>> = LazyLock::new(Mutex
 struct Queue {
     tasks: Mutex<Vec<v8::Task>>,
     waker: AtomicWaker,
-    /// Where delayed tasks wait.
+    /// Runtime on which delayed tasks wait.
     timers: Handle,
 }
 
@@ -97,7 +98,7 @@ impl v8::PlatformImpl for Platform {
 pub(super) struct ForegroundTasks {
     isolate: usize,
     queue: Arc<Queue>,
-    /// When the progress of background work is looked at again.
+    /// Timer for the next check of background work.
     next_look: RefCell<Option<Pin<Box<Sleep>>>>,
 }
 
@@ -174,8 +175,8 @@ impl Drop for ForegroundTasks {
     }
 }
 
-/// How often the event loop turns while V8 compiles on other threads. Their end is a task, which wakes
-/// the loop at once.
+/// Interval of the event loop while V8 compiles on other threads. The end of the compilation is a
+/// task, which wakes the loop at once.
 const BACKGROUND_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Notes the wake-ups that a poll makes on its own thread, and passes on all others.

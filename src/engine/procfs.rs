@@ -1,15 +1,15 @@
-//! Keeps the file functions of tools out of procfs, as far as it leads into the host.
+//! Refuses file functions of tools where procfs leads into the host.
 //!
-//! `/proc/self/fd/3` is our private standard output, `/proc/self/mem` our memory. Whatever the
-//! permissions say, a tool may not
-//! - follow a magic link (`/proc/PID/fd/N`, also as `/dev/stdout`) to anything but a file that has a name,
-//!   which it could open by that name, and never to write;
+//! `/proc/self/fd/3` is the host's private standard output, and `/proc/self/mem` its memory.
+//! Whatever the permissions allow, a tool may not
+//! - follow a magic link (`/proc/PID/fd/N`, also as `/dev/stdout`) to anything but a file that has
+//!   a name, which it could open by that name, and never to write;
 //! - write to procfs at all (`oom_score_adj`, `comm`, `mem`, `sysctl`);
 //! - read the memory of a process.
 //!
-//! It is the opened file that counts, so links, `..`, other mounts and names like `thread-self` make no
-//! difference. [`check`] looks before an operation, [`check_opened`] at what was opened, for a path that
-//! changes in between.
+//! The checks apply to the opened file, so links, `..`, other mounts and names like `thread-self`
+//! make no difference. [`check`] runs before an operation. [`check_opened`] checks the opened file,
+//! in case the path changes in between.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,7 +21,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// What an operation does with the file.
+/// Kind of access of an operation to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
@@ -31,18 +31,19 @@ pub(super) enum Use {
 /// Files of procfs that hold the memory of a process or of the system.
 const MEMORY: [&str; 4] = ["mem", "kcore", "kmem", "pagemap"];
 
-/// Where procfs usually is. Files of it that lie elsewhere cannot be told apart.
+/// Usual mount point of procfs. Files of procfs elsewhere cannot be distinguished, so they are
+/// refused.
 const PROC: &str = "/proc";
 
-/// Anonymous files of the kernel: pipes, sockets, and what `epoll` and others make. They have no path, so
-/// opening one by a path went through another descriptor.
+/// Magic numbers of the kernel's anonymous file systems: pipes, sockets, and the files of `epoll`
+/// and the like. They have no path, so opening one by a path went through another descriptor.
 const ANONYMOUS: [i64; 3] = [0x5049_5045, 0x534f_434b, 0x0904_1934];
 
 /// The device number of `/dev/null`, which standard input of a tool is.
 const NULL_DEVICE: (u32, u32) = (1, 3);
 
-/// Refuses to do that with the file at `path`, if it leads into the host. A path that cannot be opened
-/// passes: the operation itself has the words for that.
+/// Refuses an access to the file at `path`, if the path leads into the host. A path that cannot be
+/// opened passes: the operation itself reports that error.
 pub(super) fn check(path: &Path, what: Use) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
@@ -51,10 +52,10 @@ pub(super) fn check(path: &Path, what: Use) -> io::Result<()> {
         Err(Errno::LOOP) => match openat(CWD, path, flags, Mode::empty()) {
             Ok(found) => check_magic(&found, path, what),
             Err(Errno::LOOP) => Ok(()),
-            // Something that is made beyond a magic link.
+            // The path names a file to be created beyond a magic link.
             Err(_) => Err(refused(path)),
         },
-        // Kernels before 5.6, and filters of system calls that do not know it.
+        // Kernels before 5.6 and some filters of system calls do not support `openat2`.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
             match openat(CWD, path, flags, Mode::empty()) {
                 Ok(found) => check_unresolved(&found, path, what),
@@ -65,7 +66,7 @@ pub(super) fn check(path: &Path, what: Use) -> io::Result<()> {
     }
 }
 
-/// The same for a file that was opened.
+/// Does the same for a file that was opened.
 pub(super) fn check_opened(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
     let is_anonymous = fstatfs(file).is_ok_and(|found| is_anonymous(found.f_type));
     match is_anonymous {
@@ -74,7 +75,7 @@ pub(super) fn check_opened(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::
     }
 }
 
-/// Refuses to copy the folder `from` over `to`, where a file would be written through a link that leads
+/// Refuses to copy the folder `from` over `to` if that would write a file through a link that leads
 /// into the host.
 pub(super) fn check_copy(from: &Path, to: &Path) -> io::Result<()> {
     check(from, Use::Read)?;
@@ -97,7 +98,7 @@ pub(super) fn check_copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What is copied to a new place is only read.
+/// Checks a source whose target does not exist yet: it is only read.
 fn check_sources(from: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(from);
     if found.as_ref().is_ok_and(fs::Metadata::is_dir) && is_below_proc(from) {
@@ -113,7 +114,7 @@ fn is_below_proc(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| is_procfs(file.as_fd()))
 }
 
-/// A file that no magic link led to.
+/// Checks a file that was reached without a magic link.
 fn check_named(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
     if !is_procfs(file) {
         return Ok(());
@@ -128,7 +129,7 @@ fn check_named(file: BorrowedFd<'_>, path: &Path, what: Use) -> io::Result<()> {
     }
 }
 
-/// A file that a magic link led to.
+/// Checks a file that was reached through a magic link.
 fn check_magic(file: &OwnedFd, path: &Path, what: Use) -> io::Result<()> {
     let found = fstat(file)?;
     let kind = FileType::from_raw_mode(found.st_mode);
@@ -149,7 +150,7 @@ fn check_magic(file: &OwnedFd, path: &Path, what: Use) -> io::Result<()> {
     }
 }
 
-/// A file of which the kernel does not tell whether a magic link led to it.
+/// Checks a file for which the kernel does not report if a magic link led to it.
 fn check_unresolved(file: &OwnedFd, path: &Path, what: Use) -> io::Result<()> {
     let parent = path
         .parent()

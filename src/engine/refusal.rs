@@ -1,17 +1,18 @@
-//! Refusals of the runtime's permissions in haft's words: what was refused, by which rule, how to allow it.
+//! Permission errors in haft's words: what was refused, by which rule, how to allow it.
 //!
-//! Deno says which of its flags is missing, which nobody can pass to haft. JavaScript makes these errors while
-//! an op runs, so it is given the texts when it starts (`js-runtime/03_permissions.ts`).
+//! Deno's own errors name its command-line flags, which haft does not have. JavaScript creates
+//! these errors while an op runs, so it receives the texts at its start
+//! (`js-runtime/03_permissions.ts`).
 
 use serde_json::{Map, Value, json};
 
 use crate::tool::{PermissionKind, PermissionProfile};
 
-/// Stands in a text for what was refused. No path holds it.
+/// Placeholder in a text for the refused resource. No path contains it.
 const WHAT: &str = "\0";
 
-/// The texts for each kind, by its name: `to` something, and `any` where nothing is named. `all` is for files that
-/// need every permission.
+/// Returns the texts for each kind, by its name: `to` for a named resource, `any` where none is
+/// named. `all` is for files that need every permission.
 pub(super) fn texts(profile: &PermissionProfile) -> Value {
     let mut texts = Map::new();
     for kind in PermissionKind::ALL {
@@ -26,7 +27,7 @@ pub(super) fn texts(profile: &PermissionProfile) -> Value {
     Value::Object(texts)
 }
 
-/// Files of the kernel lead around every other permission.
+/// Returns the text for files of the kernel, which lead around every other permission.
 fn special(profile: &PermissionProfile) -> String {
     let bounded = PermissionKind::ALL
         .into_iter()

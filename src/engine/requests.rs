@@ -1,8 +1,8 @@
-//! The requests of one isolate that have no answer yet.
+//! Registry of the requests of one isolate that have no answer yet.
 //!
-//! Both the isolate's thread and whoever gives up on that thread can answer, so a thread that is
-//! stuck in native code keeps nobody waiting. The hard thing is to tell apart what the tool has
-//! seen from what it has not: only the latter may be sent to another isolate.
+//! Both the isolate's thread and the watchdog can answer, so a thread that is stuck in native code
+//! blocks no caller. The registry tracks which requests JavaScript has seen: only the others may be
+//! sent to another isolate.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::isolate::{Answer, Lost};
 use crate::tool::{CallCtx, CallTrace, Ending, LogListener, Progress, Updates, User};
 
-/// Who is behind a call.
+/// Channels and options of the caller of a request.
 pub(super) struct Caller {
     updates: Updates,
     user: Option<User>,
@@ -22,47 +22,47 @@ pub(super) struct Caller {
     ending: Arc<Ending>,
 }
 
-/// Where the answers to a request go.
+/// State of an open request.
 pub(super) struct Slot {
     caller: Option<Caller>,
     pub(super) answer: oneshot::Sender<Answer>,
-    /// What it wants of which module, where that ties the module to this isolate.
+    /// Kind of the request and its module, if that ties the module to this isolate.
     purpose: Option<Purpose>,
-    /// JavaScript has seen it.
+    /// Set if JavaScript has seen the request.
     is_taken: bool,
-    /// Its tool runs.
+    /// Set if its tool runs.
     is_started: bool,
-    /// Its tool must not start any more.
+    /// Set if its tool must not start any more.
     is_withdrawn: bool,
-    /// Its tool runs, and nobody has been told.
+    /// Set if its tool runs and the caller was not notified yet.
     is_start_untold: bool,
 }
 
-/// A request that can as well be made elsewhere as long as JavaScript has not seen it.
+/// Kind of a request that can run in another isolate as long as JavaScript has not seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Import the module and run its factory.
     Load(u32),
-    /// Run something that may change what the module remembers.
+    /// Run something that may change the module's state.
     Call(u32),
 }
 
-/// Why an isolate must end now.
+/// Reason for which an isolate must end now.
 #[derive(Clone, Debug)]
 pub(super) struct Doom {
     pub(super) why: String,
-    /// What runs in the isolate has eaten its memory, so whoever runs alone is the culprit.
+    /// Set if the isolate ran out of memory. A request that ran alone then caused it.
     pub(super) is_out_of_memory: bool,
 }
 
-/// What taking a request back came to.
+/// Result of withdrawing a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Withdrawn {
-    /// JavaScript never sees it.
+    /// JavaScript will never see the request.
     Unseen,
-    /// JavaScript checks its arguments; its tool does not start afterwards.
+    /// JavaScript checks the arguments; the tool will not start afterwards.
     BeforeStart,
-    /// Its tool runs, or has ended.
+    /// The tool runs, or has ended.
     TooLate,
 }
 
@@ -72,9 +72,9 @@ pub(super) struct Requests(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     slots: FxHashMap<u32, Slot>,
-    /// The modules that something was called in.
+    /// The modules in which something was called.
     used: FxHashSet<u32>,
-    /// The modules that live elsewhere now.
+    /// The modules that have moved to another isolate.
     evicted: FxHashSet<u32>,
     is_closed: bool,
 }
@@ -109,7 +109,7 @@ impl Slot {
         }
     }
 
-    /// Whether the call behind it was asked to end.
+    /// Returns true if the call was cancelled.
     fn has_to_end(&self) -> bool {
         let caller = self.caller.as_ref();
         self.is_withdrawn || caller.is_some_and(|caller| caller.ending.is_wanted())
@@ -144,10 +144,10 @@ impl Table {
     }
 }
 
-/// Answers a request whose call was asked to end before its tool started.
+/// Answers a request whose call was cancelled before its tool started.
 fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
     let slot = table.slots.remove(&id);
-    // The waiting task may be woken at once.
+    // Released first, because the answer may wake the waiting task at once.
     drop(table);
     if let Some(slot) = slot {
         let _ = slot.answer.send(Answer::Withdrawn);
@@ -156,13 +156,13 @@ fn answer_withdrawn(mut table: MutexGuard<'_, Table>, id: u32) {
 
 impl Requests {
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Nothing in this file can panic halfway through a change.
+        // No code in this file can panic halfway through a change.
         self.0
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Registers a request before the isolate hears of it.
+    /// Registers a request before it is sent to the isolate.
     pub(super) fn expect(&self, id: u32, slot: Slot) {
         let mut table = self.table();
         let is_elsewhere = slot
@@ -170,14 +170,14 @@ impl Requests {
             .is_some_and(|purpose| table.evicted.contains(&purpose.module()));
         if table.is_closed || is_elsewhere {
             drop(table);
-            // Whoever asks may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = slot.answer.send(Answer::NotStarted);
         } else {
             table.slots.insert(id, slot);
         }
     }
 
-    /// Notes that JavaScript is about to see the request; false if it is not wanted any more.
+    /// Notes that JavaScript is about to see the request. Returns false if it was cancelled.
     pub(super) fn take(&self, id: u32) -> bool {
         let mut table = self.table();
         let Some(slot) = table.slots.get_mut(&id) else {
@@ -194,13 +194,14 @@ impl Requests {
         true
     }
 
-    /// True if nothing of the module was ever called, and nothing of it runs.
+    /// Returns true if nothing of the module was ever called, and nothing of it runs.
     pub(super) fn is_unused(&self, module: u32) -> bool {
         self.table().is_unused(module)
     }
 
-    /// Sends whoever waits for the module, now and later, to where it lives then. False, and nothing
-    /// happens, if JavaScript has called it: what it remembers is here.
+    /// Answers all requests for the module, now and later, so that they are sent to its new
+    /// isolate. Returns false, and changes nothing, if JavaScript has called the module: its state
+    /// is here.
     pub(super) fn evict(&self, module: u32) -> bool {
         let mut table = self.table();
         if !table.is_unused(module) {
@@ -216,14 +217,14 @@ impl Requests {
         true
     }
 
-    /// The module may live here again.
+    /// Accepts requests for the module again.
     pub(super) fn readmit(&self, module: u32) {
         self.table().evicted.remove(&module);
     }
 
-    /// Decides whether the tool of a request starts: it does not once its call was asked to end. The
-    /// start is told together with what comes next, because telling wakes another thread and most
-    /// tools have ended a moment later.
+    /// Returns true if the tool of a request may start, which means that its call was not
+    /// cancelled. The start is reported together with the next message, because a message wakes
+    /// another thread, and most tools end a moment later.
     pub(super) fn start(&self, id: u32) -> bool {
         let mut table = self.table();
         let Some(slot) = table.slots.get_mut(&id) else {
@@ -238,7 +239,7 @@ impl Requests {
         true
     }
 
-    /// Takes a request back, so that its tool does not start if it has not started yet.
+    /// Withdraws a request, so that its tool does not start if it has not started yet.
     pub(super) fn withdraw(&self, id: u32) -> Withdrawn {
         let mut table = self.table();
         match table.slots.get_mut(&id) {
@@ -254,14 +255,14 @@ impl Requests {
         }
     }
 
-    /// Tells that the tool of a request runs, if nobody has been told.
+    /// Reports that the tool of a request runs, unless that was reported already.
     pub(super) fn tell_start(&self, id: u32) {
         if let Some(slot) = self.table().slots.get_mut(&id) {
             slot.tell_start();
         }
     }
 
-    /// Where the updates of a request go.
+    /// Returns the sender for a request's updates, after it has reported the request's start.
     pub(super) fn updates(&self, id: u32) -> Option<Updates> {
         let mut table = self.table();
         let slot = table.slots.get_mut(&id)?;
@@ -269,29 +270,29 @@ impl Requests {
         slot.caller.as_ref().map(|caller| caller.updates.clone())
     }
 
-    /// Whom the call behind a request can ask.
+    /// Returns the user behind a request.
     pub(super) fn user(&self, id: u32) -> Option<User> {
         self.table().slots.get(&id)?.caller.as_ref()?.user.clone()
     }
 
-    /// Who listens to what the call behind a request logs.
+    /// Returns the listener for the log lines of a request.
     pub(super) fn log(&self, id: u32) -> Option<Arc<dyn LogListener>> {
         self.table().slots.get(&id)?.caller.as_ref()?.log.clone()
     }
 
-    /// Whether calls like the one behind a request run without a question; `None` outside of calls.
+    /// Returns true if the calls of this caller run without approval; `None` outside of calls.
     pub(super) fn auto_approve(&self, id: u32) -> Option<bool> {
         let table = self.table();
         let caller = table.slots.get(&id)?.caller.as_ref()?;
         Some(caller.auto_approve)
     }
 
-    /// Where is noted what the call behind a request does; `None` also where there is no such call.
+    /// Returns the trace of a request's call; `None` also for an unknown call.
     pub(super) fn trace(&self, id: u32) -> Option<Arc<CallTrace>> {
         self.table().slots.get(&id)?.caller.as_ref()?.trace.clone()
     }
 
-    /// The same of all calls that JavaScript has seen.
+    /// Returns the traces of all calls that JavaScript has seen.
     pub(super) fn traces(&self) -> Vec<Arc<CallTrace>> {
         let table = self.table();
         let taken = table.slots.values().filter(|slot| slot.is_taken);
@@ -299,7 +300,7 @@ impl Requests {
         callers.filter_map(|caller| caller.trace.clone()).collect()
     }
 
-    /// Answers a request; forgotten ones and those answered before are let go.
+    /// Answers a request; does nothing if it was forgotten or answered before.
     pub(super) fn answer(&self, id: u32, answer: Answer) {
         let slot = self.table().slots.remove(&id);
         if let Some(mut slot) = slot {
@@ -313,25 +314,25 @@ impl Requests {
         self.table().slots.remove(&id);
     }
 
-    /// True when nothing waits.
+    /// Returns true if no request is open.
     pub(super) fn is_idle(&self) -> bool {
         self.table().slots.is_empty()
     }
 
-    /// True when JavaScript has not seen the request yet.
+    /// Returns true if JavaScript has not seen the request yet.
     pub(super) fn is_waiting(&self, id: u32) -> bool {
         let table = self.table();
         table.slots.get(&id).is_some_and(|slot| !slot.is_taken)
     }
 
-    /// True when requests wait although none of them runs: what keeps the thread busy is left over
-    /// from a call that has ended.
+    /// Returns true if requests wait although none of them runs. Then leftover work of an ended
+    /// call keeps the thread busy.
     pub(super) fn is_blocked_by_nobody(&self) -> bool {
         let table = self.table();
         !table.slots.is_empty() && table.slots.values().all(|slot| !slot.is_taken)
     }
 
-    /// Answers everyone who still waits, now and later: the isolate is no more.
+    /// Answers all requests that still wait, and those that come later: the isolate has ended.
     pub(super) fn close(&self, doom: &Doom) {
         let mut table = self.table();
         table.is_closed = true;

@@ -1,7 +1,8 @@
-//! One round of loading modules: what is remembered is not loaded, and the rest is remembered.
+//! Loads a batch of modules: cached descriptions are used, and those of loaded modules are cached.
 //!
-//! The modules that must be loaded are loaded one after another, because what one does to the globals
-//! the next one sees. Beside that, on another thread, they are compiled and their graphs are found.
+//! Modules that must be loaded are loaded one after another, because each sees the changes of the
+//! earlier ones to the globals. Meanwhile another thread compiles them and builds their import
+//! graphs.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,38 +19,39 @@ use super::loader::Ahead;
 use super::witness::Notes;
 use super::{Engine, IsolateKey, LoadFailure, Module};
 
-/// How long is waited for graphs after the last module was loaded: nobody needs them to go on.
+/// Longest wait for import graphs after the last module was loaded. Only the cache needs them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A module to load: an absolute path, and the query that is to be in its URL.
+/// A module to load: an absolute path, and the query of its URL.
 pub struct Wanted<'a> {
     /// The file.
     pub path: &'a Path,
-    /// What comes behind `?`.
+    /// The part of the URL after `?`.
     pub query: Option<&'a str>,
-    /// Where it runs.
+    /// The key of its isolate.
     pub key: IsolateKey,
 }
 
-/// A module, and what it says about itself.
+/// A module and its description.
 pub struct Described {
-    /// What runs its tools.
+    /// Handle that runs the module's tools.
     pub module: Module,
     /// The JSON `{tools: […]}`.
     pub text: String,
-    /// It was remembered; the module is loaded when it is needed.
+    /// True if the description came from the cache; the module is loaded on demand.
     pub is_remembered: bool,
 }
 
-/// A round of loading. Ask for the modules in the order in which they were announced.
+/// A batch of module loads. The modules must be requested in the order in which they were
+/// announced.
 pub struct Round {
     engine: Engine,
     cache: Option<Arc<Cache>>,
     places: Vec<Place>,
     next: usize,
     graphs: Option<oneshot::Receiver<(Ahead, Vec<Graph>)>>,
-    /// The isolates in which a module left something behind that those after it can see. Their
-    /// descriptions hold only beside that module.
+    /// The isolates in which a module changed state that later modules can see. Later descriptions
+    /// then hold only together with that module, so they are not cached.
     traces: HashSet<IsolateKey>,
 }
 
@@ -96,7 +98,7 @@ impl Engine {
 }
 
 impl Round {
-    /// Has everything that can be done without an isolate done beside it, in the order of need.
+    /// Starts all work that needs no isolate on another thread, in the order of need.
     fn work_ahead(&mut self) {
         let unknown = self.places.iter().filter(|place| place.known.is_none());
         let options = &self.engine.0.options;
@@ -113,7 +115,8 @@ impl Round {
         let ahead = Ahead::announce(announced);
         let lesson = self.cache.is_some().then(Lesson::begin);
         let (done, graphs) = oneshot::channel();
-        // Not one of the runtime's threads: those are waited for when the program ends.
+        // A thread of the runtime would delay the end of the program, because the runtime waits for
+        // it.
         let thread = std::thread::Builder::new().name("haft-ahead".into());
         let compiled = Compiled::open(&self.engine.0.options);
         let started = thread.spawn(move || {
@@ -123,16 +126,17 @@ impl Round {
                 let graph = |path: &PathBuf| lesson.as_ref().map(|_| grapher.graph(path));
                 paths.iter().filter_map(graph).collect()
             });
-            // Together: until then the isolate still takes what is ready. Nobody has to want it.
+            // `ahead` is sent with the graphs, because its drop removes compiled files that the
+            // isolate still uses. The receiver may be gone by now.
             let _ = done.send((ahead, graphs));
         });
         self.graphs = started.is_ok().then_some(graphs);
     }
 
-    /// The next module.
+    /// Loads the next module or takes it from the cache.
     ///
     /// # Errors
-    /// With the module's own error, or ours when it did not end in time.
+    /// With the module's own error, or the engine's when the load did not end in time.
     pub async fn load_next(&mut self) -> Result<Described, LoadFailure> {
         let at = self.next;
         self.next += 1;
@@ -170,7 +174,7 @@ impl Round {
         })
     }
 
-    /// Remembers what was loaded.
+    /// Stores the descriptions of the loaded modules in the cache.
     pub async fn finish(self) {
         let (Some(cache), Some(graphs)) = (self.cache, self.graphs) else {
             return;
@@ -192,7 +196,7 @@ impl Round {
             })
         });
         let fresh: Vec<_> = fresh.collect();
-        // Whatever becomes of it, the tools are loaded.
+        // An error is ignored, because the tools are loaded in any case.
         let _ = tokio::task::spawn_blocking(move || cache.keep(fresh)).await;
     }
 }

@@ -1,7 +1,7 @@
 //! JSON Schema validation for modules whose parameters are a plain schema.
 //!
-//! The schemas are `tool::schema`'s; here they are kept by their text, since a module hands the text
-//! over with every call.
+//! The validation itself is in `tool::schema`. The compiled schemas are cached by their text,
+//! because a module passes the text with every call.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub(super) struct SchemaChecker {
 }
 
 impl SchemaChecker {
-    /// The JSON text of the issues that `value` has under `schema`; empty when it fits.
+    /// Returns the JSON text of the issues that `value` has under `schema`; empty if it is valid.
     pub(super) fn check(&self, schema: &str, value: &str) -> String {
         let schema = self.compiled(schema);
         let schema = match &*schema {

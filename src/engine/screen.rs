@@ -1,10 +1,10 @@
-//! A screen as the JavaScript half reads it, whatever is drawn for it.
+//! Properties of a screen in the form that the JavaScript half reads.
 
 use serde::Serialize;
 
 use crate::tool::Screen;
 
-/// What `packages/pi-tui/theme.ts` goes by, for a call and for a component.
+/// Input of `packages/pi-tui/theme.ts`, for a call and for a component.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScreenView {

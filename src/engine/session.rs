@@ -1,8 +1,9 @@
-//! Session events on their way to the tools, and the name of a session without one.
+//! Delivery of session events to tools, and the id of a session.
 //!
-//! A module hears `start` before the first call of one of its tools in an isolate, unless an event was
-//! delivered there before, and `shutdown` when the host ends. A module that is never called hears
-//! nothing that the program around the host did not send, so that listing tools needs no isolate.
+//! A module receives `start` before the first call of one of its tools in an isolate, unless an
+//! event was delivered there before. It receives `shutdown` when the host ends. A module that is
+//! never called receives only events that the embedding program sends, so that listing tools needs
+//! no isolate.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,8 +21,8 @@ const START: &str = r#"{"reason":"start"}"#;
 const SHUTDOWN: &str = r#"{"reason":"shutdown"}"#;
 
 impl Engine {
-    /// Delivers the JSON of a session event to every `onSession`, one after another. Modules that have
-    /// one are loaded for it.
+    /// Delivers the JSON of a session event to every `onSession`, one after another. Modules with
+    /// an `onSession` are loaded for it.
     pub async fn session_event(&self, event: &str) {
         for generation in self.0.generations.living() {
             let engine = Engine(self.0.clone(), generation);
@@ -38,7 +39,7 @@ impl Engine {
         }
     }
 
-    /// Delivers the end of the session to those modules that heard of its start, then calls the
+    /// Delivers the end of the session to the modules that received its start, then calls the
     /// handlers of `process.on('exit')`.
     pub async fn end_session(&self) {
         let mut isolates = Vec::new();
@@ -56,7 +57,7 @@ impl Engine {
         join_all(ended).await;
     }
 
-    /// Loads the modules that want to hear of session events.
+    /// Loads the modules that listen for session events.
     async fn wake_listeners(&self) {
         let listeners = lock(&self.1.listeners).clone();
         for Listener { id, url, key, life } in listeners {
@@ -68,7 +69,7 @@ impl Engine {
                 key,
                 life,
             };
-            // One that cannot be loaded hears nothing; its calls say why.
+            // A module that cannot be loaded receives nothing; its calls report the error.
             let _ = module.ready_isolate().await;
         }
     }
@@ -83,12 +84,12 @@ impl Engine {
 }
 
 impl Module {
-    /// Whether its tools need not be told of the session any more in `isolate`.
+    /// Returns true if its tools need no `start` event in `isolate`.
     pub(super) fn knows_session(&self, isolate: &Isolate) -> bool {
         !self.life.listens.load(Ordering::Acquire) || isolate.was_in_session(self.id)
     }
 
-    /// Tells its tools that the session starts, unless they know that in `isolate`.
+    /// Sends `start` to its tools, unless they received it in `isolate`.
     pub(super) async fn begin_session(&self, isolate: &Arc<Isolate>) {
         if self.knows_session(isolate) {
             return;
@@ -110,10 +111,10 @@ fn is_end(event: &str) -> bool {
     serde_json::from_str::<Said<'_>>(event).is_ok_and(|said| said.reason == "shutdown")
 }
 
-/// A random UUID.
+/// Returns a random UUID.
 pub fn new_session_id() -> String {
     let mut bytes = [0; 16];
-    // Without randomness the id is no secret; it need not be one.
+    // Without randomness the id can be guessed, which is harmless: it need not be secret.
     let _ = RealSys.sys_random(&mut bytes);
     let [.., version, _, variant, _, _, _, _, _, _, _] = &mut bytes;
     *version = (*version & 0x0f) | 0x40;

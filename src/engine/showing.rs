@@ -1,4 +1,4 @@
-//! The components of one isolate's tools, on their way to the screen of whoever is behind the call.
+//! Passes the components of one isolate's tools to the screen of the user behind the call.
 
 use std::rc::Rc;
 
@@ -12,20 +12,20 @@ use super::users::{Opened, Users};
 use super::witness;
 use crate::tool::{Puppet, Touch, Widget};
 
-/// Finds the user of a call and shows.
+/// Finds the user of a call and shows a component to that user.
 pub(super) struct Showing {
     users: Users,
     open: Opened<Open>,
 }
 
-/// A component that is shown, or waits for its turn.
+/// A component that is shown or queued.
 struct Open {
     withdrawn: CancellationToken,
     painted: watch::Sender<String>,
     touches: Rc<Mutex<mpsc::UnboundedReceiver<Touch>>>,
 }
 
-/// What `12_custom.ts` reads.
+/// A canvas as `12_custom.ts` reads it.
 #[derive(Serialize)]
 struct CanvasView {
     columns: usize,

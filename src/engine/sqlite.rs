@@ -1,9 +1,9 @@
-//! Bounds on the SQLite that tools use (`node:sqlite`, `bun:sqlite`): it is C, and V8 sees neither its memory
-//! nor its loops.
+//! Limits of the SQLite that tools use (`node:sqlite`, `bun:sqlite`). It is written in C, so V8
+//! sees neither its memory nor its loops.
 //!
-//! Its allocator takes from the budget of the isolate on whose thread it allocates, and says that memory is
-//! out beyond that. Every connection that an isolate opens asks again and again whether the isolate has to
-//! end. Connections of an embedding program, on other threads, are left alone.
+//! Its allocator counts against the budget of the isolate on whose thread it allocates, and fails
+//! beyond that. Every connection of an isolate checks regularly if the isolate has to end.
+//! Connections of an embedding program, on other threads, are left alone.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use libsqlite3_sys as ffi;
 use super::extension::Budget;
 use super::last_stand;
 
-/// In front of each allocation: its size, and the budget that it was taken from.
+/// Header of each allocation: its size, and the budget that it was taken from.
 #[repr(C, align(16))]
 struct Header {
     size: usize,
@@ -25,15 +25,15 @@ struct Header {
 
 const HEADER: usize = size_of::<Header>();
 
-/// After so many steps of its machine a query asks whether it has to end: some tens of microseconds.
+/// Number of steps of SQLite's virtual machine between two checks: some tens of microseconds.
 const STEPS_BETWEEN_QUESTIONS: c_int = 4096;
 
 thread_local! {
     static BUDGET: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
 
-/// Sets the allocator and the watch over queries. Before the first connection of the process; if the
-/// embedding program was faster, its allocator stays.
+/// Sets the allocator and the progress handler for queries. Must run before the first connection of
+/// the process; if the embedding program was faster, its allocator stays.
 pub(super) fn set_up() {
     let methods = ffi::sqlite3_mem_methods {
         xMalloc: Some(allocate),
@@ -54,12 +54,12 @@ pub(super) fn set_up() {
     unsafe { ffi::sqlite3_auto_extension(Some(watch)) };
 }
 
-/// What SQLite allocates on this thread counts for `budget` from now on.
+/// Sets the budget for SQLite's allocations on this thread.
 pub(super) fn count_for(budget: &Arc<Budget>) {
     BUDGET.set(Some(budget.clone()));
 }
 
-/// Called for each new connection, on the thread that opens it.
+/// Callback for each new connection, on the thread that opens it.
 unsafe extern "C" fn watch(
     connection: *mut ffi::sqlite3,
     _error: *mut *mut c_char,

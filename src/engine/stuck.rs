@@ -1,8 +1,8 @@
-//! Registry of threads that outlive their isolates: native code computes on them, and V8 cannot stop that
-//! (`crypto.generatePrimeSync`, `pbkdf2Sync`).
+//! Registry of threads that outlive their isolates: native code computes on them, and V8 cannot
+//! stop that (`crypto.generatePrimeSync`, `pbkdf2Sync`).
 //!
-//! Such a thread gets the lowest priority, and counts until it ends. A trust domain with too many of them
-//! gets no new isolate.
+//! Such a thread gets the lowest priority, and counts until it ends. A trust domain with too many
+//! of them gets no new isolate.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -12,13 +12,13 @@ use rustix::process::{Pid, setpriority_process};
 use super::IsolateKey;
 use crate::tool::TrustDomain;
 
-/// As many threads of one trust domain may still compute when it starts another isolate.
+/// Limit of the stuck threads of one trust domain; beyond it no other isolate starts.
 const MAX_STUCK_THREADS: usize = 4;
 
 /// The lowest priority of the system.
 const LOWEST_PRIORITY: i32 = 19;
 
-/// By thread id.
+/// Trust domains of stuck threads by thread id.
 static STUCK: LazyLock<Mutex<HashMap<i32, TrustDomain>>> = LazyLock::new(Mutex::default);
 
 /// Notes that the thread computes on although its isolate is gone.
@@ -41,12 +41,12 @@ pub(super) fn remove(thread_id: i32) {
     stuck().remove(&thread_id);
 }
 
-/// The number of threads in the process that still compute.
+/// Returns the number of threads in the process that still compute.
 pub(super) fn count() -> usize {
     stuck().len()
 }
 
-/// Why the domain gets no new isolate now, if it does not.
+/// Returns the reason for which the domain gets no new isolate now, if there is one.
 pub(super) fn refusal(domain: TrustDomain) -> Option<String> {
     let count = stuck().values().filter(|one| **one == domain).count();
     (count >= MAX_STUCK_THREADS).then(|| {

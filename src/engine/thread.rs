@@ -1,7 +1,7 @@
-//! The thread on which an isolate lives, from its start to its end.
+//! Thread of an isolate, from its start to its end.
 //!
-//! One loop: take what was asked, let V8's event loop turn, sleep until either has something. A
-//! doomed isolate leaves the loop as soon as V8 returns, which termination makes it do.
+//! It runs one loop: take requests, run V8's event loop, sleep until either has work. A terminated
+//! isolate leaves the loop as soon as V8 returns.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use super::patience::Patience;
 use super::platform::ForegroundTasks;
 use super::{stuck, witness};
 
-/// Deep recursion of tools is V8's to refuse; this leaves room for it and for Rust below it.
+/// V8 must be the first to refuse deep recursion; this leaves room for it and for Rust below it.
 const STACK_SIZE: usize = 8 << 20;
 
-/// So many messages may be taken one by one before timers and sockets have their turn.
+/// Limit of messages in a row before timers and sockets have their turn.
 const MOST_AT_ONCE: usize = 64;
 
 /// Starts the thread; returns once the isolate is ready. `alive` is dropped when the thread ends.
@@ -53,7 +53,7 @@ pub(super) async fn start(
         .map_err(|_| "the isolate's thread ended while it started".to_owned())?
 }
 
-/// Answers whoever waits when the thread ends, even if it ends by a panic.
+/// Answers all waiting requests when the thread ends, even if it ends by a panic.
 struct LastWords {
     shared: Arc<Shared>,
     _alive: std::sync::mpsc::Sender<()>,
@@ -84,7 +84,7 @@ fn live(
     };
     let link = Rc::new(Link::new(shared.clone(), options));
     witness::belongs_to(shared);
-    // Dropped after the worker, which rings it.
+    // Declared before the worker, so dropped after it: the worker calls it until its end.
     let alarm = Alarm::new(shared, options.heap_mb);
     runtime.block_on(async {
         let Booted {
@@ -119,15 +119,16 @@ fn live(
 
         link.stop_programs();
         options.programs.kill_started_by(current_thread_id());
-        // Before the isolate is taken down: that may take longer than anyone wants to wait.
+        // Before the isolate's heap is freed, because that may take longer than callers should
+        // wait.
         shared.answer_all();
         drop(life);
         if shared.leaves_memory() {
-            // To take V8's heap down takes milliseconds.
+            // Freeing V8's heap would take milliseconds.
             std::mem::forget(worker);
         }
     });
-    // Threads that are stuck in a system call (the opening of a pipe) must not hold this one.
+    // Threads that are stuck in a system call (the opening of a pipe) must not block this one.
     runtime.shutdown_background();
 }
 
@@ -143,7 +144,7 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    /// One turn of the loop. Ready when the isolate must end.
+    /// Runs one turn of the loop. Ready when the isolate must end.
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MOST_AT_ONCE {
             if self.work(cx).is_ready() {
@@ -170,12 +171,12 @@ impl Life<'_> {
             self.patience.woke();
             self.take(next);
         }
-        // Timers and sockets are looked at between two turns.
+        // Timers and sockets are polled between two turns.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
 
-    /// Takes what was asked and lets V8's event loop turn. Ready when the isolate must end.
+    /// Takes requests and runs V8's event loop. Ready when the isolate must end.
     fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MOST_AT_ONCE {
             if self.shared.doomed.get().is_some() {

@@ -1,16 +1,16 @@
-//! What callers were told about a module, held against what it says when it loads again.
+//! The advertised description of a module, compared with its current one on a reload.
 //!
-//! A module loads more than once: after its isolate was lost, and at its first call when its
-//! description was remembered. Its file may have changed meanwhile. Arguments are checked against
-//! the schema that it has then, so a new text is no reason to refuse; another tool at the same place,
-//! or one that may do more harm than the user was asked about, is.
+//! A module loads more than once: after its isolate was lost, and at its first call if its
+//! description came from the cache. Its file may have changed meanwhile. Arguments are checked
+//! against the current schema, so a new text is not a reason to refuse a call. Two changes are:
+//! another tool at the same place, and another approval than the user was asked for.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The description that a module was announced with, and the last one if it is another.
+/// The description that was advertised, and the latest one if it differs.
 pub(super) struct Told {
     first: String,
     other: Mutex<Option<String>>,
@@ -24,7 +24,7 @@ impl Told {
         }
     }
 
-    /// Takes what the module says now; false if it is something else.
+    /// Stores the current description; false if it differs from the advertised one.
     pub(super) fn compare(&self, described: &str) -> bool {
         let is_same = described == self.first;
         let mut other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,13 +32,13 @@ impl Told {
         is_same
     }
 
-    /// False if the module said something else when it was loaded last.
+    /// Returns true if the latest description is the advertised one.
     pub(super) fn is_true(&self) -> bool {
         let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
         other.is_none()
     }
 
-    /// Why the tool at `index` is not the one that callers know, if it is not.
+    /// Returns the reason for which the tool at `index` is not the advertised one, if it is not.
     pub(super) fn is_other(&self, index: u32) -> Option<String> {
         let other = self.other.lock().unwrap_or_else(PoisonError::into_inner);
         let now = tool_at(other.as_deref()?, index);
@@ -55,7 +55,8 @@ impl Told {
     }
 }
 
-/// What is compared of a tool. Its schema is not read: it may be nested more deeply than most parsers take.
+/// The compared part of a tool's description. The schema is not parsed: it may be nested more
+/// deeply than most parsers accept.
 #[derive(Default, Deserialize)]
 struct Compared<'a> {
     index: u32,
@@ -87,7 +88,7 @@ fn tool_at(described: &str, index: u32) -> Compared<'_> {
         .unwrap_or_default()
 }
 
-/// Whether a module that says this wants to hear of session events.
+/// Returns true if a module with this description listens for session events.
 pub(super) fn listens(described: &str) -> bool {
     #[derive(Default, Deserialize)]
     struct Said {

@@ -1,8 +1,8 @@
-//! Sees a doomed isolate to its end, whatever its thread is stuck in.
+//! Watchdog that ends a terminated isolate, whatever its thread is stuck in.
 //!
-//! V8 stops JavaScript, not the native code that JavaScript has called. A thread that waits for a
-//! program comes free when that program is killed; from one that never comes free we take the
-//! requests away and let it go. It holds its memory until the system call returns.
+//! V8 stops JavaScript, but not the native code that JavaScript has called. A thread that waits for
+//! a program comes free when that program is killed. The requests of a thread that never comes free
+//! are answered, and the thread is abandoned. It holds its memory until the system call returns.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::Programs;
 use super::isolate::Shared;
 use super::stuck;
 
-/// How long a thread may take to notice that it is doomed, and then again when the programs that it
-/// waits for are gone. An idle one needs less than a millisecond.
+/// Time in which a thread has to notice its termination, and again after the programs that it waits
+/// for are killed. An idle one needs less than a millisecond.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long the taking down of a large heap may take before the end of the program goes over it.
+/// Time limit of freeing a large heap before the thread is abandoned.
 const LAST_PATIENCE: Duration = Duration::from_millis(900);
 
-/// Starts to see `shared`'s isolate to its end.
+/// Starts a watchdog thread for `shared`'s isolate.
 pub(super) fn bury(shared: &Arc<Shared>, programs: &Arc<dyn Programs>) {
     let (buried, programs) = (shared.clone(), programs.clone());
     let started = std::thread::Builder::new()
@@ -43,7 +43,7 @@ fn see_to_its_end(shared: &Shared, programs: &dyn Programs) {
     if !shared.has_ended_within(LAST_PATIENCE) {
         stuck::add(shared.thread_id(), &shared.key);
         shared.abandon();
-        // It may have ended meanwhile, before it could be removed.
+        // The thread may have ended after the last check and before it was added.
         if shared.has_ended_within(Duration::ZERO) {
             stuck::remove(shared.thread_id());
         }

@@ -1,4 +1,4 @@
-//! Whom the tools of one isolate reach, and what they have open there.
+//! Users that the tools of one isolate can reach, and the prompts and components open there.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -25,13 +25,13 @@ impl Users {
         }
     }
 
-    /// A call that has ended has no user of its own any more.
+    /// Returns the user of a call. A call that has ended has only the default user.
     pub(super) fn of(&self, request: u32, owner: &str) -> Option<User> {
         let of_call = self.shared.requests.user(request);
         of_call.or_else(|| self.default_user.of(owner))
     }
 
-    /// A call that was told to end sees its signal first, which withdraws what it has open.
+    /// Waits until the AbortSignal of a cancelled call has withdrawn what the call has open.
     pub(super) async fn after_signal(
         &self,
         user: &User,
@@ -44,11 +44,11 @@ impl Users {
     }
 }
 
-/// What is open at users, by the numbers that JavaScript gives it.
+/// The prompts or components that are open, by the numbers that JavaScript gives them.
 pub(super) struct Opened<T>(Rc<RefCell<HashMap<u32, T>>>);
 
 impl<T> Opened<T> {
-    /// Puts `one` on the list, until what comes back is dropped.
+    /// Adds `one` to the list until the returned guard is dropped.
     pub(super) fn open(&self, id: u32, one: T) -> Closing<T> {
         self.0.borrow_mut().insert(id, one);
         Closing {
@@ -57,7 +57,7 @@ impl<T> Opened<T> {
         }
     }
 
-    /// What `look` sees in it, if it is still open.
+    /// Returns the result of `look` for an entry, if it is still open.
     pub(super) fn with<R>(&self, id: u32, look: impl FnOnce(&T) -> R) -> Option<R> {
         self.0.borrow().get(&id).map(look)
     }
@@ -69,7 +69,7 @@ impl<T> Default for Opened<T> {
     }
 }
 
-/// Takes it off the list, however its future ends.
+/// Guard that removes an entry from the list, however its future ends.
 pub(super) struct Closing<T> {
     opened: Rc<RefCell<HashMap<u32, T>>>,
     id: u32,

@@ -1,8 +1,8 @@
 //! Checks that modules of a project load only the bytes that the user trusted.
 //!
-//! Every place where bytes become code asks here with the digest of the bytes that it is about to
-//! use, so it does not matter how a module reached the file, or when. An isolate of the project has
-//! one [`Verifier`] for its whole life; isolates of the user's own code have none.
+//! All code paths that turn bytes into code pass the digest of exactly these bytes to the verifier.
+//! So it does not matter how or when a module reached the file. An isolate of the project has one
+//! [`Verifier`] for its whole life; isolates of the user's own code have none.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -17,15 +17,15 @@ use deno_error::JsErrorBox;
 use crate::regular_files;
 use crate::tool::{CodeFromData, Unverified, VerifiedFiles};
 
-/// What the isolates of a project may load. Until something is trusted, nothing.
+/// The files that the isolates of a project may load: none until something is trusted.
 #[derive(Debug, Default)]
 pub struct Verifier {
     files: RwLock<Arc<VerifiedFiles>>,
-    /// Files outside of the grant that were loaded, with their digests; `None`: they are refused.
+    /// Files outside of the grant that were loaded, with their digests; `None` refuses such files.
     learned: Option<Mutex<BTreeMap<PathBuf, blake3::Hash>>>,
 }
 
-/// Data that is to be run as code although it is no file.
+/// Kind of data that is to run as code and does not come from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CodeFrom {
     /// `node:vm`, `module._compile`, hooks of `node:module`.
@@ -36,14 +36,14 @@ pub(super) enum CodeFrom {
     Bytes,
 }
 
-/// A file that a tool has read as a whole and that is not among those that were trusted.
+/// An untrusted file that a tool has read as a whole.
 struct Data {
     path: PathBuf,
     digest: blake3::Hash,
     text: String,
 }
 
-/// The most that is kept of what tools read as data.
+/// Limits of the file contents that are kept after tools read them as data.
 const MAX_NOTED_BYTES: usize = 8 << 20;
 const MAX_NOTED_FILES: usize = 256;
 
@@ -51,26 +51,27 @@ const MAX_NOTED_FILES: usize = 256;
 const MIN_PART_BYTES: usize = 24;
 
 thread_local! {
-    /// The last manifest that was read and is not as it was trusted. Resolvers take a file that cannot
-    /// be read for one that is not there, so what they find is not to be believed.
+    /// The last manifest that was read and differs from its trusted version. Resolvers treat a file
+    /// that cannot be read as missing, so their results are not reliable then.
     static CHANGED_MANIFEST: RefCell<Option<String>> = const { RefCell::new(None) };
 
     /// The files that tools have read as data, the newest last.
     static READ: RefCell<VecDeque<Data>> = const { RefCell::new(VecDeque::new()) };
 
-    /// The files of the project that tools have opened to read and that are not as they were trusted,
-    /// with their digests; `None`: the file is too large to be compared at each opening. Nobody knows
-    /// into what their content was turned, so from then on no computed text may become code.
+    /// Project files that tools have opened for reading and that are not trusted in this version,
+    /// with their digests. The digest is `None` for a file that is too large to be compared at each
+    /// opening. The content may have become any other text. So from then on no computed text may
+    /// become code.
     static UNVERIFIED: RefCell<BTreeMap<PathBuf, Option<blake3::Hash>>> =
         const { RefCell::new(BTreeMap::new()) };
 
-    /// The code that `require` was given for verified files. It comes back to be compiled.
+    /// The code that `require` received for verified files. It is passed back to be compiled.
     static COMPILED: RefCell<HashSet<blake3::Hash>> = RefCell::default();
 }
 
 impl Verifier {
-    /// A verifier that lets files outside of the grant pass and takes note of them. Those that changed
-    /// are refused all the same.
+    /// Returns a verifier that accepts files outside of the grant and records them. Files that
+    /// changed are refused all the same.
     pub fn learning() -> Verifier {
         Verifier {
             learned: Some(Mutex::default()),
@@ -78,12 +79,12 @@ impl Verifier {
         }
     }
 
-    /// What is trusted from now on.
+    /// Sets the files that are trusted from now on.
     pub fn trust(&self, files: Arc<VerifiedFiles>) {
         *self.files.write().unwrap_or_else(PoisonError::into_inner) = files;
     }
 
-    /// The files that were let through although they are not part of the grant.
+    /// Returns the files that were accepted although they are not part of the grant.
     pub fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
         let learned = self.learned.as_ref().map(|learned| {
             let learned = learned.lock();
@@ -100,7 +101,7 @@ impl Verifier {
         })
     }
 
-    /// The same for `package.json` and `tsconfig.json`, which decide what an import means.
+    /// Checks `package.json` and `tsconfig.json`, which determine what an import resolves to.
     pub(super) fn check_manifest(&self, path: &Path, bytes: &[u8]) -> Result<(), Unverified> {
         let checked = self.verdict(path, &blake3::hash(bytes));
         if checked == Err(Unverified::Changed) {
@@ -110,7 +111,7 @@ impl Verifier {
         checked
     }
 
-    /// Checks a file by reading it: native code, which the system loads by its path.
+    /// Checks a file by reading it. This is for native code, which the system loads by its path.
     pub(super) fn check_file(&self, path: &Path) -> Result<(), JsErrorBox> {
         let read = || {
             let mut hasher = blake3::Hasher::new();
@@ -124,7 +125,8 @@ impl Verifier {
         self.check(real.as_deref().unwrap_or(path), &digest)
     }
 
-    /// Checks bytes that are to become WebAssembly; `path` is where they were read, if that is known.
+    /// Checks bytes that are to become WebAssembly; `path` is the file that they come from, if
+    /// known.
     pub(super) fn check_wasm(&self, bytes: &[u8], path: Option<&Path>) -> Result<(), JsErrorBox> {
         let (files, digest) = (self.files(), blake3::hash(bytes));
         if files.has_digest(&digest) {
@@ -137,7 +139,7 @@ impl Verifier {
         }
     }
 
-    /// Takes note of a file that a tool has opened to read it in parts.
+    /// Notes a file that a tool has opened to read it in parts.
     pub(super) fn note_opened(&self, path: &Path, file: &File) {
         let Ok(found) = file.metadata() else { return };
         if !found.is_file() {
@@ -150,7 +152,7 @@ impl Verifier {
         }
     }
 
-    /// Takes note of a file or of a directory that a tool copies, perhaps out of the project.
+    /// Notes a file or a directory that a tool copies, perhaps out of the project.
     pub(super) fn note_copied(&self, path: &Path) {
         match regular_files::open(path) {
             Ok(file) => self.note_opened(path, &file),
@@ -158,7 +160,7 @@ impl Verifier {
         }
     }
 
-    /// Takes note of a file that a tool reads as data: should it make code of it, it is code.
+    /// Notes a file that a tool reads as data, in case the tool makes code of it later.
     pub(super) fn note_data(&self, path: &Path, bytes: &[u8]) {
         let real = real_path(path);
         let digest = blake3::hash(bytes);
@@ -192,7 +194,7 @@ impl Verifier {
         }
     }
 
-    /// Checks text that is to become code. What was read from a file counts as that file.
+    /// Checks text that is to become code. Text that contains a file's content counts as that file.
     pub(super) fn check_text(&self, text: &str, from: CodeFrom) -> Result<(), JsErrorBox> {
         let source = text.trim();
         let is_made_of = |read: &Data| {
@@ -226,7 +228,7 @@ impl Verifier {
         }
     }
 
-    /// Checks whether data that is no file's may become code.
+    /// Checks if data that does not come from a known file may become code.
     fn check_computed(&self, right: CodeFromData, from: CodeFrom) -> Result<(), JsErrorBox> {
         match right {
             CodeFromData::Never => Err(JsErrorBox::generic(from.refusal())),
@@ -275,7 +277,7 @@ impl CodeFrom {
         format!("{}, because {TEXT_IS_NOT_TRUSTED}", self.what_was_not_run())
     }
 
-    /// The refusal where the data may come from the file at `path`.
+    /// Returns the refusal for data that may come from the file at `path`.
     fn refusal_after(self, path: &Path, why: Unverified) -> String {
         let (what, why) = (self.what_was_not_run(), why.refusal(path));
         format!(
@@ -293,11 +295,11 @@ impl CodeFrom {
     }
 }
 
-/// Why `eval` and the like are refused, and what the user can do.
+/// Reason for which `eval` and the like are refused, with the command that allows them.
 pub(crate) const TEXT_IS_NOT_TRUSTED: &str = "the trust page did not say that the project's modules \
      make code of data: `haft trust --allow-eval` shows the page, and asks";
 
-/// The newest file that tools have read as data for which `is_it` is true.
+/// Returns the newest file that tools have read as data for which `is_it` is true.
 fn read_with(mut is_it: impl FnMut(&Data) -> bool) -> Option<PathBuf> {
     READ.with_borrow(|all| {
         let found = all.iter().rev().find(|read| is_it(read));
@@ -309,7 +311,7 @@ fn real_path(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The first `size` bytes, without moving the position at which the tool reads.
+/// Reads the first `size` bytes without moving the position at which the tool reads.
 fn read_up_to(file: &File, size: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; size];
     let mut filled = 0;
@@ -331,7 +333,7 @@ pub(super) fn may_compile(code: &str, verifier: Option<&Verifier>) {
     }
 }
 
-/// Fails if a manifest that was read since the last time is not as it was trusted.
+/// Fails if a manifest that was read since the last call differs from its trusted version.
 pub(super) fn no_manifest_changed() -> Result<(), JsErrorBox> {
     match CHANGED_MANIFEST.take() {
         Some(refusal) => Err(JsErrorBox::generic(refusal)),

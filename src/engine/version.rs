@@ -1,6 +1,6 @@
-//! What runs the modules, for people who compare machines.
+//! Version of the JavaScript engine, for users who compare machines.
 
-/// For example `V8 15.0.245.2`.
+/// Returns for example `V8 15.0.245.2`.
 pub fn version() -> String {
     format!("V8 {}", deno_core::v8::VERSION_STRING)
 }

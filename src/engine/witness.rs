@@ -1,8 +1,9 @@
-//! What a module asked of the world while it loaded, apart from the code that it imports.
+//! Recorder of the inputs of a module load, apart from the code that it imports.
 //!
-//! An isolate never leaves its thread, so the notes are the thread's. Deno tells of every check of a
-//! permission, even where everything is allowed; our own ops and the loader tell of the rest.
-//! Whatever else runs in the isolate meanwhile is noted too: too much is noted, never too little.
+//! An isolate never leaves its thread, so the notes are kept per thread. Deno reports every
+//! permission check, even where everything is allowed; our own ops and the loader report the rest.
+//! Other code that runs in the isolate meanwhile is recorded too: the notes may contain too much,
+//! never too little.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,38 +16,40 @@ use deno_runtime::deno_permissions::{AUDIT_SINK, AuditSink};
 use super::isolate::Shared;
 use crate::tool::CallTrace;
 
-/// What one load asked for.
+/// Inputs of one load.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
-    /// The environment variables that it looked at.
+    /// The environment variables that it read.
     pub(super) env: BTreeSet<String>,
-    /// It looked at which there are.
+    /// Set if it listed the environment variables.
     pub(super) lists_env: bool,
-    /// When it began.
+    /// Start of the load.
     pub(super) since: Option<SystemTime>,
-    /// The paths that it looked at, other than by importing.
+    /// The paths that it accessed, other than by importing.
     pub(super) looked: BTreeSet<PathBuf>,
-    /// Files that tell what it asked of the system.
+    /// Files that change with the system information that it read.
     pub(super) system: BTreeSet<PathBuf>,
-    /// Native code that it loaded. What that asks for is not seen: it counts as its file.
+    /// Native code that it loaded. The inputs of that code are not visible, so its file stands for
+    /// them.
     pub(super) native: BTreeSet<PathBuf>,
-    /// What it required in vain.
+    /// The specifiers that `require` did not find.
     pub(super) unfound: BTreeSet<String>,
     /// The files that it imported, with the hash of what was read.
     pub(super) imported: BTreeMap<PathBuf, String>,
-    /// The files, imported by now, whose text names what tells the time without `Date`.
+    /// The files, imported by now, whose text names a clock other than `Date`.
     pub(super) timely: BTreeSet<PathBuf>,
-    /// Why the answer may be another one tomorrow, if it may.
+    /// Reason for which the description must not be cached, if there is one.
     pub(super) fickle: Option<String>,
-    /// It left something behind that the modules after it can see.
+    /// Set if it changed state that the modules after it can see.
     pub(super) leaves_traces: bool,
-    /// It, or a module before it, put something on the global object under a registered symbol.
+    /// Set if it, or a module before it, put something on the global object under a registered
+    /// symbol.
     pub(super) has_symbols: bool,
 }
 
 #[derive(Default)]
 struct Witness {
-    /// How many loads are under way. More than one at a time share their notes.
+    /// Number of loads under way. Loads at the same time share their notes.
     loads: u32,
     notes: Notes,
     /// Every file that was imported into the isolate, with the hash of what was read.
@@ -56,26 +59,26 @@ struct Witness {
 }
 
 thread_local! {
-    /// The isolate of this thread, whose calls are to blame for what is asked of the world.
+    /// The isolate of this thread, whose calls may have caused the recorded accesses.
     static ISOLATE: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
     static WITNESS: RefCell<Witness> = RefCell::default();
 }
 
-/// False where somebody else in this process listens to Deno: then nothing is known of any load.
+/// False if another part of this process receives Deno's reports: then no load's inputs are known.
 static SEES: OnceLock<bool> = OnceLock::new();
 
-/// Starts to listen; once, before the first isolate.
+/// Installs the recorder; once, before the first isolate.
 pub(super) fn open_eyes() {
     SEES.get_or_init(|| AUDIT_SINK.set(AuditSink::Otel(permission_checked)).is_ok());
 }
 
-/// This thread is the one of `isolate`.
+/// Registers `isolate` as the one of this thread.
 pub(super) fn belongs_to(isolate: &Arc<Shared>) {
     ISOLATE.set(Some(isolate.clone()));
 }
 
-/// Notes something in the traces of the calls that run in this isolate. Which of them it is, the runtime does
-/// not tell: too much is noted, never too little.
+/// Notes something in the traces of all calls that run in this isolate. The runtime does not report
+/// which call it was, so a trace may contain too much, never too little.
 fn blame_calls(note: impl Fn(&CallTrace)) {
     ISOLATE.with_borrow(|isolate| {
         let traces = isolate.iter().flat_map(|isolate| isolate.requests.traces());
@@ -83,7 +86,7 @@ fn blame_calls(note: impl Fn(&CallTrace)) {
     });
 }
 
-/// A load begins on this thread.
+/// Notes that a load begins on this thread.
 pub(super) fn load_begins() {
     WITNESS.with_borrow_mut(|witness| {
         if witness.loads == 0 {
@@ -96,7 +99,7 @@ pub(super) fn load_begins() {
     });
 }
 
-/// A load is over; what it asked for.
+/// Notes that a load has ended, and returns its inputs.
 pub(super) fn load_ended() -> Notes {
     WITNESS.with_borrow_mut(|witness| {
         witness.loads = witness.loads.saturating_sub(1);
@@ -110,32 +113,32 @@ pub(super) fn load_ended() -> Notes {
     })
 }
 
-/// The answer may be another one tomorrow.
+/// Marks the load as uncacheable: its description may change without a change of recorded inputs.
 pub(super) fn fickle(why: &str) {
     note(|notes| {
         notes.fickle.get_or_insert_with(|| why.to_owned());
     });
 }
 
-/// The global object got a property under a registered symbol.
+/// Notes that the global object got a property under a registered symbol.
 pub(super) fn registers_symbol() {
     WITNESS.with_borrow_mut(|witness| witness.has_symbols = true);
 }
 
-/// It required something that is not there.
+/// Notes a specifier that `require` did not find.
 pub(super) fn required_in_vain(specifier: &str) {
     note(|notes| {
         notes.unfound.insert(specifier.to_owned());
     });
 }
 
-/// What the module did can be seen by others.
+/// Notes that other modules can see what the module did.
 pub(super) fn leaves_traces(what: &str) {
     note(|notes| notes.leaves_traces = true);
     fickle(what);
 }
 
-/// What is noted of a file that is imported.
+/// Properties of an imported file that are recorded.
 pub(super) struct Read {
     hash: blake3::Hash,
     digest: String,
@@ -143,7 +146,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Of a file with these bytes.
+    /// Returns the properties of a file with these bytes.
     pub(super) fn of(bytes: &[u8]) -> Read {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let hash = blake3::hash(bytes);
@@ -154,18 +157,18 @@ impl Read {
         }
     }
 
-    /// The hash of its bytes.
+    /// Returns the hash of its bytes.
     pub(super) fn hash(&self) -> &blake3::Hash {
         &self.hash
     }
 
-    /// The same as text.
+    /// Returns the hash as text.
     pub(super) fn digest(&self) -> &str {
         &self.digest
     }
 }
 
-/// A file was read because something imports it.
+/// Notes that a file was read for an import.
 pub(super) fn imported(path: &Path, read: Read) {
     let Read {
         digest, is_timely, ..
@@ -181,7 +184,7 @@ pub(super) fn imported(path: &Path, read: Read) {
     });
 }
 
-/// A path was imported by its computed name; it may have been read long ago.
+/// Notes that a path was imported by its computed name; it may have been read long ago.
 pub(super) fn imported_again(path: &Path) {
     WITNESS.with_borrow_mut(|witness| {
         let known = witness.read.get(path).cloned();
@@ -193,10 +196,10 @@ pub(super) fn imported_again(path: &Path) {
     });
 }
 
-/// `Date` is watched by `js-runtime/09_witness.ts`; these are other ways to know the time.
+/// Other clocks than `Date`, which `js-runtime/09_witness.ts` watches.
 const TIMELY: &[&str] = &["Temporal", "DateTimeFormat"];
 
-/// The file that changes with an answer of the system that stays the same for long.
+/// Returns the file that changes with a long-lived answer of the system.
 fn system_file(asked: &str) -> Option<&'static Path> {
     let file = match asked {
         "osRelease" => "/proc/sys/kernel/osrelease",
@@ -216,10 +219,10 @@ fn note(write: impl FnOnce(&mut Notes)) {
     });
 }
 
-/// Deno is about to see whether something is allowed. Opening a file is told as reading and as
-/// writing it, whatever it is opened for.
+/// Callback of Deno before a permission check. Opening a file is reported as reading and as
+/// writing, whatever it is opened for.
 fn permission_checked(permission: &str, value: &str, _stack: Option<&[String]>) {
-    // Programs are told by those who start them, who know the call.
+    // Programs are recorded where they are started, because the call is known there.
     if permission == "net" {
         blame_calls(|trace| trace.connects(value));
     }

@@ -1,4 +1,4 @@
-//! What one module said, and everything that this came from.
+//! Cache entry: the description of one module and all inputs that determine it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::Fresh;
 use super::world::World;
 use crate::engine::graph::{Checker, Graph, What};
 
-/// One remembered answer.
+/// One cached description.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Entry {
     /// The JSON of `30_load.ts`.
@@ -19,10 +19,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The entry of a module that was just loaded.
+    /// Creates the entry of a module that was just loaded.
     ///
     /// # Errors
-    /// When its answer must not be remembered; the text says why.
+    /// When its description must not be cached; the text says why.
     pub(super) fn of(fresh: Fresh) -> Result<Entry, String> {
         let Fresh {
             described,
@@ -73,7 +73,7 @@ impl Entry {
         })
     }
 
-    /// True while loading the module again would give the same answer.
+    /// Returns true if loading the module again would give the same description.
     pub(super) fn holds(&self, checker: &mut Checker) -> bool {
         checker.holds(&self.graph) && self.world.holds()
     }
@@ -98,8 +98,8 @@ fn has_live_description(described: &str) -> bool {
     described.tools.iter().any(|tool| tool.has_live_description)
 }
 
-/// True for a file of the tool's own that uses registered symbols. Those of packages are their own
-/// affair: their descriptions do not depend on who loaded before.
+/// Returns true for a file of the tool's own that uses registered symbols. Packages may use them:
+/// their descriptions do not depend on the modules that were loaded before.
 fn uses_symbols(path: &Path) -> bool {
     let is_of_package = path.iter().any(|part| part == "node_modules");
     !is_of_package
@@ -109,7 +109,7 @@ fn uses_symbols(path: &Path) -> bool {
         })
 }
 
-/// Openings whose every use is noted while it happens, or that read nothing.
+/// Kinds of dynamic code whose every use is recorded at run time, or that reads nothing.
 const SEEN: &[What] = &[
     What::ComputedImport,
     What::ComputedRequire,
@@ -117,8 +117,8 @@ const SEEN: &[What] = &[
     What::CodeFromBytes,
 ];
 
-/// Computed imports and requires are seen while they happen; what else gets in unseen rules an answer
-/// out.
+/// Fails if the graph has dynamic code whose inputs are not recorded. Computed imports and requires
+/// are recorded at run time.
 fn check_graph(graph: &Graph) -> Result<(), String> {
     let unseen = graph
         .openings
@@ -128,7 +128,7 @@ fn check_graph(graph: &Graph) -> Result<(), String> {
         let path = opening.path.display();
         return Err(format!("{path}:{} {}", opening.line, opening.what.as_str()));
     }
-    // A context of its own has a clock of its own.
+    // A context of `node:vm` has its own clock, whose use is not recorded.
     if graph.builtins.contains("vm") {
         return Err("it uses node:vm".to_owned());
     }

@@ -1,10 +1,9 @@
-//! What modules said about themselves, remembered: listing tools does not start V8 when nothing
-//! changed.
+//! Cache of module descriptions: listing tools does not start V8 when no input has changed.
 //!
-//! An answer is believed only while everything holds that it came from: every file and place that
-//! importing looked at, the variables and files that the module asked for, haft itself, the working
-//! directory, the permissions. An answer that may depend on more (the time, a host, a program) is
-//! never kept. The cache is a convenience: whatever is wrong with it costs time and nothing else.
+//! A description is used only while all of its inputs are unchanged. Inputs are the files and paths
+//! that importing accessed, the variables and files that the module read, and haft itself. The
+//! working directory and the permissions count, too. A description that may depend on more (the
+//! time, a host, a program) is never cached. A fault of the cache costs time and nothing else.
 
 mod entry;
 mod shelf;
@@ -23,17 +22,18 @@ use super::{EngineOptions, snapshot};
 use entry::Entry;
 use shelf::Shelf;
 
-/// So many modules are checked on two cores: fewer take less time than a thread takes to start.
+/// Number of modules from which the check uses two threads: fewer take less time than a thread
+/// takes to start.
 const MANY: usize = 24;
 
-/// What was remembered for one working directory and one set of options.
+/// The cache for one working directory and one set of options.
 pub(super) struct Cache {
     shelf: Shelf,
-    /// Entries that are known to be wrong, by URL, until they are written away.
+    /// URLs of entries that are known to be wrong, until they are removed from the file.
     wrong: Mutex<Vec<String>>,
 }
 
-/// A module that was loaded, and what its answer came from.
+/// A module that was just loaded, with its description and its inputs.
 pub(super) struct Fresh {
     pub(super) url: String,
     pub(super) described: String,
@@ -42,7 +42,7 @@ pub(super) struct Fresh {
 }
 
 impl Cache {
-    /// The cache in the folder that the options name; nothing if they name none.
+    /// Opens the cache in the folder that the options name; `None` if they name none.
     pub(super) fn open(options: &EngineOptions) -> Option<Cache> {
         let folder = options.cache.as_ref()?.join("modules");
         Some(Cache {
@@ -51,7 +51,7 @@ impl Cache {
         })
     }
 
-    /// What the modules with these URLs said, where that still holds.
+    /// Returns the descriptions of the modules with these URLs, where they still hold.
     pub(super) fn find(&self, urls: &[String]) -> Vec<Option<String>> {
         let known = self.shelf.read();
         let check = |urls: &[String]| -> Vec<Option<String>> {
@@ -69,14 +69,15 @@ impl Cache {
         std::thread::scope(|scope| {
             let beside = scope.spawn(|| check(second));
             let mut answers = check(first);
-            // A half that could not be checked is not believed.
+            // If the thread panicked, its half counts as not cached.
             let nothing = |_| vec![None; second.len()];
             answers.extend(beside.join().unwrap_or_else(nothing));
             answers
         })
     }
 
-    /// Remembers what may be remembered, and forgets the rest of what was loaded.
+    /// Stores the descriptions that may be cached, and removes the entries of the other `fresh`
+    /// modules.
     pub(super) fn keep(&self, fresh: Vec<Fresh>) {
         let mut changes: BTreeMap<String, Option<Box<RawValue>>> = BTreeMap::new();
         for url in self.wrong().drain(..) {
@@ -99,7 +100,7 @@ impl Cache {
         }
     }
 
-    /// What the module said is not true any more.
+    /// Removes the entry of a module whose description no longer holds.
     pub(super) fn forget(&self, url: &str) {
         self.wrong().push(url.to_owned());
         self.keep(Vec::new());
@@ -112,10 +113,10 @@ impl Cache {
     }
 }
 
-/// How entries are written and what they mean; a new number forgets all of them.
+/// Version of the entries' format and meaning; a new number invalidates all of them.
 const FORMAT: u32 = 2;
 
-/// Names everything besides a module itself that decides what it says.
+/// Returns a hash of all inputs besides the modules themselves.
 fn key(options: &EngineOptions) -> blake3::Hash {
     let facts = serde_json::json!([
         FORMAT,
@@ -123,7 +124,7 @@ fn key(options: &EngineOptions) -> blake3::Hash {
         snapshot::ID,
         program(),
         options.cwd.as_os_str().as_encoded_bytes(),
-        // Where relative paths start for Node's and Deno's functions.
+        // Node's and Deno's functions resolve relative paths here.
         std::env::current_dir()
             .unwrap_or_default()
             .as_os_str()
@@ -136,7 +137,8 @@ fn key(options: &EngineOptions) -> blake3::Hash {
     blake3::hash(facts.to_string().as_bytes())
 }
 
-/// Size and time of the running program: a build of the same version may behave differently.
+/// Returns size and time of the running program: a build of the same version may behave
+/// differently.
 fn program() -> Option<(u64, i64, i64)> {
     let found = std::fs::metadata("/proc/self/exe").ok()?;
     Some((found.len(), found.mtime(), found.mtime_nsec()))

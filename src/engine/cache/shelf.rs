@@ -1,8 +1,8 @@
-//! The file that entries are kept in: one for each working directory and set of options.
+//! Cache file with the entries of one working directory and one set of options.
 //!
-//! Readers see an old file or a new one, never half of one. Two writers at once lose entries of one
-//! of them, which cost a load and nothing else. A file that somebody else could have written is not
-//! believed: what a tool says of itself goes to a model.
+//! Readers see an old file or a new one, never a part of one. Two writers at once lose entries of
+//! one of them, which costs a load and nothing else. A file that another user could have written is
+//! ignored, because descriptions are sent to a model.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +13,13 @@ use serde_json::value::RawValue;
 
 use crate::private_files::{self, Lasting};
 
-/// The most that is read or written: a thousand modules need about 5 MB.
+/// Limit of the file's bytes: a thousand modules need about 5 MB.
 const LARGEST: u64 = 32 << 20;
 
-/// The most modules in one file; those that were not loaded just now go first.
+/// Limit of the modules in one file. Beyond it, only those that were loaded just now are kept.
 const MOST_ENTRIES: usize = 1000;
 
-/// The most files; the oldest go first.
+/// Limit of the number of files; the oldest are removed first.
 const MOST_FILES: usize = 64;
 
 /// One file of entries: module URL → entry.
@@ -31,7 +31,7 @@ pub(super) struct Shelf {
 type Entries = BTreeMap<String, Box<RawValue>>;
 
 impl Shelf {
-    /// The file for `key` in `folder`.
+    /// Returns the file for `key` in `folder`.
     pub(super) fn new(folder: PathBuf, key: &blake3::Hash) -> Shelf {
         let path = folder.join(format!("{}.json", &key.to_hex()[..32]));
         Shelf { folder, path }
@@ -41,7 +41,7 @@ impl Shelf {
         &self.folder
     }
 
-    /// All entries. A file that is damaged or not ours has none.
+    /// Reads all entries. A file that is damaged or not this user's has none.
     pub(super) fn read(&self) -> Entries {
         match read(&self.path) {
             Ok(entries) => entries,
@@ -54,7 +54,7 @@ impl Shelf {
         }
     }
 
-    /// Puts entries in place of older ones, and takes those away that are `None`.
+    /// Inserts or replaces entries, and removes those that are `None`.
     pub(super) fn change(
         &self,
         changes: &BTreeMap<String, Option<Box<RawValue>>>,
@@ -81,7 +81,7 @@ impl Shelf {
         private_files::replace(&self.path, &sealed(&entries)?, Lasting::Remade)
     }
 
-    /// Makes room for one file more.
+    /// Removes the oldest files to make room for one more.
     fn prune(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;
@@ -94,13 +94,13 @@ impl Shelf {
         files.sort();
         let too_many = (files.len() + 1).saturating_sub(MOST_FILES);
         for (_, path) in &files[..too_many] {
-            // Another process may have been faster.
+            // Another process may have removed it already.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// The first line: a hash of the rest, in hexadecimal digits.
+/// Length of the first line: a hash of the rest in hexadecimal digits.
 const SEAL: usize = 64;
 
 fn read(path: &Path) -> io::Result<Entries> {

@@ -1,6 +1,6 @@
-//! What a module asked of the world while it loaded, as facts that can be checked again.
+//! Inputs of a module load besides its imports, in a form that can be checked again.
 //!
-//! Values of variables are secrets: only their hashes are kept.
+//! Values of variables are secrets, so only their hashes are stored.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -12,27 +12,27 @@ use serde::{Deserialize, Serialize};
 use crate::engine::graph::Graph;
 use crate::engine::witness::Notes;
 
-/// Facts besides the module graph.
+/// Inputs besides the module graph.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct World {
-    /// Variables, with the hash of the value that each had.
+    /// Variables with the hash of their values.
     env: BTreeMap<String, Option<String>>,
-    /// The hash of the names of all of them, if it looked at that.
+    /// Hash of the names of all variables, if the module listed them.
     env_names: Option<String>,
-    /// Paths, with the hash of what lay there.
+    /// Paths with the hash of their content.
     paths: BTreeMap<PathBuf, Option<String>>,
-    /// Native code, with its size and time: it is too large to be read each time.
+    /// Native code with its size and time: it is too large to be read each time.
     native: BTreeMap<PathBuf, Stamp>,
 }
 
-/// The size of a file, and when it was written, in seconds and nanoseconds.
+/// Size of a file and the time of its last change, in seconds and nanoseconds.
 type Stamp = (u64, i64, i64);
 
-/// A file larger than this is not read again each time just to see whether it is the same.
+/// Size up to which a file is read again to compare it.
 const LARGEST: u64 = 1 << 20;
 
 impl World {
-    /// The facts behind what was noted.
+    /// Collects the inputs that the notes name.
     ///
     /// # Errors
     /// When one of them cannot be checked again at a reasonable price.
@@ -70,7 +70,7 @@ impl World {
         })
     }
 
-    /// True while all of them are as they were.
+    /// Returns true while all inputs are unchanged.
     pub(super) fn holds(&self) -> bool {
         self.env.iter().all(|(name, was)| value_of(name) == *was)
             && self
@@ -93,7 +93,7 @@ fn stamp_of(path: &Path) -> Option<Stamp> {
     Some((found.len(), found.mtime(), found.mtime_nsec()))
 }
 
-/// The hash of a variable's value.
+/// Returns the hash of a variable's value.
 #[expect(
     clippy::disallowed_methods,
     reason = "the variables are those that a tool asked for, not haft's own"
@@ -110,17 +110,17 @@ fn names_of_variables() -> String {
     hash(&names)
 }
 
-/// Times of files may be this much older than the clock.
+/// Files' times may be this much older than the clock.
 const TICK: Duration = Duration::from_millis(10);
 
-/// True if what lies there may have been written since: the module read it before or after.
+/// Returns true if the path may have been written since: the module read it before or after.
 fn was_written(path: &Path, since: SystemTime) -> bool {
     let written = std::fs::metadata(path).and_then(|found| found.modified());
     written.is_ok_and(|written| written + TICK >= since)
 }
 
-/// The hash of a file's bytes or a folder's names, `Some(None)` where there is nothing; `None` for
-/// what cannot be read again.
+/// Returns the hash of a file's bytes or of a folder's names; `Some(None)` for a missing path.
+/// Returns `None` for what cannot be compared.
 fn what_lies_at(path: &Path) -> Option<Option<String>> {
     let Ok(found) = std::fs::metadata(path) else {
         return Some(None);
@@ -134,7 +134,7 @@ fn what_lies_at(path: &Path) -> Option<Option<String>> {
         let names: Vec<_> = names.iter().map(|name| name.as_encoded_bytes()).collect();
         return Some(Some(hash(&names)));
     }
-    // Pipes and devices say something else each time, and may never end.
+    // Pipes and devices give other bytes each time, and may never end.
     if !found.is_file() || found.len() > LARGEST {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Memory that an isolate holds outside of V8, with a limit.
 //!
-//! Blobs, queued messages and SQLite's pages are memory of the process that neither V8's heap limit nor
-//! the allocator of its buffers sees. All of an isolate count together here.
+//! Blobs, queued messages and SQLite's pages are memory of the process that neither V8's heap limit
+//! nor the allocator of its buffers sees. The budget counts all of an isolate's together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use deno_core::OpState;
 use deno_error::JsErrorBox;
 
-/// The bytes in use and the most that may be.
+/// The bytes in use and their limit.
 #[derive(Debug)]
 pub struct Budget {
     used: AtomicUsize,
     limit: usize,
-    /// How much is in use when garbage is collected next.
+    /// Bytes in use at which garbage is collected next.
     collects_at: AtomicUsize,
 }
 
-/// Bytes that are in use until it is dropped.
+/// Guard of bytes that are in use until it is dropped.
 #[derive(Debug)]
 pub struct Charge {
     budget: Arc<Budget>,
@@ -26,7 +26,7 @@ pub struct Charge {
 }
 
 impl Budget {
-    /// A budget of `limit` bytes.
+    /// Returns a budget of `limit` bytes.
     pub fn new(limit: usize) -> Arc<Budget> {
         Arc::new(Budget {
             used: AtomicUsize::new(0),
@@ -35,7 +35,7 @@ impl Budget {
         })
     }
 
-    /// Takes `bytes`; false if there are not so many left.
+    /// Takes `bytes`; false if fewer are left.
     pub fn take(&self, bytes: usize) -> bool {
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         if before.saturating_add(bytes) <= self.limit {
@@ -45,8 +45,8 @@ impl Budget {
         false
     }
 
-    /// Whether so much is in use that garbage should be collected: from half of the budget on, each time
-    /// that half of the rest is taken.
+    /// Returns true if so much is in use that garbage should be collected. That is at half of the
+    /// budget, and then each time that half of the rest is taken.
     pub(super) fn must_collect(&self) -> bool {
         let used = self.used.load(Ordering::Relaxed);
         let half = self.limit / 2;
@@ -61,12 +61,12 @@ impl Budget {
         true
     }
 
-    /// Gives `bytes` back that were taken.
+    /// Returns `bytes` that were taken.
     pub fn give_back(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Takes `bytes` until the charge is dropped; `what` is what they are for.
+    /// Takes `bytes` until the charge is dropped; `what` names their use in the error.
     pub(super) fn charge(self: &Arc<Self>, bytes: usize, what: &str) -> Result<Charge, JsErrorBox> {
         if self.take(bytes) {
             return Ok(Charge {

@@ -1,9 +1,9 @@
 //! The contract between Rust and our JavaScript: a flat list of ops.
 //!
-//! `build.rs` compiles this room too, to make the V8 snapshot, so nothing here may use
-//! anything of haft but this folder. It adds the files of `js-runtime/`, which only the snapshot
-//! needs, in the order of their numbers. What an op needs from the rest of the program it asks of the
-//! `IsolateHost` that the isolate put into the op state.
+//! `build.rs` compiles this module too, to make the V8 snapshot, so code here may use nothing of
+//! haft outside of this folder. The build script adds the files of `js-runtime/`, which only the
+//! snapshot needs, in the order of their numbers. Ops reach the rest of the program by the
+//! `IsolateHost` in the op state.
 
 mod budget;
 mod host;
@@ -125,8 +125,8 @@ deno_core::extension!(
     middleware = guard,
 );
 
-/// Replaces the ops with which a tool could end or disturb the host. Everything keeps the name
-/// and place that the snapshot knows; only the implementation differs.
+/// Replaces the ops with which a tool could end or disturb the host. Each op keeps the name and the
+/// place that the snapshot knows; only the implementation differs.
 fn guard(op: OpDecl) -> OpDecl {
     let stand_in = match op.name {
         "op_exit" => ops_guard::op_haft_exit(),

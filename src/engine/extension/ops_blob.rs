@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use super::budget::{Charge, budget};
 
-/// What the bookkeeping of a part or of a URL takes, about.
+/// Approximate size of the bookkeeping of a part or of a URL.
 const OVERHEAD: usize = 512;
 
-/// Bytes of a blob, which count until nothing refers to them.
+/// Bytes of a blob, which count until the last reference is dropped.
 #[derive(Debug)]
 struct BoundedPart {
     bytes: Vec<u8>,
@@ -31,7 +31,7 @@ impl BlobPart for BoundedPart {
     }
 }
 
-/// A part without bytes that lets a URL count.
+/// Part without bytes that makes a URL count.
 #[derive(Debug)]
 struct UrlPart {
     _charge: Charge,
@@ -48,8 +48,8 @@ impl BlobPart for UrlPart {
     }
 }
 
-/// In place of `op_blob_create_part`. V8 does not see the bytes, so it is told to collect blobs that are not in
-/// use; their finalizers run when JavaScript waits next.
+/// Replaces `op_blob_create_part`. V8 does not see the bytes, so it is requested to collect unused
+/// blobs; their finalizers run when JavaScript waits next.
 #[op2]
 pub fn op_haft_blob_create_part(
     scope: &mut v8::PinScope,
@@ -64,14 +64,14 @@ pub fn op_haft_blob_create_part(
     };
     let id = store(state).insert_part(Arc::new(part));
     adjust(scope, data.len(), 1);
-    // The last: small buffers lie in the heap, where this moves them.
+    // This must come last: small buffers are in the heap, where a collection moves them.
     if budget.must_collect() {
         scope.low_memory_notification();
     }
     Ok(id)
 }
 
-/// In place of `op_blob_remove_part`.
+/// Replaces `op_blob_remove_part`.
 #[op2]
 pub fn op_haft_blob_remove_part(scope: &mut v8::PinScope, state: &mut OpState, #[scoped] id: Uuid) {
     if let Some(part) = store(state).remove_part(&id) {
@@ -79,7 +79,7 @@ pub fn op_haft_blob_remove_part(scope: &mut v8::PinScope, state: &mut OpState, #
     }
 }
 
-/// In place of `op_blob_create_object_url`.
+/// Replaces `op_blob_create_object_url`.
 #[op2]
 #[string]
 pub fn op_haft_blob_create_object_url(

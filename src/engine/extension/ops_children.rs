@@ -1,7 +1,7 @@
-//! Programs that tools start by themselves, with `node:child_process` and `Deno.Command`.
+//! Programs that tools start themselves, with `node:child_process` and `Deno.Command`.
 //!
-//! Tools take `process.execPath` for Node (or Bun): they start scripts with it, and `fork` does. haft's
-//! own program runs no scripts, so it stands for the Node that is installed.
+//! Tools assume that `process.execPath` is Node (or Bun): they start scripts with it, and `fork`
+//! does. haft's own program runs no scripts, so the path of an installed Node is used instead.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ static SCRIPT_RUNNER: OnceLock<Option<String>> = OnceLock::new();
 const NO_SCRIPTS: &str = "haft runs no scripts in processes of their own, and neither node nor bun is \
                           installed to do it; install one of them, or run the code in the tool itself";
 
-/// Says which program runs scripts; once, before the first isolate.
+/// Sets the program that runs scripts; once, before the first isolate.
 pub fn set_script_runner(path: impl FnOnce() -> Option<PathBuf>) {
     SCRIPT_RUNNER.get_or_init(|| path()?.into_os_string().into_string().ok());
 }
@@ -28,21 +28,21 @@ fn script_runner() -> Option<&'static str> {
     SCRIPT_RUNNER.get()?.as_deref()
 }
 
-/// A tool is about to start a program on behalf of the call `call`; 0: outside of calls.
+/// Notes that a tool is about to start a program on behalf of the call `call`; 0: outside of calls.
 #[op2(fast)]
 pub fn op_haft_starts_program(state: &mut OpState, call: u32, #[string] program: &str) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.starts_program(call, program);
 }
 
-/// A tool let go of a program that it started.
+/// Releases a program that a tool started.
 #[op2(fast)]
 pub fn op_haft_release_program(state: &mut OpState, #[smi] pid: i32) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.release_program(pid);
 }
 
-/// In place of `op_exec_path`.
+/// Replaces `op_exec_path`.
 #[op2]
 #[string]
 pub fn op_haft_exec_path() -> Result<String, JsErrorBox> {
@@ -54,8 +54,8 @@ pub fn op_haft_exec_path() -> Result<String, JsErrorBox> {
     }
 }
 
-/// In place of `op_node_translate_cli_args`: the program is no Deno, so its arguments stay as they are.
-/// `is_program` is false for a text that a shell gets, which is left alone.
+/// Replaces `op_node_translate_cli_args`. The program is not Deno, so its arguments stay as they
+/// are. `is_program` is false for the text of a shell command, which is left alone.
 #[op2]
 #[serde]
 pub fn op_haft_keep_args(

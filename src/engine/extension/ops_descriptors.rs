@@ -1,8 +1,8 @@
-//! Descriptors by their number: a tool uses those that it opened, never the host's.
+//! Access to descriptors by their number: a tool uses those that it opened, never the host's.
 //!
-//! The process has one table of descriptors, and the host's pipes and sockets are in it. Node's functions
-//! take numbers (`new net.Socket({fd})`, `stdio: [0, fd]`, `tty.WriteStream(fd)`), which Deno hands to
-//! the system unseen.
+//! The process has one table of descriptors, which includes the host's pipes and sockets. Node's
+//! functions take numbers (`new net.Socket({fd})`, `stdio: [0, fd]`, `tty.WriteStream(fd)`), which
+//! Deno passes to the system unchecked.
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
@@ -12,7 +12,7 @@ use deno_core::{OpState, op2};
 use deno_error::JsErrorBox;
 use deno_runtime::deno_io::FdTable;
 
-/// The pipes to children that were just started and that Node's streams take over next.
+/// Pipes to children that were just started, which Node's streams take over next.
 #[derive(Default)]
 struct Expected(HashSet<i32>);
 
@@ -25,23 +25,24 @@ pub fn op_haft_expect_descriptor(state: &mut OpState, #[smi] fd: i32) {
     state.borrow_mut::<Expected>().0.insert(fd);
 }
 
-/// Whether a stream of Node may take the descriptor over; once for each number.
+/// Returns true if a stream of Node may take the descriptor over; once for each number.
 #[op2(fast)]
 pub fn op_haft_adopts_descriptor(state: &mut OpState, #[smi] fd: i32) -> bool {
     let expected = state.try_borrow_mut::<Expected>();
     expected.is_some_and(|expected| expected.0.remove(&fd))
 }
 
-/// Whether the tools of this isolate opened the descriptor.
+/// Returns true if the tools of this isolate opened the descriptor.
 #[op2(fast)]
 pub fn op_haft_owns_descriptor(state: &mut OpState, #[smi] fd: i32) -> bool {
     state.borrow::<FdTable>().contains(fd)
 }
 
-/// In place of `op_tty_check_fd_permission`.
+/// Replaces `op_tty_check_fd_permission`.
 #[op2(fast)]
 pub fn op_haft_check_terminal(state: &mut OpState, fd: i32) -> Result<(), JsErrorBox> {
-    // Of the standard streams only a terminal: it is opened anew, while anything else would be taken over.
+    // Of the standard streams only a terminal is allowed: it is opened anew, while any other file
+    // would be taken over.
     let is_own = match fd {
         0 => std::io::stdin().is_terminal(),
         1 => std::io::stdout().is_terminal(),
@@ -51,14 +52,14 @@ pub fn op_haft_check_terminal(state: &mut OpState, fd: i32) -> Result<(), JsErro
     is_own.then_some(()).ok_or_else(|| not_own(fd))
 }
 
-/// In place of `op_node_udp_open`, which would close any descriptor that is not a socket.
+/// Replaces `op_node_udp_open`, which would close any descriptor that is not a socket.
 #[op2(fast)]
 pub fn op_haft_refuse_udp_open(#[smi] fd: i32) -> Result<(), JsErrorBox> {
     Err(not_own(fd))
 }
 
-/// Refuses a folder of a WebAssembly program: its files would be opened past Deno's file system, which keeps
-/// tools out of the host's own.
+/// Refuses a preopened folder of a WebAssembly program. Its files would be opened without Deno's
+/// file system, which keeps tools out of the host's process.
 #[op2(fast)]
 pub fn op_haft_refuse_preopen(#[string] path: &str) -> Result<(), JsErrorBox> {
     Err(JsErrorBox::generic(format!(
@@ -67,12 +68,12 @@ pub fn op_haft_refuse_preopen(#[string] path: &str) -> Result<(), JsErrorBox> {
     )))
 }
 
-/// What the names of an isolate's web locks begin with: Deno keeps the locks of all isolates in one table.
+/// Prefix of an isolate's web lock names: Deno keeps the locks of all isolates in one table.
 struct LockScope(String);
 
 static NEXT_LOCK_SCOPE: AtomicU64 = AtomicU64::new(1);
 
-/// The isolate's prefix for the names of web locks.
+/// Returns the isolate's prefix for the names of web locks.
 #[op2]
 #[string]
 pub fn op_haft_lock_scope(state: &mut OpState) -> String {

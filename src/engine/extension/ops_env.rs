@@ -1,8 +1,8 @@
 //! `process.env` and `Deno.env`: a copy for each isolate, as a Node worker has.
 //!
-//! The process's own variables are the host's and everybody's: a tool that writes `PATH` must not
-//! move the programs of others, and writing them beside another thread that reads is undefined
-//! behaviour. What the tools of an isolate change, they and their children see; nobody else does.
+//! The process's own variables belong to the host and to all tools. A tool that writes `PATH` must
+//! not affect the programs of others. Writing a variable while another thread reads it is undefined
+//! behaviour. Changes of an isolate's tools are visible to them and to their child processes only.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -14,7 +14,8 @@ use deno_runtime::deno_permissions::{PermissionCheckError, PermissionState, Perm
 
 use super::host::IsolateHost;
 
-/// Variables that Node's own modules read while they are loaded and when they start programs; they hold settings and no secrets.
+/// Variables that Node's own modules read while they are loaded and when they start programs. They
+/// hold settings and no secrets.
 const OF_NODE: [&str; 5] = [
     "FORCE_COLOR",
     "NODE_DEBUG",
@@ -23,16 +24,16 @@ const OF_NODE: [&str; 5] = [
     "NO_COLOR",
 ];
 
-/// What the tools of this isolate changed; `None` for a variable that they took away.
+/// Changes of this isolate's tools; `None` for a variable that they removed.
 #[derive(Default)]
 struct Changes(BTreeMap<String, Option<String>>);
 
-/// What the tools of an isolate find changed from the start.
+/// Sets the changes that the tools of an isolate start with.
 pub fn begin_with(state: &mut OpState, changed: &BTreeMap<String, Option<String>>) {
     changes(state).0.clone_from(changed);
 }
 
-/// For whoever writes.
+/// Returns the changes for writing, and notes that the environment changes.
 fn changes_to_make(state: &mut OpState) -> &mut Changes {
     state.borrow::<Rc<dyn IsolateHost>>().env_changed();
     changes(state)
@@ -45,7 +46,7 @@ fn changes(state: &mut OpState) -> &mut Changes {
     state.borrow_mut()
 }
 
-/// In place of `op_set_env`.
+/// Replaces `op_set_env`.
 #[op2(fast, stack_trace)]
 pub fn op_haft_set_env(
     state: &mut OpState,
@@ -72,7 +73,7 @@ pub fn op_haft_set_env(
     Ok(())
 }
 
-/// In place of `op_delete_env`.
+/// Replaces `op_delete_env`.
 #[op2(fast, stack_trace)]
 pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<(), JsErrorBox> {
     if is_ignored(state, key)? {
@@ -87,7 +88,7 @@ pub fn op_haft_delete_env(state: &mut OpState, #[string] key: &str) -> Result<()
     Ok(())
 }
 
-/// In place of `op_get_env`.
+/// Replaces `op_get_env`.
 #[op2(stack_trace)]
 #[string]
 pub fn op_haft_get_env(
@@ -101,14 +102,14 @@ pub fn op_haft_get_env(
     Ok(value(state, key))
 }
 
-/// In place of `op_get_env_no_permission_check`, which Node's own modules use.
+/// Replaces `op_get_env_no_permission_check`, which Node's own modules use.
 #[op2]
 #[string]
 pub fn op_haft_get_env_unchecked(state: &mut OpState, #[string] key: &str) -> Option<String> {
     value(state, key)
 }
 
-/// In place of `op_env`: everything that may be seen.
+/// Replaces `op_env`: returns all variables that may be seen.
 #[op2(stack_trace)]
 #[serde]
 pub fn op_haft_env(state: &mut OpState) -> Result<HashMap<String, String>, JsErrorBox> {
@@ -126,12 +127,12 @@ pub fn op_haft_env(state: &mut OpState) -> Result<HashMap<String, String>, JsErr
     if permissions.check_env_all().is_ok() {
         return Ok(all);
     }
-    // What may not be seen is not there: programs are started with a copy of what is.
+    // Hidden variables are left out, because programs are started with a copy of the result.
     all.retain(|key, _| permissions.query_env(Some(key)) == PermissionState::Granted);
     Ok(all)
 }
 
-/// In place of `op_node_load_env_file`, which writes to the process.
+/// Replaces `op_node_load_env_file`, which writes to the process.
 #[op2(fast)]
 pub fn op_haft_refuse_env_file() -> Result<(), JsErrorBox> {
     Err(JsErrorBox::generic(
@@ -139,8 +140,9 @@ pub fn op_haft_refuse_env_file() -> Result<(), JsErrorBox> {
     ))
 }
 
-/// What a program sees of the process's variables and of what the tools of this isolate changed, where the
-/// permissions do not show all of them: the JSON text of an object; empty where they do.
+/// Returns the environment of a program that a tool starts, as the JSON text of an object. It has
+/// the process's visible variables with the isolate's changes. Empty if the permissions show all
+/// variables.
 #[op2]
 #[string]
 pub fn op_haft_shown_env(state: &mut OpState) -> String {
@@ -161,7 +163,7 @@ pub fn op_haft_shown_env(state: &mut OpState) -> String {
     deno_core::serde_json::to_string(&shown).unwrap_or_default()
 }
 
-/// The changes as the JSON text of an object, for `pi.exec`; empty when there are none.
+/// Returns the changes as the JSON text of an object, for `pi.exec`; empty when there are none.
 #[op2]
 #[string]
 pub fn op_haft_env_changes(state: &mut OpState) -> String {
@@ -197,7 +199,7 @@ fn check_name(key: &str) -> Result<(), JsErrorBox> {
     Ok(())
 }
 
-/// True for a variable that the permissions say is to look as if it were not there.
+/// Returns true for a variable that the permissions hide, so that it looks missing.
 fn is_ignored(state: &mut OpState, key: &str) -> Result<bool, JsErrorBox> {
     match state.borrow::<PermissionsContainer>().check_env(key) {
         Ok(()) => Ok(false),

@@ -1,4 +1,4 @@
-//! `pi.exec`: twin of `11_exec.ts`. Starting and stopping programs is the host's business.
+//! `pi.exec`: twin of `11_exec.ts`. The host starts and stops the programs.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,8 +8,8 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// Runs a program to its end on behalf of the call `call`; 0: outside of calls. Request and answer are JSON
-/// text.
+/// Runs a program to its end on behalf of the call `call`; 0: outside of calls. Request and answer
+/// are JSON text.
 #[op2]
 #[string]
 pub async fn op_haft_exec(
@@ -22,7 +22,7 @@ pub async fn op_haft_exec(
     host.exec(id, call, request).await
 }
 
-/// Stops the program that `id` names.
+/// Stops the program `id`.
 #[op2(fast)]
 pub fn op_haft_exec_abort(state: &mut OpState, id: u32) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

@@ -1,7 +1,7 @@
-//! Harmless stand-ins for the ops with which a tool could end or disturb the host.
+//! Harmless replacements of the ops with which a tool could end or disturb the host.
 //!
-//! A tool is a guest: the process, its standard streams and its working directory are not its own.
-//! Each stand-in has the parameters of the op whose place it takes.
+//! The process, its standard streams and its working directory do not belong to the tools. Each
+//! replacement has the parameters of the original op.
 
 use std::rc::Rc;
 
@@ -12,14 +12,14 @@ use deno_runtime::deno_os::ExitCode;
 
 use super::host::{IsolateHost, LogLevel};
 
-/// In place of `op_exit`: the call that asked for it fails, the host stays.
+/// Replaces `op_exit`: the call that requested the exit fails, and the host stays.
 #[op2(fast)]
 pub fn op_haft_exit(state: &mut OpState) -> Result<(), JsErrorBox> {
     let code = state.try_borrow::<ExitCode>().map_or(0, ExitCode::get);
     Err(JsErrorBox::generic(exit_message(state, code)))
 }
 
-/// In place of `op_process_abort`.
+/// Replaces `op_process_abort`.
 #[op2(fast)]
 pub fn op_haft_abort(state: &mut OpState) -> Result<(), JsErrorBox> {
     Err(JsErrorBox::generic(exit_message(state, 134)))
@@ -28,7 +28,7 @@ pub fn op_haft_abort(state: &mut OpState) -> Result<(), JsErrorBox> {
 fn exit_message(state: &OpState, code: i32) -> String {
     let loading = state.borrow::<Rc<dyn IsolateHost>>().is_loading();
     if loading {
-        // The text of the original program, which hosts match on (spec omp 4).
+        // The text of oh-my-pi, which hosts match on (spec omp 4).
         format!(
             "Module called process.exit({code}) during guarded extension/hook loading; \
              OMP extension/hook modules must not terminate the host process."
@@ -38,8 +38,8 @@ fn exit_message(state: &OpState, code: i32) -> String {
     }
 }
 
-/// In place of `op_print`: what does not go through a tool's own `console` goes to the log, too, and
-/// never to our streams.
+/// Replaces `op_print`. Output that bypasses a tool's own `console` goes to the log, too, and never
+/// to the host's streams.
 #[op2(fast)]
 pub fn op_haft_print(state: &mut OpState, #[string] msg: &str, is_err: bool) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
@@ -51,13 +51,13 @@ pub fn op_haft_print(state: &mut OpState, #[string] msg: &str, is_err: bool) {
     host.log(0, level, "", msg.trim_end_matches('\n'), "");
 }
 
-/// In place of `op_create_worker`.
+/// Replaces `op_create_worker`.
 #[op2(fast)]
 pub fn op_haft_refuse_worker() -> Result<(), JsErrorBox> {
     Err(not_for_tools("worker threads are"))
 }
 
-/// In place of `op_fs_chdir`: every tool of the process would move with it.
+/// Replaces `op_fs_chdir`: the working directory would change for every tool of the process.
 #[op2(fast)]
 pub fn op_haft_refuse_chdir(#[string] directory: &str) -> Result<(), JsErrorBox> {
     Err(JsErrorBox::generic(format!(
@@ -66,13 +66,13 @@ pub fn op_haft_refuse_chdir(#[string] directory: &str) -> Result<(), JsErrorBox>
     )))
 }
 
-/// In place of `op_fs_umask`: it is the process's. Asking is fine.
+/// Replaces `op_fs_umask`: the mask belongs to the process. Reading it is allowed.
 #[op2]
 pub fn op_haft_umask(mask: Option<u32>) -> Result<u32, JsErrorBox> {
     if mask.is_some() {
         return Err(not_for_tools("process.umask(mask) is"));
     }
-    // The system call can only ask by setting.
+    // The system call cannot read the mask without setting it.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let octal = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     Ok(octal
@@ -80,7 +80,7 @@ pub fn op_haft_umask(mask: Option<u32>) -> Result<u32, JsErrorBox> {
         .unwrap_or(0o022))
 }
 
-/// In place of the ops behind `process.setuid` and its kin.
+/// Replaces the ops behind `process.setuid` and similar functions.
 #[op2(fast)]
 pub fn op_haft_refuse_identity() -> Result<(), JsErrorBox> {
     Err(not_for_tools(
@@ -88,19 +88,19 @@ pub fn op_haft_refuse_identity() -> Result<(), JsErrorBox> {
     ))
 }
 
-/// In place of `op_node_os_set_priority`.
+/// Replaces `op_node_os_set_priority`.
 #[op2(fast)]
 pub fn op_haft_refuse_priority() -> Result<(), JsErrorBox> {
     Err(not_for_tools("os.setPriority is"))
 }
 
-/// In place of `op_inspector_open`, which opens a port through which all isolates can be steered.
+/// Replaces `op_inspector_open`, which opens a port through which all isolates can be controlled.
 #[op2(fast)]
 pub fn op_haft_refuse_inspector() -> Result<(), JsErrorBox> {
     Err(not_for_tools("the inspector is"))
 }
 
-/// In place of what only changes how the process looks or what it does when memory runs out.
+/// Replaces ops that only change the process's title or its behaviour when memory runs out.
 #[op2(fast)]
 pub fn op_haft_ignore() {}
 

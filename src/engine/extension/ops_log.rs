@@ -7,7 +7,8 @@ use deno_core::op2;
 
 use super::host::{IsolateHost, LogLevel};
 
-/// Writes one line to the log of the call behind `request`, 0 outside of calls. `context` is the JSON text of an object, or empty.
+/// Writes one line to the log of the call behind `request`, 0 outside of calls. `context` is the
+/// JSON text of an object, or empty.
 #[op2(fast)]
 pub fn op_haft_log(
     state: &mut OpState,

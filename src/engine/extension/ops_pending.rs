@@ -1,4 +1,4 @@
-//! `pi.pushPendingAction`: twin of `16_pending.ts`. The order over all isolates is the host's.
+//! `pi.pushPendingAction`: twin of `16_pending.ts`. The host keeps the order over all isolates.
 
 use std::rc::Rc;
 
@@ -7,14 +7,14 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// Puts the action `id` on top of what waits; false where nothing could ever resolve it.
+/// Registers the pending action `id` as the newest; false if it could never be resolved.
 #[op2(fast)]
 pub fn op_haft_pending_push(state: &mut OpState, id: u32, #[string] label: &str) -> bool {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.push_pending(id, label)
 }
 
-/// Takes the action `id` off.
+/// Removes the pending action `id`.
 #[op2(fast)]
 pub fn op_haft_pending_done(state: &mut OpState, id: u32) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

@@ -1,4 +1,4 @@
-//! Message ports whose queues are within the isolate's budget. Deno's take messages without a limit.
+//! Message ports whose queues count against the isolate's budget. Deno's queues have no limit.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -17,10 +17,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::budget::{Charge, budget};
 
-/// What a queued message takes besides its bytes, about.
+/// Approximate size of a queued message besides its bytes.
 const OVERHEAD: usize = 256;
 
-/// A message on its way.
+/// A queued message.
 struct Queued {
     data: DetachedBuffer,
     transferables: Vec<Transferable>,
@@ -34,7 +34,7 @@ struct Port {
     cancel: CancelHandle,
 }
 
-/// A port on its way through another.
+/// A port that is being sent through another port.
 struct Transferred(UnboundedReceiver<Queued>, UnboundedSender<Queued>);
 
 impl Resource for Port {
@@ -77,7 +77,7 @@ impl Port {
     }
 }
 
-/// In place of `op_message_port_create_entangled`.
+/// Replaces `op_message_port_create_entangled`.
 #[op2]
 pub fn op_haft_port_create(state: &mut OpState) -> (ResourceId, ResourceId) {
     let (first_out, second_in) = unbounded_channel();
@@ -87,7 +87,7 @@ pub fn op_haft_port_create(state: &mut OpState) -> (ResourceId, ResourceId) {
     (first, second)
 }
 
-/// In place of `op_message_port_post_message`.
+/// Replaces `op_message_port_post_message`.
 #[op2]
 pub fn op_haft_port_post(
     state: &mut OpState,
@@ -96,7 +96,7 @@ pub fn op_haft_port_post(
 ) -> Result<(), JsErrorBox> {
     let port = Port::of(state, rid)?;
     let charge = charge(state, message.data.len())?;
-    // A port that is to go through itself is still held here, so that it cannot be transferred.
+    // The reference that is held here makes the transfer of a port through itself fail.
     let transferables = deserialize_js_transferables(state, message.transferables);
     let queued = Queued {
         data: message.data,
@@ -108,7 +108,7 @@ pub fn op_haft_port_post(
     Ok(())
 }
 
-/// In place of `op_message_port_post_message_raw`.
+/// Replaces `op_message_port_post_message_raw`.
 #[op2]
 pub fn op_haft_port_post_raw(
     state: &mut OpState,
@@ -126,7 +126,7 @@ pub fn op_haft_port_post_raw(
     Ok(())
 }
 
-/// In place of `op_message_port_recv_message`.
+/// Replaces `op_message_port_recv_message`.
 #[op2]
 pub async fn op_haft_port_receive(
     state: Rc<RefCell<OpState>>,
@@ -148,7 +148,7 @@ pub async fn op_haft_port_receive(
     Ok(Some(message(&mut state.borrow_mut(), queued).into()))
 }
 
-/// In place of `op_message_port_recv_message_sync`.
+/// Replaces `op_message_port_recv_message_sync`.
 #[op2]
 pub fn op_haft_port_receive_now(
     state: &mut OpState,

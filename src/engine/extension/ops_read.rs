@@ -1,7 +1,7 @@
-//! Whole files by their descriptor, of a size that a tool can hold.
+//! Reads whole files by their descriptor, up to a size limit.
 //!
-//! `/dev/zero` has no end, and neither Deno's reading nor the memory that it fills is V8's to stop.
-//! What is opened by its path is read in `engine::files`, under the same limit.
+//! `/dev/zero` has no end, and V8 can neither stop Deno's reading nor limit the memory that it
+//! fills. Files that are opened by their path are read in `engine::files`, under the same limit.
 
 use std::cell::RefCell;
 use std::io;
@@ -14,14 +14,14 @@ use deno_runtime::deno_io::fs::{File, FsError};
 
 use super::host::IsolateHost;
 
-/// How much is read at once where a file does not tell its size.
+/// Limits of the bytes that are read at once; the smaller one is for files of unknown size.
 const PIECE: u64 = 64 << 10;
 const LARGEST_PIECE: u64 = 8 << 20;
 
-/// The same number on every Unix; the build script, which compiles this too, has no libc.
+/// `EBADF` has this number on every Unix. The build script, which compiles this too, has no libc.
 const EBADF: i32 = 9;
 
-/// What is said of a file that holds more than `limit` bytes.
+/// Returns the error for a file that holds more than `limit` bytes.
 pub fn too_large(limit: u64) -> io::Error {
     let megabytes = limit >> 20;
     let text = format!(
@@ -31,7 +31,7 @@ pub fn too_large(limit: u64) -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, text)
 }
 
-/// In place of `op_node_fs_read_file_sync`.
+/// Replaces `op_node_fs_read_file_sync`.
 #[op2]
 #[buffer]
 pub fn op_haft_read_file_sync(state: &mut OpState, fd: i32) -> Result<Vec<u8>, FsError> {
@@ -50,7 +50,7 @@ pub fn op_haft_read_file_sync(state: &mut OpState, fd: i32) -> Result<Vec<u8>, F
     }
 }
 
-/// In place of `op_node_fs_read_file`.
+/// Replaces `op_node_fs_read_file`.
 #[op2]
 #[buffer]
 pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<Vec<u8>, FsError> {
@@ -71,10 +71,10 @@ pub async fn op_haft_read_file(state: Rc<RefCell<OpState>>, fd: i32) -> Result<V
     }
 }
 
-/// Tells that a file was read as a whole.
+/// Notifies the host that a file was read as a whole.
 fn note(state: &OpState, file: &Rc<dyn File>, bytes: &[u8]) {
     let named = file.maybe_path().map(Path::to_owned);
-    // Deno forgets the path of a file that is read by its handle; the system does not.
+    // Deno does not keep the path of a file that is read by its handle; the system does.
     let path = named.or_else(|| {
         let fd = file.clone().backing_fd()?;
         std::fs::read_link(format!("/proc/self/fd/{fd}")).ok()
@@ -92,7 +92,7 @@ fn file_and_limit(state: &OpState, fd: i32) -> Result<(Rc<dyn File>, u64), FsErr
     Ok((file.ok_or_else(closed)?, limit))
 }
 
-/// One byte more than there should be, so that the end shows at once.
+/// Returns the size of the buffer: one byte more than the file, so that its end shows at once.
 fn piece_for(size: u64, limit: u64) -> io::Result<usize> {
     if size > limit {
         return Err(too_large(limit));

@@ -1,4 +1,4 @@
-//! How JavaScript answers: twin of the `reply` function in `00_state.ts`.
+//! Replies of JavaScript to requests: twin of the `reply` function in `00_state.ts`.
 
 use std::rc::Rc;
 
@@ -14,14 +14,14 @@ pub fn op_haft_reply(state: &mut OpState, id: u32, #[smi] kind: u8, #[string] te
     host.reply(id, ReplyKind::from_code(kind), text);
 }
 
-/// Whether the tool of the request `id`, whose arguments are accepted, may start.
+/// Returns true if the tool of the request `id`, whose arguments were accepted, may start.
 #[op2(fast)]
 pub fn op_haft_start(state: &mut OpState, id: u32) -> bool {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.start(id)
 }
 
-/// The module `module` was the last to run before built-ins were found changed; `what` says which.
+/// Notes that built-ins were found changed; `what` says which. The module `module` ran last.
 #[op2(fast)]
 pub fn op_haft_built_ins_changed(state: &mut OpState, module: u32, #[string] what: &str) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

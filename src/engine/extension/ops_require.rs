@@ -1,4 +1,4 @@
-//! Where `require` finds files: twin of `06_loader.ts`.
+//! Resolution of `require`: twin of `06_loader.ts`.
 
 use std::rc::Rc;
 
@@ -7,21 +7,21 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// Tells ES modules from CommonJS, whatever their names say.
+/// Returns true if the file is an ES module by its syntax, whatever its name says.
 #[op2(fast)]
 pub fn op_haft_is_es_module(state: &mut OpState, #[string] path: &str) -> bool {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.is_es_module(path)
 }
 
-/// Nothing was found for `require(specifier)`.
+/// Notes that `require(specifier)` found nothing.
 #[op2(fast)]
 pub fn op_haft_required_in_vain(state: &mut OpState, #[string] specifier: &str) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.required_in_vain(specifier);
 }
 
-/// The file that `require(specifier)` means in the file `from`; empty if there is none.
+/// Returns the file that `require(specifier)` means in the file `from`; empty if there is none.
 #[op2]
 #[string]
 pub fn op_haft_find_required(

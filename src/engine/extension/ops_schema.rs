@@ -7,7 +7,7 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// The JSON text of the list of issues that `value` has under `schema`; empty when it fits.
+/// Returns the JSON text of the issues that `value` has under `schema`; empty if it is valid.
 #[op2]
 #[string]
 pub fn op_haft_schema_check(

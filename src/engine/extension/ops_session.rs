@@ -1,5 +1,5 @@
-//! `ctx.sessionManager` and its kin: twin of `15_context.ts`. The session itself is the host's, what
-//! is approved the call's.
+//! `ctx.sessionManager` and related functions: twin of `15_context.ts`. The session belongs to the
+//! host, the approval to the call.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use deno_error::JsErrorBox;
 
 use super::host::IsolateHost;
 
-/// The JSON of the session as it is now; empty if it is what this isolate has read last.
+/// Returns the JSON of the current session; empty if it is unchanged since the isolate's last read.
 #[op2]
 #[string]
 pub fn op_haft_session(state: &mut OpState) -> Result<String, JsErrorBox> {
@@ -17,28 +17,28 @@ pub fn op_haft_session(state: &mut OpState) -> Result<String, JsErrorBox> {
     host.session().map_err(JsErrorBox::generic)
 }
 
-/// Whether the agent is idle.
+/// Returns true if the agent is idle.
 #[op2(fast)]
 pub fn op_haft_session_idle(state: &mut OpState) -> Result<bool, JsErrorBox> {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.is_idle().map_err(JsErrorBox::generic)
 }
 
-/// Whether messages of the user wait.
+/// Returns true if messages of the user are queued.
 #[op2(fast)]
 pub fn op_haft_session_queued(state: &mut OpState) -> Result<bool, JsErrorBox> {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.has_queued_messages().map_err(JsErrorBox::generic)
 }
 
-/// Whether calls like `request` run without a question.
+/// Returns true if calls like `request` run without approval.
 #[op2(fast)]
 pub fn op_haft_session_auto_approve(state: &mut OpState, request: u32, otherwise: bool) -> bool {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.auto_approve(request, otherwise)
 }
 
-/// A tool wants the agent to stop what it does.
+/// Requests that the agent stops.
 #[op2(fast)]
 pub fn op_haft_session_abort(state: &mut OpState) -> Result<(), JsErrorBox> {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

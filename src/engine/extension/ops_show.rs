@@ -1,4 +1,4 @@
-//! `pi.ui.custom`: twin of `12_custom.ts`. What is shown, and where, depends on the call.
+//! `pi.ui.custom`: twin of `12_custom.ts`. The call determines the screen.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use deno_error::JsErrorBox;
 
 use super::host::IsolateHost;
 
-/// Where components can be shown for the call `request`, as JSON; empty if nowhere.
+/// Returns the canvas for components of the call `request`, as JSON; empty if there is none.
 #[op2]
 #[string]
 pub fn op_haft_show_canvas(state: &mut OpState, request: u32, #[string] owner: &str) -> String {
@@ -17,7 +17,7 @@ pub fn op_haft_show_canvas(state: &mut OpState, request: u32, #[string] owner: &
     host.canvas(request, owner)
 }
 
-/// Shows the component `id`; ends when it is not shown any more.
+/// Shows the component `id`; ends when it is hidden again.
 #[op2]
 pub async fn op_haft_show(
     state: Rc<RefCell<OpState>>,
@@ -30,7 +30,7 @@ pub async fn op_haft_show(
     shown.await.map_err(JsErrorBox::generic)
 }
 
-/// What comes next to the component `id`, as JSON; empty when nothing more comes.
+/// Returns the next input event of the component `id`, as JSON; empty after the last one.
 #[op2]
 #[string]
 pub async fn op_haft_show_touch(state: Rc<RefCell<OpState>>, id: u32) -> String {
@@ -39,7 +39,7 @@ pub async fn op_haft_show_touch(state: Rc<RefCell<OpState>>, id: u32) -> String 
     touch.await
 }
 
-/// What the component `id` looks like now.
+/// Sets the content of the component `id`.
 #[op2(fast)]
 pub fn op_haft_show_paint(state: &mut OpState, id: u32, #[string] lines: String) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

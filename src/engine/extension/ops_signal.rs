@@ -1,7 +1,7 @@
-//! Signals belong to the host: a tool can neither catch ours nor send us one.
+//! Signals belong to the host: a tool can neither catch the host's signals nor send it one.
 //!
-//! Listening is allowed and never hears anything, because libraries listen for `SIGINT` as soon as
-//! they are imported and mean no harm. A listener of Deno's would swallow the user's Ctrl-C.
+//! A listener is accepted but never receives a signal, because libraries listen for `SIGINT` as
+//! soon as they are imported. A listener of Deno's would swallow the user's Ctrl-C.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use deno_runtime::deno_permissions::PermissionsContainer;
 
 use super::host::IsolateHost;
 
-/// What a listener holds: a signal that never comes.
+/// Resource of a listener. It never delivers a signal.
 #[derive(Default)]
 struct Silence(Rc<CancelHandle>);
 
@@ -28,14 +28,14 @@ impl Resource for Silence {
     }
 }
 
-/// In place of `op_signal_bind`.
+/// Replaces `op_signal_bind`.
 #[op2(fast)]
 #[smi]
 pub fn op_haft_signal_bind(state: &mut OpState) -> ResourceId {
     state.resource_table.add(Silence::default())
 }
 
-/// In place of `op_signal_poll`: waits until nobody listens any more.
+/// Replaces `op_signal_poll`: waits until the listener is removed.
 #[op2]
 pub async fn op_haft_signal_poll(
     state: Rc<RefCell<OpState>>,
@@ -52,7 +52,7 @@ pub async fn op_haft_signal_poll(
     Ok(true)
 }
 
-/// In place of `op_signal_unbind`.
+/// Replaces `op_signal_unbind`.
 #[op2(fast)]
 pub fn op_haft_signal_unbind(
     state: &mut OpState,
@@ -66,7 +66,7 @@ pub fn op_haft_signal_unbind(
     Ok(())
 }
 
-/// In place of `op_node_process_kill`.
+/// Replaces `op_node_process_kill`.
 #[op2(fast, stack_trace)]
 pub fn op_haft_kill(
     state: &mut OpState,
@@ -81,7 +81,7 @@ pub fn op_haft_kill(
     Ok(host.send_signal(pid, signal))
 }
 
-/// In place of `op_kill`, which is `Deno.kill`. The signal is a number or a name.
+/// Replaces `op_kill`, which is `Deno.kill`. The signal is a number or a name.
 #[op2(stack_trace)]
 pub fn op_haft_deno_kill(
     state: &mut OpState,
@@ -113,7 +113,7 @@ fn check_run(state: &mut OpState, api: &str) -> Result<(), JsErrorBox> {
         .map_err(JsErrorBox::from_err)
 }
 
-/// Refuses what would meet the host, its group, its parent or everybody. Asking is allowed.
+/// Refuses signals to the host, its group, its parent or all processes. The signal 0 is allowed.
 fn check_target(pid: i32, is_question: bool) -> Result<(), JsErrorBox> {
     let meets_host = pid == 0 || pid == -1 || is_host(pid) || is_host(pid.wrapping_neg());
     if is_question || !(meets_host || pid == parent()) {
@@ -124,7 +124,7 @@ fn check_target(pid: i32, is_question: bool) -> Result<(), JsErrorBox> {
     )))
 }
 
-/// The system takes the number of any thread for its process.
+/// Returns true for the host's process id or one of its thread ids, which the system also accepts.
 fn is_host(pid: i32) -> bool {
     i32::try_from(std::process::id()) == Ok(pid)
         || (pid > 0 && std::path::Path::new(&format!("/proc/self/task/{pid}")).exists())

@@ -1,4 +1,4 @@
-//! `fetch` in tests of tools: twin of `41_tape.ts`.
+//! Record and replay of `fetch` in tests of tools: twin of `41_tape.ts`.
 
 use std::rc::Rc;
 
@@ -7,8 +7,8 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// What the tape has for a request: the JSON text of an answer or of a refusal, or nothing where the
-/// world is to be asked. Request and answer are JSON text.
+/// Returns the recorded answer to a request: the JSON text of an answer or of a refusal. Empty if
+/// the request is to be sent to the network. The request is JSON text, too.
 #[op2]
 #[string]
 pub fn op_haft_tape_play(state: &mut OpState, #[string] request: &str) -> String {
@@ -16,7 +16,7 @@ pub fn op_haft_tape_play(state: &mut OpState, #[string] request: &str) -> String
     host.tape_play(request)
 }
 
-/// What the world said.
+/// Records the network's answer to a request.
 #[op2(fast)]
 pub fn op_haft_tape_keep(state: &mut OpState, #[string] request: &str, #[string] answer: &str) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

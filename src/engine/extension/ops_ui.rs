@@ -1,4 +1,4 @@
-//! `pi.ui` and `pi.hasUI`: twin of `12_ui.ts`. Who the user is depends on the call.
+//! `pi.ui` and `pi.hasUI`: twin of `12_ui.ts`. The call determines the user.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,14 +9,14 @@ use deno_error::JsErrorBox;
 
 use super::host::IsolateHost;
 
-/// Whether somebody can be asked now, on behalf of the call `request`.
+/// Returns true if the call `request` has a user who can answer prompts now.
 #[op2(fast)]
 pub fn op_haft_ui_has_user(state: &mut OpState, request: u32, #[string] owner: &str) -> bool {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.has_user(request, owner)
 }
 
-/// Asks. Question and answer are JSON text.
+/// Shows a prompt to the user. Question and answer are JSON text.
 #[op2]
 #[string]
 pub async fn op_haft_ui_ask(
@@ -31,14 +31,14 @@ pub async fn op_haft_ui_ask(
     answer.await.map_err(JsErrorBox::generic)
 }
 
-/// Takes the question `id` back.
+/// Withdraws the prompt `id`.
 #[op2(fast)]
 pub fn op_haft_ui_withdraw(state: &mut OpState, id: u32) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.withdraw_question(id);
 }
 
-/// Says something that needs no answer; JSON text.
+/// Shows a notification that needs no answer; JSON text.
 #[op2(fast)]
 pub fn op_haft_ui_tell(
     state: &mut OpState,
@@ -50,7 +50,7 @@ pub fn op_haft_ui_tell(
     host.tell_user(request, owner, notice);
 }
 
-/// What the user has written and not yet sent.
+/// Returns the text that the user has written and not yet sent.
 #[op2]
 #[string]
 pub fn op_haft_ui_editor_text(state: &mut OpState, request: u32, #[string] owner: &str) -> String {

@@ -1,4 +1,4 @@
-//! Checks of code that does not come by the module loader: twin of `07_verify.ts`.
+//! Checks of code that does not pass the module loader: twin of `07_verify.ts`.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ fn host(state: &OpState) -> Rc<dyn IsolateHost> {
     state.borrow::<Rc<dyn IsolateHost>>().clone()
 }
 
-/// True if modules of this isolate may load only what the user trusted.
+/// Returns true if modules of this isolate may load only what the user trusted.
 #[op2(fast)]
 pub fn op_haft_is_verified(state: &mut OpState) -> bool {
     host(state).is_verified()

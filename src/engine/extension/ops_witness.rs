@@ -1,4 +1,4 @@
-//! What JavaScript notices about a module that loads: twin of `09_witness.ts`.
+//! Inputs of a module load that JavaScript records: twin of `09_witness.ts`.
 
 use std::rc::Rc;
 
@@ -7,15 +7,16 @@ use deno_core::op2;
 
 use super::host::IsolateHost;
 
-/// The module that loads changed the global object under a registered symbol (`Symbol.for`).
+/// Notes that the loading module changed the global object under a registered symbol
+/// (`Symbol.for`).
 #[op2(fast)]
 pub fn op_haft_noticed_symbol(state: &mut OpState) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();
     host.noticed_symbol();
 }
 
-/// The module that loads did something that others must not be told from memory. `is_trace`: the
-/// modules that load later can see it.
+/// Notes that the loading module must not be cached, because of `what`. `is_trace`: later modules
+/// can see what it did.
 #[op2(fast)]
 pub fn op_haft_noticed(state: &mut OpState, #[string] what: &str, is_trace: bool) {
     let host = state.borrow::<Rc<dyn IsolateHost>>().clone();

@@ -1,4 +1,4 @@
-//! The facts of a graph: what they hash to, and whether they still hold.
+//! Hash of a graph's facts, and the check that they still hold.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use super::Graph;
 use crate::regular_files;
 
-/// What lies at a place.
+/// Kind of the file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Nothing, or nothing that we may see.
+    /// The path is missing, or closed to this user.
     Nothing,
     /// A file, or a link to one.
     File,
     /// A folder, or a link to one.
     Folder,
-    /// A pipe, a socket, a device: never opened.
+    /// A pipe, a socket or a device, which is never opened.
     Other,
 }
 
@@ -34,11 +34,12 @@ impl Kind {
 }
 
 impl Graph {
-    /// One hash of all facts and of `salt`, which names whatever else the result depends on.
+    /// Returns one hash of all facts and of `salt`, which stands for all other inputs of the
+    /// result.
     pub fn content_hash(&self, salt: &str) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
         let mut put = |bytes: &[u8]| {
-            // Lengths first: no two lists of facts may look the same.
+            // Lengths come first, so that two different lists of facts never hash the same bytes.
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
@@ -68,9 +69,9 @@ impl Graph {
     }
 }
 
-/// Checks whether graphs still hold, looking at each place once. Nothing is parsed.
+/// Checks if graphs still hold. Each path is checked once, and nothing is parsed.
 ///
-/// It remembers what it saw, so it must not outlive one round of checking.
+/// It caches what it found, so it must not outlive one round of checking.
 #[derive(Default)]
 pub struct Checker {
     files: HashMap<PathBuf, Option<String>>,
@@ -80,7 +81,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// True if walking again would give the same graph.
+    /// Returns true if walking again would give the same graph.
     pub fn holds(&mut self, graph: &Graph) -> bool {
         let places = &mut self.places;
         let mut kind = |path: &Path| match places.get(path) {
@@ -106,8 +107,8 @@ impl Checker {
         {
             return false;
         }
-        // A link in place of a file or of a folder above it changes what relative imports mean, even
-        // where it leads to the same bytes.
+        // A link in place of a file, or of a folder above it, changes the meaning of relative
+        // imports. That holds even where the link leads to the same bytes.
         let lone_links = &mut self.lone_links;
         let mut is_link = |path: &Path| match lone_links.get(path) {
             Some(is_link) => *is_link,

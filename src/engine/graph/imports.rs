@@ -1,8 +1,8 @@
-//! What one file imports, and where it does so in a way that no reading can follow.
+//! Imports of one file, and the places that load code that cannot be known by reading.
 //!
-//! Reads too much rather than too little: an import in a branch that never runs counts, and so
-//! does one that only types need. A name that is declared again (`require` as a parameter) is taken
-//! for the real one.
+//! The result may contain too much, never too little. An import in a branch that never runs counts,
+//! and so does one that only types need. A local name that shadows a real one (`require` as a
+//! parameter) counts as the real one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,13 +22,13 @@ use super::open::What;
 use super::{MAX_SOURCE_BYTES, nesting};
 use crate::engine::loader::{parse_as, url_of};
 
-/// The most that one file may import.
+/// Limit of the imports of one file.
 const MAX_IMPORTS: usize = 20_000;
 
-/// The most places of one file that are listed as open.
+/// Limit of the openings that are listed for one file.
 const MAX_OPENINGS: usize = 1000;
 
-/// Words without which a file can import nothing. Names may be written with escapes.
+/// Words without which a file cannot import anything. Names may be written with escapes.
 const SIGNS: &[&str] = &[
     "import",
     "require",
@@ -48,21 +48,22 @@ const SIGNS: &[&str] = &[
     "Hooks",
 ];
 
-/// What one file imports.
+/// Imports of one file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::engine) struct Imports {
-    /// By `import` and `export … from`.
+    /// Specifiers of `import` and `export … from`.
     pub(super) imported: BTreeSet<String>,
-    /// Those of them that `import(…)` alone names: they may never be imported.
+    /// The imported specifiers that only `import(…)` names: they may never be imported.
     #[serde(default)]
     dynamic: BTreeSet<String>,
-    /// By `require`.
+    /// Specifiers of `require`.
     pub(super) required: BTreeSet<String>,
-    /// By `new URL("…", import.meta.url)` and the like: read perhaps, or run as a worker.
+    /// Paths in `new URL("…", import.meta.url)` and the like: perhaps read, perhaps run as a
+    /// worker.
     pub(super) assets: BTreeSet<String>,
-    /// JSX imports a runtime that is written nowhere.
+    /// Set if the file has JSX, which imports a runtime without naming it.
     pub(super) has_jsx: bool,
-    /// Where comments (`@jsxImportSource`) say that it comes from.
+    /// Sources of the JSX runtime that comments name (`@jsxImportSource`).
     #[serde(default)]
     pub(super) jsx_sources: BTreeSet<String>,
     /// The lines (1-based; 0 for the file) that make the graph incomplete.
@@ -75,7 +76,7 @@ impl Imports {
             MediaType::Unknown => MediaType::TypeScript,
             media => media,
         };
-        // Before all else: the loader refuses it as well.
+        // This check comes first: the loader refuses such a file as well.
         if text.len() as u64 > MAX_SOURCE_BYTES {
             return Imports::unreadable(What::TooLarge);
         }
@@ -92,7 +93,7 @@ impl Imports {
         }
     }
 
-    /// Those of a file that is not parsed.
+    /// Returns the imports of a file that is not parsed.
     pub(super) fn unreadable(why: What) -> Imports {
         Imports {
             openings: BTreeSet::from([(0, why)]),
@@ -100,18 +101,18 @@ impl Imports {
         }
     }
 
-    /// True if the file imports or requires this.
+    /// Returns true if the file imports or requires `specifier`.
     pub(super) fn names(&self, specifier: &str) -> bool {
         self.imported.contains(specifier) || self.required.contains(specifier)
     }
 
-    /// What is imported whenever the file is.
+    /// Returns the specifiers that are imported whenever the file is.
     pub(in crate::engine) fn at_load(&self) -> impl Iterator<Item = &str> {
         let imported = self.imported.difference(&self.dynamic);
         imported.map(String::as_str)
     }
 
-    /// The imports of a file that was parsed already.
+    /// Returns the imports of a file that was parsed already.
     pub(in crate::engine) fn of_parsed(parsed: &ParsedSource) -> Imports {
         Imports::in_tree(parsed)
     }
@@ -140,13 +141,13 @@ fn parse(path: &Path, text: String, media_type: MediaType) -> Option<ParsedSourc
 struct Reader<'a> {
     parsed: &'a ParsedSource,
     imports: Imports,
-    /// Names that are `require` or made by `createRequire`.
+    /// Names of `require` and of results of `createRequire`.
     requires: Vec<String>,
     /// Names of `createRequire`.
     makers: Vec<String>,
-    /// Calls of any name with one argument: whether it is a `require` may be known only at the end.
+    /// Calls of any name with its first argument. Only at the end all names of `require` are known.
     calls: Vec<(String, Option<String>, u32)>,
-    /// What `import` and `export … from` name.
+    /// Specifiers that `import` and `export … from` name.
     fixed: BTreeSet<String>,
 }
 
@@ -216,7 +217,7 @@ impl Reader<'_> {
         self.import(specifier, line);
     }
 
-    /// `createRequire(import.meta.url)`: a `require` like the one of this file.
+    /// Returns true for `createRequire(import.meta.url)`: a `require` like the one of this file.
     fn is_own_require(&self, expr: &Expr) -> bool {
         let Expr::Call(call) = unwrapped(expr) else {
             return false;
@@ -265,7 +266,7 @@ impl Reader<'_> {
             }
             ("getBuiltinModule", Some(specifier)) => self.import(builtin_url(&specifier), line),
             ("dlopen", _) => self.open_at(line, What::NativeCode),
-            // `Module._load`, `module.register`: the names that only `node:module` has.
+            // `Module._load`, `module.registerHooks`: only `node:module` has these names.
             ("_load" | "registerHooks", _) => self.open_at(line, What::ComputedRequire),
             ("_compile", _) => self.open_at(line, What::CodeFromText),
             ("construct" | "apply", _) if call.args.first().is_some_and(is_function_itself) => {
@@ -339,7 +340,7 @@ impl Visit for Reader<'_> {
             Callee::Expr(callee) => match unwrapped(callee) {
                 Expr::Ident(name) => {
                     self.call_of_name(&name.sym, call, line);
-                    // Not through `visit_ident`: to call it is no way to hand it around.
+                    // Not through `visit_ident`, because a call does not hand the function around.
                     call.args.visit_with(self);
                     return;
                 }
@@ -411,7 +412,7 @@ impl Visit for Reader<'_> {
 
     fn visit_member_expr(&mut self, member: &MemberExpr) {
         let name = member_name(member);
-        // `require.main`, `require.cache`: looked at, not handed around.
+        // `require.main`, `require.cache`: read, not handed around.
         let is_looked_at = matches!(
             name.as_deref(),
             Some("main" | "cache" | "resolve" | "extensions" | "length" | "name")
@@ -456,7 +457,8 @@ impl Visit for Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// A use of a name that is no call: whoever gets it can load anything.
+    /// Notes the use of a name other than a call: the code that receives the value can load
+    /// anything.
     fn handed_around(&mut self, name: &Ident) {
         let what = match &*name.sym {
             "require" | "createRequire" => What::ComputedRequire,
@@ -469,7 +471,7 @@ impl Reader<'_> {
     }
 }
 
-/// True for the names of what makes a function of text.
+/// Returns true for the names of functions that make code of text.
 fn is_maker_of_code(name: &str) -> bool {
     matches!(
         name,
@@ -477,12 +479,12 @@ fn is_maker_of_code(name: &str) -> bool {
     )
 }
 
-/// `Function` as an argument.
+/// Returns true if the argument is `Function` itself.
 fn is_function_itself(argument: &ExprOrSpread) -> bool {
     last_name(&argument.expr).is_some_and(|name| name == "Function")
 }
 
-/// The names that a pattern gives to the member `name`.
+/// Returns the names that a pattern binds to the member `name`.
 fn aliases<'a>(pattern: &'a ObjectPat, name: &'a str) -> impl Iterator<Item = String> + 'a {
     pattern.props.iter().filter_map(move |prop| match prop {
         ObjectPatProp::KeyValue(pair) => match (&pair.key, &*pair.value) {
@@ -498,7 +500,7 @@ fn aliases<'a>(pattern: &'a ObjectPat, name: &'a str) -> impl Iterator<Item = St
     })
 }
 
-/// What `@jsxImportSource` names in the file's comments. Strings count like comments.
+/// Returns the values of `@jsxImportSource` in the file's comments. Strings count like comments.
 fn jsx_sources(text: &str) -> BTreeSet<String> {
     const PRAGMA: &str = "@jsxImportSource";
     let found = text.match_indices(PRAGMA).filter_map(|(at, _)| {
@@ -514,7 +516,7 @@ fn text_of(text: &Str) -> String {
     text.value.to_string_lossy().into_owned()
 }
 
-/// The text of an argument that is written out.
+/// Returns the text of a literal argument.
 fn literal(argument: &ExprOrSpread) -> Option<String> {
     if argument.spread.is_some() {
         return None;
@@ -529,7 +531,7 @@ fn literal(argument: &ExprOrSpread) -> Option<String> {
     }
 }
 
-/// The expression inside of parentheses and type assertions.
+/// Returns the expression inside of parentheses and type assertions.
 fn unwrapped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Paren(inner) => unwrapped(&inner.expr),
@@ -542,7 +544,7 @@ fn unwrapped(expr: &Expr) -> &Expr {
     }
 }
 
-/// `x` of `x` and of `a.b.x`.
+/// Returns `x` for `x` and for `a.b.x`.
 fn last_name(expr: &Expr) -> Option<String> {
     match unwrapped(expr) {
         Expr::Ident(name) => Some(name.sym.to_string()),
@@ -562,7 +564,7 @@ fn member_name(member: &MemberExpr) -> Option<String> {
     }
 }
 
-/// `import.meta.url`, `import.meta.filename`, `import.meta.path`, `__filename`.
+/// Returns true for `import.meta.url`, `import.meta.filename`, `import.meta.path`, `__filename`.
 fn is_own_place(expr: &Expr) -> bool {
     match unwrapped(expr) {
         Expr::Ident(name) => &*name.sym == "__filename",
@@ -575,7 +577,7 @@ fn is_own_place(expr: &Expr) -> bool {
     }
 }
 
-/// `new URL("…", import.meta.url)`.
+/// Returns true for `new URL("…", import.meta.url)`.
 fn is_own_url(expr: &Expr) -> bool {
     let Expr::New(new) = unwrapped(expr) else {
         return false;
@@ -585,7 +587,7 @@ fn is_own_url(expr: &Expr) -> bool {
         && matches!(args, [path, base] if literal(path).is_some() && is_own_place(&base.expr))
 }
 
-/// A path as URLs take it, as imports write it; nothing if it is a URL of its own.
+/// Converts a path in a URL to a specifier; `None` if it is an absolute URL.
 fn relative(path: String) -> Option<String> {
     if path.starts_with('.') || path.starts_with('/') {
         return Some(path);

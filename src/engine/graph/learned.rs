@@ -1,6 +1,6 @@
-//! What files import, learned while they were compiled: a file is parsed once for both.
+//! Cache of the imports that were found while files were compiled, so that each is parsed once.
 //!
-//! Only while somebody wants graphs, and only for the bytes that were compiled.
+//! It is active only while graphs are being built, and only for the bytes that were compiled.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ static LEARNED: Mutex<Learned> = Mutex::new(Learned {
 });
 
 struct Learned {
-    /// How many want to learn.
+    /// Number of active lessons.
     lessons: u32,
     imports: Option<HashMap<(PathBuf, String), Imports>>,
 }
 
-/// While it lives, files that are compiled are remembered by what they import.
+/// Guard during whose life the imports of compiled files are cached.
 pub(in crate::engine) struct Lesson(());
 
 impl Lesson {
@@ -30,7 +30,7 @@ impl Lesson {
         Lesson(())
     }
 
-    /// Learns from a file that was compiled from bytes with this hash.
+    /// Stores the imports of a file that was compiled from bytes with this hash.
     pub(in crate::engine) fn learn(path: &Path, digest: &str, parsed: &ParsedSource) {
         if learned().lessons == 0 {
             return;
@@ -38,7 +38,7 @@ impl Lesson {
         Lesson::recall(path, digest, Imports::of_parsed(parsed));
     }
 
-    /// Learns what somebody knows already about a file of bytes with this hash.
+    /// Stores imports that are known already for a file of bytes with this hash.
     pub(in crate::engine) fn recall(path: &Path, digest: &str, imports: Imports) {
         let mut learned = learned();
         if learned.lessons > 0 {
@@ -59,7 +59,7 @@ impl Drop for Lesson {
     }
 }
 
-/// What the file with these bytes imports, if it was learned.
+/// Takes the imports of the file with these bytes from the cache.
 pub(super) fn take(path: &Path, digest: &str) -> Option<Imports> {
     let key = (path.to_owned(), digest.to_owned());
     learned().imports.as_mut()?.remove(&key)

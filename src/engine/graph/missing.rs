@@ -1,4 +1,4 @@
-//! Imports that resolve to nothing and that running the modules would ask for.
+//! Imports that resolve to nothing although running the modules needs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,11 +8,12 @@ use super::{Graph, Grapher, nesting};
 use crate::engine::loader::compiled;
 
 impl Graph {
-    /// Returns the missing specifiers by the file that imports them. Left out are imports that are
-    /// erased when the file is compiled, because only types need them, and what installed packages
-    /// miss: their own manifests are responsible for that.
+    /// Returns the missing specifiers by the file that imports them.
     ///
-    /// The files are compiled for it by the reader of `grapher`.
+    /// Two kinds are left out. Imports that only types need are erased by compiling. Missing
+    /// imports of installed packages are their own manifests' responsibility.
+    ///
+    /// The reader of `grapher` compiles the files for this.
     pub fn missing_at_run_time(&self, grapher: &Grapher) -> BTreeMap<PathBuf, BTreeSet<String>> {
         let own = self.missing.iter().filter(|(file, _)| !is_installed(file));
         let kept = own.map(|(file, specifiers)| {
@@ -27,15 +28,15 @@ impl Graph {
     }
 }
 
-/// True for a file of an installed package.
+/// Returns true for a file of an installed package.
 fn is_installed(file: &Path) -> bool {
     file.iter().any(|part| part == "node_modules")
 }
 
-/// What the compiled file imports; `None` if it cannot be compiled.
+/// Returns the imports of the compiled file; `None` if it cannot be compiled.
 pub(super) fn imports_at_run_time(file: &Path) -> Option<Imports> {
     let code = compiled(file)?;
-    // Compiled code is JavaScript, whatever the file is called.
+    // Compiled code is JavaScript, whatever the file's extension is.
     let name = file.with_extension("js");
     let stack = nesting::stack_for(&code)?;
     Some(stacker::maybe_grow(stack, stack, || {

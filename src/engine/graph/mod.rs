@@ -1,9 +1,10 @@
-//! Everything that importing a module can read, found without running any of it.
+//! Module graph: everything that importing a module can read, found without running any of it.
 //!
-//! The graph is a list of facts about the disk: the bytes of files, what lies at the places that
-//! resolution looked at (nothing, most often), where links lead. Walking again gives the same graph
-//! as long as the facts hold, so checking them is all that a cache or a grant has to do. What no
-//! reading can find out (a computed path, code made of text) makes the graph open, and is listed.
+//! The graph is a list of facts about the disk: the bytes of files, the kinds of the paths that
+//! resolution checked, the targets of links. Most checked paths are missing. As long as these facts
+//! hold, walking again gives the same graph. So a cache or a grant only has to check them. Code
+//! that cannot be known by reading (a computed path, code made of text) makes the graph open, and
+//! is listed.
 
 mod facts;
 mod imports;
@@ -37,67 +38,68 @@ use reader::Apart;
 pub use reader::{Reader, StartReader, serve_reader, set_reader};
 use watched::Watched;
 
-/// The largest source that is parsed.
+/// Size limit of a source that is parsed.
 pub(in crate::engine) const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
-/// The most files that one tool may pull in.
+/// Limit of the files in one graph.
 const MAX_FILES: usize = 50_000;
 
-/// Everything that importing one module can read.
+/// The graph of one module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
-    /// The module it starts from, as it was asked for.
+    /// The module it starts from, as it was requested.
     pub entry: PathBuf,
     /// Every file that was read, with the hash (blake3, hex) of its bytes.
     pub files: BTreeMap<PathBuf, String>,
-    /// Data that the module names beside itself (`new URL("x.md", import.meta.url)`), with its hash
-    /// if it is there. A tool may well write it: it is nothing that runs.
+    /// Data beside the module that it names (`new URL("x.md", import.meta.url)`), with its hash if
+    /// it exists. The tool may write it, because it is not code.
     pub assets: BTreeMap<PathBuf, Option<String>>,
-    /// What lies at every other place that resolution looked at.
+    /// Kinds of all other paths that resolution checked.
     pub looked_at: BTreeMap<PathBuf, Kind>,
-    /// Where the links that were followed lead.
+    /// Targets of the links that were followed.
     pub links: BTreeMap<PathBuf, PathBuf>,
     /// The files that are loaded. No part of these paths is a link.
     pub modules: BTreeSet<PathBuf>,
-    /// Specifiers that mean nothing now, by the file that has them.
+    /// Specifiers that resolve to nothing, by the file that contains them.
     pub missing: BTreeMap<PathBuf, BTreeSet<String>>,
     /// Node's builtins that are imported, without `node:`.
     pub builtins: BTreeSet<String>,
-    /// What makes the graph incomplete.
+    /// Places that make the graph incomplete.
     pub openings: BTreeSet<Opening>,
 }
 
 impl Graph {
-    /// True if the module may load code that is not in the graph.
+    /// Returns true if the module may load code that is not in the graph.
     pub fn is_open(&self) -> bool {
         let mut openings = self.openings.iter();
-        // WebAssembly imports nothing but what its module gives it.
+        // WebAssembly can import only what its module passes to it.
         openings.any(|opening| opening.what != What::CodeFromBytes)
     }
 }
 
-/// The graph of the module at `entry`, an absolute path.
+/// Returns the graph of the module at `entry`, an absolute path.
 pub fn module_graph(entry: &Path) -> Graph {
     Grapher::default().graph(entry)
 }
 
-/// The same for a module of a project that may not be trusted.
+/// Does the same for a module of a project that may not be trusted.
 pub fn untrusted_module_graph(entry: &Path) -> Graph {
     Grapher::for_untrusted().graph(entry)
 }
 
-/// Finds the graphs of many modules; what they share is parsed once.
+/// Builds the graphs of many modules; files that they share are parsed once.
 ///
-/// It remembers what files import, so it must not outlive one round of looking.
+/// It caches the imports of files, so it must not outlive one round of building.
 #[derive(Default)]
 pub struct Grapher {
     imports: RefCell<HashMap<(PathBuf, String), Rc<Imports>>>,
-    /// Parses text in another process; `None`: in this one.
+    /// Parses text in another process; `None` parses it in this one.
     apart: Option<Rc<RefCell<Apart>>>,
 }
 
 impl Grapher {
-    /// For modules of projects that may not be trusted: their text is parsed in another process.
+    /// Returns a grapher for projects that may not be trusted: their text is parsed in another
+    /// process.
     pub fn for_untrusted() -> Grapher {
         Grapher {
             apart: Some(Rc::default()),
@@ -105,16 +107,16 @@ impl Grapher {
         }
     }
 
-    /// The graph of the module at `entry`, an absolute path.
+    /// Returns the graph of the module at `entry`, an absolute path.
     pub fn graph(&self, entry: &Path) -> Graph {
-        // The parser goes as deep as the code does, and the code is a stranger's.
+        // The parser recurses as deep as the code nests, and the code may be hostile.
         stacker::maybe_grow(nesting::STACK, nesting::STACK, || self.walk(entry))
     }
 
-    /// The graph of a file that pulls in nothing by itself: a program, a declaration. Never parsed.
+    /// Returns the graph of a file that imports nothing: a program, a declaration. Never parses it.
     pub fn lone_file(&self, entry: &Path) -> Graph {
         let mut walk = self.start(entry);
-        // That it cannot be read is noted as well.
+        // A file that cannot be read is noted as well.
         if let Err(what) = walk.disk.hash(entry) {
             walk.open(entry, what);
         }
@@ -179,7 +181,7 @@ impl Grapher {
         known.entry(key).or_insert_with(read).clone()
     }
 
-    /// What the file imports once it is compiled; `None` if it cannot be compiled.
+    /// Returns the imports of the compiled file; `None` if it cannot be compiled.
     fn imports_at_run_time(&self, path: &Path) -> Option<Imports> {
         match &self.apart {
             Some(apart) => apart.borrow_mut().imports_at_run_time(path),
@@ -188,7 +190,7 @@ impl Grapher {
     }
 }
 
-/// One walk from an entry to everything below it.
+/// State of one walk from an entry to everything that it imports.
 struct Walk<'a> {
     grapher: &'a Grapher,
     disk: Watched,
@@ -198,9 +200,9 @@ struct Walk<'a> {
     graph: Graph,
     queue: Vec<PathBuf>,
     queued: BTreeSet<PathBuf>,
-    /// There were more files than are looked at.
+    /// Set if the limit of files was reached.
     is_full: bool,
-    /// Files that `require` runs as code whatever they are called.
+    /// Files that `require` runs as code, whatever their extension is.
     required: BTreeSet<PathBuf>,
 }
 
@@ -249,7 +251,7 @@ impl Walk<'_> {
                 what: *what,
             });
         }
-        // Both decide how the file is compiled, even if it imports nothing.
+        // Both determine how the file is compiled, even if it imports nothing.
         self.packages.closest_manifest(path);
         let config = self.tsconfigs.of(path);
         let jsx = imports.has_jsx.then(|| {
@@ -265,8 +267,8 @@ impl Walk<'_> {
             }
         }
         for specifier in &imports.required {
-            // Tools are written against Bun, whose `require` resolves like `import`; what runs it is
-            // Node's. Whatever one of the two would find is in the graph.
+            // Tools are written for Bun, whose `require` resolves like `import`, but Node's
+            // `require` runs them. So the files that either would find are in the graph.
             let required = self.require(specifier, path, &url);
             let imported = self.import(specifier, &url);
             if !required && !imported {
@@ -279,7 +281,7 @@ impl Walk<'_> {
                     let hash = facts::digest_of_file(&file);
                     self.graph.assets.insert(file, hash);
                 }
-                // A worker, or a script for somebody else: code. It was written as a URL or as a
+                // A worker, or a script for another program: code. It was written as a URL or as a
                 // specifier.
                 decoded => {
                     if let Ok(Ok(file)) = decoded
@@ -338,13 +340,13 @@ impl Walk<'_> {
                 Ok(file) => self.enqueue(file),
                 Err(()) => return false,
             },
-            // Ours: part of haft, not of the disk.
+            // A module of haft itself, which is not on the disk.
             _ => {}
         }
         true
     }
 
-    /// Adds a file, whose path has no links.
+    /// Adds a file. Its path must not contain links.
     fn enqueue(&mut self, file: PathBuf) {
         if self.queued.len() >= MAX_FILES && !self.queued.contains(&file) {
             if !self.is_full {
@@ -358,11 +360,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds a file that `require` runs: everything but JSON and native code is CommonJS for it.
+    /// Adds a file that `require` runs: it treats everything but JSON and native code as CommonJS.
     fn enqueue_required(&mut self, file: PathBuf) {
         let is_run = !has_extension(&file, &["json", "node"]);
         if is_run && self.required.insert(file.clone()) && self.queued.contains(&file) {
-            // It may have been taken for data before.
+            // The file may have been visited as data before.
             self.queue.push(file.clone());
         }
         self.enqueue(file);
@@ -374,12 +376,12 @@ impl Walk<'_> {
     }
 }
 
-/// False for files that are imported as data, or whose code is no text.
+/// Returns false for files that are imported as data, or whose code is not text.
 fn is_code(path: &Path) -> bool {
     !is_asset(path) && !has_extension(path, &["node"])
 }
 
-/// True for files that nobody runs.
+/// Returns true for files that are never run.
 fn is_data(path: &Path) -> bool {
     const DATA: &[&str] = &[
         "json", "jsonc", "json5", "jsonl", "yaml", "yml", "toml", "txt", "md", "html", "css",

@@ -1,59 +1,60 @@
-//! Estimates how deeply the parser would recurse into a source, before it does.
+//! Estimates how deeply the parser would recurse into a source, before the parser runs.
 //!
-//! The parser, and everything that walks, prints and drops its tree, is recursive. Its depth is not
-//! the depth of brackets: `a=>a=>a`, `a?b:a?b:c`, `!!!a` and `else if` nest without any. So the
-//! estimate reads the text token by token and adds up what every open bracket and every unfinished
-//! expression around a token can cost. Strings, comments and regular expressions count as one token.
+//! The parser is recursive, and so is all code that walks, prints and drops its tree. Its depth is
+//! not the depth of brackets: `a=>a=>a`, `a?b:a?b:c`, `!!!a` and `else if` nest without any. So the
+//! estimate reads the text token by token. It adds up the cost of every open bracket and every
+//! unfinished expression around a token. Strings, comments and regular expressions count as one
+//! token.
 //!
-//! The estimate goes by the usual rules of JavaScript's tokens and can be deceived where these
-//! depend on the grammar (a `/` after a `}`). Text of an untrusted project is therefore parsed in a
-//! process of its own with a limit of memory (`reader`); this is the bound for everything else.
+//! The estimate follows the usual rules of JavaScript's tokens. It can be deceived where these
+//! depend on the grammar (a `/` after a `}`). So text of an untrusted project is parsed in a
+//! process of its own with a memory limit (`reader`). The estimate is the limit for all other text.
 
-/// The most that a source may cost.
+/// Limit of a source's cost.
 const MAX_COST: usize = 20_000;
 
-/// The stack that one unit of cost can take in all that recurses, generously.
+/// Stack that one unit of cost can take in any recursive code, generously estimated.
 const STACK_PER_COST: usize = if cfg!(debug_assertions) {
     96 << 10
 } else {
     24 << 10
 };
 
-/// The least that is worth a stack of its own.
+/// Smallest stack that is worth an allocation of its own.
 const MIN_STACK: usize = 8 << 20;
 
 /// The cost of an open bracket, an arrow, a conditional, a keyword that nests.
 const COST_OF_LEVEL: usize = 8;
 
-/// The cost of a label before a label: each makes the parser copy those before it.
+/// The cost of a label before a label: for each, the parser copies those before it.
 const COST_OF_LABEL: usize = 40;
 
-/// The stack that suffices for whatever is below the limit. Only what is used takes memory.
+/// Stack that suffices for any source below the limit. Only the used pages take memory.
 pub(super) const STACK: usize = 512 << 20;
 
-/// What is on such a stack besides: the caller that finds many graphs, and compiles files meanwhile.
+/// Stack for the caller on such a stack, which builds many graphs and compiles files.
 const BESIDES: usize = 64 << 20;
 
-/// Runs `work`, which finds the graphs of many modules, on a stack that is deep enough for each of them.
-/// Without it each gets one of its own, and to map so much and give it back holds up every other thread
-/// that needs memory.
+/// Runs `work`, which builds the graphs of many modules, on a stack that is deep enough for each.
+/// Otherwise each graph would get a stack of its own. Mapping and unmapping so much memory delays
+/// every other thread that needs memory.
 pub fn on_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK + BESIDES, STACK + BESIDES, work)
 }
 
-/// True if the text must not be given to the parser.
+/// Returns true if the text must not be given to the parser.
 pub(super) fn is_hostile(text: &str) -> bool {
     stack_for(text).is_none()
 }
 
-/// The bytes of stack that suffice to parse the text and to walk over its tree; `None` if the text must
-/// not be given to the parser.
+/// Returns the bytes of stack that suffice to parse the text and to walk its tree. Returns `None`
+/// if the text must not be given to the parser.
 pub(in crate::engine) fn stack_for(text: &str) -> Option<usize> {
     let cost = Scanner::new(text.as_bytes()).peak()?;
     Some((cost * STACK_PER_COST).clamp(MIN_STACK, STACK))
 }
 
-/// True for words that nest what follows them without a bracket.
+/// Returns true for words that nest what follows them without a bracket.
 fn is_prefix(word: &[u8]) -> bool {
     matches!(
         word,
@@ -80,7 +81,7 @@ fn is_prefix(word: &[u8]) -> bool {
     )
 }
 
-/// The same for words that are names elsewhere.
+/// Returns true for words that nest what follows them, but are plain names elsewhere.
 fn is_contextual(word: &[u8]) -> bool {
     matches!(
         word,
@@ -107,7 +108,7 @@ fn is_contextual(word: &[u8]) -> bool {
     )
 }
 
-/// True for words that continue the statement or the expression before them.
+/// Returns true for words that continue the statement or the expression before them.
 fn is_continuing(word: &[u8]) -> bool {
     matches!(
         word,
@@ -127,15 +128,15 @@ fn is_continuing(word: &[u8]) -> bool {
     )
 }
 
-/// True for words before `(` after whose `)` an expression or a statement begins.
+/// Returns true for words before `(` after whose `)` an expression or a statement begins.
 fn is_head(word: &[u8]) -> bool {
     matches!(word, b"if" | b"while" | b"for" | b"with")
 }
 
-/// What the token before is, as far as the meaning of the next depends on it.
+/// Kind of the previous token, as far as the meaning of the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// A value has ended: what follows is an operator, or a new statement.
+    /// A value has ended: an operator or a new statement follows.
     Value,
     /// The head of a statement has ended (`if (…)`).
     Head,
@@ -177,17 +178,17 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     levels: Vec<Level>,
-    /// The cost of all levels but the last.
+    /// The cost of all levels except the last.
     below: usize,
-    /// Elements of JSX that are open.
+    /// Number of open JSX elements.
     elements: usize,
     before: Before,
-    /// The token before was a word for which [`is_head`].
+    /// Set if the previous token was a word for which [`is_head`].
     after_head_word: bool,
     label: Label,
 }
 
-/// How much of a label follows another one.
+/// Progress of a label that follows another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Label {
     None,
@@ -217,7 +218,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The cost at the token that stands deepest; `None` if it is above the limit.
+    /// Returns the highest cost at any token; `None` if it exceeds the limit.
     fn peak(mut self) -> Option<usize> {
         let mut peak = 0;
         while self.at < self.bytes.len() {
@@ -254,7 +255,7 @@ impl<'a> Scanner<'a> {
             }
             b'`' => {
                 self.at += 1;
-                // A tag stands before it: it is a call.
+                // A value before it is a tag, so this is a call.
                 if self.before == Before::Value {
                     self.add(1);
                 }
@@ -284,7 +285,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips white space and comments; true if there was the end of a line.
+    /// Skips white space and comments; true if they contain the end of a line.
     fn skip_space(&mut self) -> bool {
         let mut newline = false;
         loop {
@@ -311,8 +312,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A string ends with its line at the latest: then it is something else, such as an apostrophe
-    /// in the text of an element.
+    /// Skips a string. It ends with its line at the latest: an unclosed quote is something else,
+    /// such as an apostrophe in the text of an element.
     fn skip_string(&mut self, quote: u8) {
         self.at += 1;
         while self.at < self.bytes.len() {
@@ -393,14 +394,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The statement in the innermost bracket has ended.
+    /// Ends the statement in the innermost bracket.
     fn end_statement(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             (level.cost, level.kept) = (0, 0);
         }
     }
 
-    /// Two values on two lines: a semicolon is meant between them.
+    /// Ends the statement if a new line begins with a value: JavaScript inserts a semicolon there.
     fn end_line(&mut self, next: u8) {
         let begins = is_word(next) || matches!(next, b'"' | b'\'' | b'@' | b'#');
         let ended = match self.before {
@@ -412,7 +413,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// True if the word at this place continues what is before it.
+    /// Returns true if the word at this place continues the expression or statement before it.
     fn continues(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|byte| !is_word(*byte));
@@ -432,7 +433,7 @@ impl<'a> Scanner<'a> {
             return self.value();
         }
         if word == b"case" {
-            // What is before it in a `switch` has ended.
+            // The previous `case` of a `switch` has ended.
             self.end_statement();
             self.before = Before::Start;
         } else if is_prefix(word) {
@@ -449,7 +450,7 @@ impl<'a> Scanner<'a> {
 
     fn push(&mut self, kind: Kind, is_head: bool) {
         if let Some(level) = self.levels.last_mut() {
-            // What follows a bracket hangs on it: `f(a)(b)(c)`.
+            // A bracket depends on the expression before it: `f(a)(b)(c)`.
             level.cost += 1;
             self.below += level.cost;
         }
@@ -474,7 +475,7 @@ impl<'a> Scanner<'a> {
     fn close(&mut self, byte: u8) {
         self.at += 1;
         let closed = match self.levels.len() {
-            // More are closed than were opened: the parser stops there.
+            // A bracket was closed that was never opened: the parser stops there.
             0 | 1 => return self.value(),
             _ => self.levels.pop(),
         };
@@ -517,7 +518,7 @@ impl<'a> Scanner<'a> {
                 self.at += 1;
                 self.elements = self.elements.saturating_sub(1);
             }
-            // An element, or type parameters: no value stands before it.
+            // A JSX element, or type parameters, because they do not follow a value.
             b'<' if !matches!(was, Before::Value | Before::Word)
                 && (is_word(next) || next == b'>') =>
             {
@@ -542,7 +543,7 @@ impl<'a> Scanner<'a> {
                     level.cost = level.cost.saturating_sub(COST_OF_LEVEL);
                 }
             }
-            // A prefix: what follows is inside of it.
+            // A prefix: its operand is nested in it.
             b'!' | b'~' | b'@' if was != Before::Value => self.add(COST_OF_LEVEL),
             b'+' | b'-' if was == Before::Start => self.add(COST_OF_LEVEL),
             _ => self.add(1),

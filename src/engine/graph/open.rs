@@ -1,4 +1,4 @@
-//! What makes a graph incomplete, for people to read.
+//! Places that make a module graph incomplete, in a form for users.
 
 use std::path::PathBuf;
 
@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 pub struct Opening {
     /// The file.
     pub path: PathBuf,
-    /// 1-based; 0 where it is the file as a whole.
+    /// 1-based line; 0 for the file as a whole.
     pub line: u32,
-    /// What is done there.
+    /// The kind of code that is loaded there.
     pub what: What,
 }
 
-/// How code gets in that no reading can find.
+/// Kind of code that cannot be known by reading the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// `import(…)` of something computed.
+    /// `import(…)` with a computed specifier.
     ComputedImport,
-    /// `require(…)` of something computed, or `require` handed around.
+    /// `require(…)` with a computed specifier, or `require` handed around.
     ComputedRequire,
     /// `eval`, `new Function`, `node:vm`, `data:` modules.
     CodeFromText,
     /// `WebAssembly`.
     CodeFromBytes,
-    /// A worker that runs something computed.
+    /// A worker with a computed path.
     Worker,
     /// `process.dlopen`.
     NativeCode,
@@ -43,12 +43,12 @@ pub enum What {
     NotRegular,
     /// The file is too large to be hashed.
     TooLargeToHash,
-    /// The tool pulls in too many files: what lies behind this one is not looked at.
+    /// The tool imports too many files: the imports of this one are not followed.
     TooManyFiles,
 }
 
 impl What {
-    /// What the module does there, for a sentence that starts with its place.
+    /// Describes the opening, for a sentence that starts with its place.
     pub fn as_str(self) -> &'static str {
         match self {
             What::ComputedImport => "imports a computed path",

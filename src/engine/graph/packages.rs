@@ -1,4 +1,4 @@
-//! Node's resolution on a watched disk: packages, manifests, and the files that `require` means.
+//! Node's resolution on a recorded disk: packages, manifests, and the files that `require` means.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::engine::loader::{self, NpmChecker};
 type Resolver =
     NodeResolver<NpmChecker, DenoIsBuiltInNodeModuleChecker, ByonmNpmResolver<Watched>, Watched>;
 
-/// Node's resolver, and the manifests that it goes by.
+/// Node's resolver and its manifests.
 pub(super) struct Packages {
     resolver: Resolver,
     manifests: PackageJsonResolverRc<Watched>,
@@ -52,9 +52,9 @@ impl Packages {
         }
     }
 
-    /// Looks up the manifest that decides what kind of module the file is.
+    /// Looks up the manifest that determines the file's kind of module.
     pub(super) fn closest_manifest(&self, path: &Path) {
-        // Only the look counts: a broken manifest is a fact like a sound one.
+        // Only the recorded access counts: a broken manifest is a fact like a valid one.
         let _ = self.manifests.get_closest_package_json(path);
     }
 
@@ -73,12 +73,12 @@ impl loader::Packages for Packages {
     }
 }
 
-/// What Node's `require` tries behind a path, in its order.
+/// Extensions that Node's `require` tries after a path, in its order.
 const EXTENSIONS: &[&str] = &[
     "js", "json", "node", "cjs", "mjs", "wasm", "ts", "cts", "mts",
 ];
 
-/// The file that `require` of a path means, as Node finds it.
+/// Returns the file that `require` of a path means, as Node finds it.
 pub(super) fn required_file(disk: &Watched, specifier: &str, from: &Path) -> Option<PathBuf> {
     let path = from.parent()?.join(specifier).clean();
     let wants_folder = specifier.ends_with('/') || specifier.ends_with("/.") || specifier == ".";

@@ -1,13 +1,13 @@
 //! Parses text of untrusted projects in a process of its own.
 //!
-//! Parsers of this size have inputs that overflow their stack or take all memory, whatever bounds
-//! are checked before. So `haft __reader` does it: a process without variables and descriptors of
-//! ours, with a limit of memory and of processor time that the kernel enforces. Its crash says only
-//! that the file cannot be read.
+//! Parsers of this size have inputs that overflow their stack or take all memory, whatever limits
+//! are checked before. So `haft __reader` parses such text: a process without haft's variables and
+//! descriptors, with limits of memory and of processor time that the kernel enforces. If it
+//! crashes, the file counts as unreadable.
 //!
-//! A request is a kind, the path and the text of a file; the answer is what the file imports, as JSON.
-//! A program that embeds haft names the `haft` program (`use_reader`); without one the text is parsed
-//! in this process, with tighter bounds.
+//! A request is a kind, the path and the text of a file; the answer is the file's imports, as JSON.
+//! A program that embeds haft names the `haft` program (`use_reader`). Otherwise the text is parsed
+//! in this process, with tighter limits.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -20,47 +20,47 @@ use super::missing;
 use super::open::What;
 use crate::engine::loader::text_of;
 
-/// The most memory that the process may map.
+/// Limit of the memory that the process may map.
 const MAX_MEMORY: u64 = 1 << 30;
-/// The most processor time for one file.
+/// Limit of the processor time for one file.
 const MAX_CPU_SECONDS: u64 = 10;
-/// The stack of the process for what recurses; part of its memory.
+/// Stack of the process for recursive code; part of its memory.
 const STACK: usize = 384 << 20;
-/// The largest request and the largest answer.
+/// Size limit of a request and of an answer.
 const MAX_FRAME: usize = 64 << 20;
-/// After so many crashes no further file is given to a reader.
+/// Number of crashes after which no further file is given to a reader.
 const MAX_CRASHES: u32 = 3;
 
-/// Without a reader: the largest file that is parsed.
+/// Size limit of a file that is parsed without a reader.
 const MAX_BYTES_IN_PROCESS: usize = 2 << 20;
 
 /// A process that answers requests in turn.
 pub trait Reader {
-    /// Sends a request and waits for the answer; `None`: the process has ended, or had to be.
+    /// Sends a request and waits for the answer; `None` if the process has ended or was killed.
     fn ask(&mut self, request: &[u8]) -> Option<Vec<u8>>;
 }
 
-/// Starts a reader; `None` where it cannot be started.
+/// Function that starts a reader; `None` if it cannot be started.
 pub type StartReader = Box<dyn Fn() -> Option<Box<dyn Reader>> + Send + Sync>;
 
 static START: OnceLock<StartReader> = OnceLock::new();
 
-/// Sets how readers are started in this process; the first call counts.
+/// Sets the function that starts readers in this process; only the first call counts.
 pub fn set_reader(start: StartReader) {
-    // A second way would be no better.
+    // A second function would do the same.
     let _ = START.set(start);
 }
 
-/// What is asked about a file.
+/// Kind of a request about a file.
 #[derive(Clone, Copy)]
 enum Question {
-    /// All that it imports.
+    /// All imports of the file.
     Imports,
-    /// What is left of it once the file is compiled; the reader reads the file itself.
+    /// The imports that are left in the compiled file; the reader reads the file itself.
     AtRunTime,
 }
 
-/// Asks readers, which are started when they are first needed.
+/// Client of reader processes, which are started when they are first needed.
 #[derive(Default)]
 pub(super) struct Apart {
     reader: Option<Box<dyn Reader>>,
@@ -68,7 +68,7 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    /// What the file with this text imports.
+    /// Returns the imports of the file with this text.
     pub(super) fn imports(&mut self, path: &Path, bytes: &[u8]) -> Imports {
         if START.get().is_none() {
             return match bytes.len() > MAX_BYTES_IN_PROCESS {
@@ -80,7 +80,7 @@ impl Apart {
         answer.unwrap_or_else(|| Imports::unreadable(What::TooCostly))
     }
 
-    /// What the compiled file imports; `None` if it cannot be compiled.
+    /// Returns the imports of the compiled file; `None` if it cannot be compiled.
     pub(super) fn imports_at_run_time(&mut self, path: &Path) -> Option<Imports> {
         match START.get() {
             None => missing::imports_at_run_time(path),
@@ -121,7 +121,7 @@ fn request(question: Question, path: &Path, text: &[u8]) -> Vec<u8> {
     request
 }
 
-/// Answers requests from standard input on standard output until that ends: what `haft __reader` does.
+/// Runs `haft __reader`: answers requests from standard input on standard output until input ends.
 ///
 /// # Errors
 /// When a limit cannot be set, or a stream fails.
@@ -130,7 +130,7 @@ pub fn serve_reader() -> io::Result<()> {
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
     limit(Resource::Nproc, 0)?;
-    // Without memory there is nothing to write a message with, and nothing reads it.
+    // Without memory a message cannot be written, and no process would read it.
     std::panic::set_hook(Box::new(|_| std::process::abort()));
     stacker::grow(STACK, || {
         let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
@@ -159,9 +159,9 @@ fn limit(resource: Resource, value: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Allows so much processor time more.
+/// Extends the limit of processor time by the time for one file.
 fn allow_cpu_time() -> io::Result<()> {
-    // Nanoseconds that its one thread has run.
+    // Nanoseconds that the process's only thread has run.
     let times = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let used = times.split_whitespace().next();
     let used: u64 = used.and_then(|used| used.parse().ok()).unwrap_or_default();

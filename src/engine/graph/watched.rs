@@ -1,7 +1,7 @@
-//! The disk as resolution sees it, with a record of every look.
+//! File system for resolution that records every access.
 //!
-//! Node's resolver asks it instead of the real disk, so that the record is complete by
-//! construction: there is no second list of rules that could fall behind.
+//! Node's resolver uses it in place of the real disk. So the record is complete without a second
+//! list of Node's rules, which could become outdated.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ use super::facts::Kind;
 use super::open::What;
 use crate::regular_files::{self, Refused};
 
-/// The real disk, watched.
+/// The real disk with a record of accesses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watched {
     real: RealSys,
@@ -36,10 +36,10 @@ struct Seen {
 }
 
 impl Watched {
-    /// Hands the record over.
+    /// Moves the record into the graph.
     pub(super) fn give(&self, graph: &mut Graph) {
         let mut seen = std::mem::take(&mut *self.seen.borrow_mut());
-        // That it is a file is told by its bytes.
+        // The kind of these paths is known from their bytes.
         seen.looked_at
             .retain(|path, _| !seen.files.contains_key(path));
         graph.files = seen.files;
@@ -47,8 +47,8 @@ impl Watched {
         graph.links = seen.links;
     }
 
-    /// Notes the hash of a file that is not parsed; the error says why there is none, if the file is
-    /// there.
+    /// Records the hash of a file that is not parsed. The error says why it has none; a missing
+    /// file is not an error.
     pub(super) fn hash(&self, path: &Path) -> Result<(), What> {
         match regular_files::hash(path) {
             Ok(hash) => {
@@ -62,11 +62,11 @@ impl Watched {
         }
     }
 
-    /// Reads a source; the error says why it is not read, if it is there.
+    /// Reads a source. The error says why it is not read; it is `None` for a missing file.
     pub(super) fn read_source(&self, path: &Path) -> Result<Vec<u8>, Option<What>> {
         match self.read(path) {
             Err(Refused::TooLarge(_)) => {
-                // It may be loaded all the same.
+                // The file may be loaded all the same.
                 self.hash(path)?;
                 Err(Some(What::TooLarge))
             }
@@ -97,7 +97,7 @@ impl Watched {
     }
 }
 
-/// Why the file is not read; nothing of a file that is missing or closed to us.
+/// Returns the reason for which the file is not read; `None` if it is missing or not accessible.
 fn what_of(error: &Refused, if_large: What) -> Option<What> {
     match error {
         Refused::NotRegular => Some(What::NotRegular),
@@ -108,7 +108,7 @@ fn what_of(error: &Refused, if_large: What) -> Option<What> {
 
 impl BaseFsRead for Watched {
     fn base_fs_read(&self, path: &Path) -> io::Result<Cow<'static, [u8]>> {
-        // A pipe that calls itself a package.json would block us for ever.
+        // A pipe named `package.json` would block this thread for ever.
         self.read(path)
             .map(Cow::Owned)
             .map_err(|error| match error {

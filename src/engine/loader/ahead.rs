@@ -1,7 +1,7 @@
-//! Reads and compiles modules before the isolate comes to them, on another thread.
+//! Reads and compiles modules on another thread before the isolate loads them.
 //!
-//! Modules run one after another, but nothing says that they must be read so. Whoever comes first
-//! does the work: a module that is not ready when the isolate wants it is compiled there.
+//! Modules run one after another, but they can be read and compiled at the same time. A module that
+//! is not ready when the isolate needs it is compiled by the isolate.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::engine::compiled::Compiled;
 use crate::engine::verify::{self, Verifier};
 use crate::engine::witness::{self, Read};
 
-/// Files that were announced, by path. They are taken within one round of loading.
+/// Files that were announced, by path. They are taken within one batch of module loads.
 static ANNOUNCED: Mutex<Option<HashMap<PathBuf, State>>> = Mutex::new(None);
 
-/// The longest text that is compiled ahead.
+/// Size limit of a text that is compiled ahead.
 const LARGEST: usize = 1 << 20;
 
 enum State {
@@ -25,13 +25,13 @@ enum State {
     Ready(Prepared, Read),
 }
 
-/// Files that are compiled ahead; what nobody took is dropped with it.
+/// Files that are compiled ahead. Its drop removes those that were not taken.
 pub(in crate::engine) struct Ahead(Vec<(PathBuf, Option<Arc<Verifier>>)>);
 
 impl Ahead {
-    /// Announces files, each with what checks it; [`Ahead::compile`] does the work.
+    /// Announces files, each with its verifier; [`Ahead::compile`] does the work.
     pub(in crate::engine) fn announce(paths: Vec<(PathBuf, Option<Arc<Verifier>>)>) -> Ahead {
-        // The loader asks for files by the paths that links lead to.
+        // The loader uses paths with all links followed.
         let disk = super::Sys::default();
         let paths = paths.into_iter();
         let paths = paths.map(|(path, verifier)| (files::real(&disk, path), verifier));
@@ -44,7 +44,7 @@ impl Ahead {
         Ahead(paths)
     }
 
-    /// Compiles what nobody has come for yet. Takes as long as that takes.
+    /// Compiles the files that the isolate has not loaded yet. Blocks until all are done.
     pub(in crate::engine) fn compile(&self, compiled: Option<Arc<Compiled>>) {
         let services = |verifier| {
             let node = Rc::new(NodeServices::new(compiled.clone(), verifier));
@@ -57,7 +57,7 @@ impl Ahead {
             }
             let verified = verifier.clone().map(|verifier| services(Some(verifier)));
             let (tsconfigs, node) = verified.as_ref().unwrap_or(&own);
-            // What is wrong with the file is found again, and reported, when the isolate loads it.
+            // An error in the file occurs again, and is reported, when the isolate loads it.
             if let Some((prepared, read)) = compiled_file(path, tsconfigs, node)
                 && let Some(state @ State::Wanted) =
                     announced().get_or_insert_default().get_mut(path)
@@ -78,12 +78,12 @@ impl Drop for Ahead {
     }
 }
 
-/// The file, if it is ready. It will not be compiled for anybody else.
+/// Takes the file, if it is ready. It is not compiled ahead again.
 pub(super) fn take(path: &Path, verifier: Option<&Verifier>) -> Option<Prepared> {
     let State::Ready(prepared, read) = announced().as_mut()?.remove(path)? else {
         return None;
     };
-    // What it was compiled from is not necessarily what this isolate may load.
+    // The file may have been compiled from bytes that this isolate may not load.
     if verifier.is_some_and(|verifier| verifier.check(path, read.hash()).is_err()) {
         return None;
     }
@@ -100,7 +100,7 @@ fn compiled_file(
         return None;
     }
     let (text, read) = files::read(path, node.verifier()).ok()?;
-    // What takes long is left to the isolate, where it is bounded in time.
+    // Compiling a large file is left to the isolate, where it has a time limit.
     if text.len() > LARGEST {
         return None;
     }

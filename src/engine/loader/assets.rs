@@ -1,5 +1,5 @@
-//! Files that are not code: JSON, YAML, TOML and text, imported as a value; every other file that is not
-//! code is imported as its path, as in Bun.
+//! Imports of files that are not code. JSON, YAML, TOML and text are imported as a value. All other
+//! files are imported as their path, as in Bun.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::files::read_text;
 use crate::engine::verify::Verifier;
 use crate::tool::place_after;
 
-/// What an import attribute asks for, where V8 does not know it: `with { type: "yaml" }`.
+/// Value of an import attribute that V8 does not support: `with { type: "yaml" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AssetKind {
     /// JSON, with comments and trailing commas.
@@ -24,7 +24,7 @@ pub(super) enum AssetKind {
     File,
 }
 
-/// The query parameter that tells the loader the kind of an asset.
+/// Query parameter of a URL with the kind of an asset.
 const MARK: &str = "haft-as";
 
 impl AssetKind {
@@ -36,24 +36,24 @@ impl AssetKind {
         ("file", AssetKind::File),
     ];
 
-    /// The kind by the name that authors write.
+    /// Returns the kind with the name that authors write.
     pub(super) fn from_name(name: &str) -> Option<AssetKind> {
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, kind)| *kind)
     }
 
-    /// The kind that the URL of a module asks for.
+    /// Returns the kind in the URL of a module.
     pub(super) fn of_url(url: &Url) -> Option<AssetKind> {
         let mark = url.query_pairs().find(|(key, _)| key == MARK)?.1;
         Self::from_name(&mark)
     }
 
-    /// What is added to a specifier so that it asks for this kind.
+    /// Returns the suffix that adds this kind to a specifier.
     pub(super) fn mark(self) -> String {
         format!("?{MARK}={}", self.name())
     }
 
-    /// A specifier without its mark, and the kind that the mark asks for.
+    /// Splits a specifier into the part before its mark and the kind in the mark.
     pub(super) fn split(specifier: &str) -> (&str, Option<AssetKind>) {
         let marked = specifier
             .rsplit_once(['?', '&'])
@@ -64,7 +64,7 @@ impl AssetKind {
         }
     }
 
-    /// Makes a URL ask for this kind.
+    /// Adds this kind to a URL.
     pub(super) fn ask_in(self, url: &mut Url) {
         url.query_pairs_mut().append_pair(MARK, self.name());
     }
@@ -74,7 +74,7 @@ impl AssetKind {
         found.map_or("file", |(name, _)| name)
     }
 
-    /// The JavaScript module for the file at `path`, whatever its extension is.
+    /// Returns the JavaScript module for the file at `path`, whatever its extension is.
     pub(super) fn as_module(
         self,
         path: &Path,
@@ -85,7 +85,7 @@ impl AssetKind {
             AssetKind::Yaml => parsed(path, verifier, yaml),
             AssetKind::Toml => parsed(path, verifier, toml),
             AssetKind::File => {
-                // The tool opens it by itself, but what it stands for is a part of the module.
+                // The tool opens the file itself, but the file is a part of the module.
                 if let Some(verifier) = verifier {
                     verifier.check_file(path)?;
                 }
@@ -95,7 +95,7 @@ impl AssetKind {
     }
 }
 
-/// The JavaScript module for an asset; nothing if `path` names code.
+/// Returns the JavaScript module for an asset; `None` if `path` names code.
 pub(super) fn as_module(
     path: &Path,
     verifier: Option<&Verifier>,
@@ -114,18 +114,18 @@ pub(super) fn as_module(
     Some(module)
 }
 
-/// True if `path` names data.
+/// Returns true if `path` names data.
 pub(in crate::engine) fn is_asset(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| !CODE.contains(&extension))
 }
 
-/// The extensions of code. A file without one is code, too.
+/// The extensions of code. A file without an extension is code, too.
 const CODE: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "node"];
 
 type Parse = fn(&str) -> Result<Value, Wrong>;
 
-/// What is wrong with a text, and where: line and column, both 1-based.
+/// Syntax error of a text with its place: line and column, both 1-based.
 struct Wrong {
     message: String,
     place: Option<(usize, usize)>,
@@ -141,7 +141,7 @@ fn parsed(path: &Path, verifier: Option<&Verifier>, parse: Parse) -> Result<Stri
     Ok(module)
 }
 
-/// In the form of the errors in code, so that the place is found in the same way.
+/// Returns an error in the form of errors in code, so that its place is found in the same way.
 fn syntax_error(path: &Path, wrong: &Wrong) -> JsErrorBox {
     let (path, message) = (path.display(), &wrong.message);
     let text = match wrong.place {
@@ -187,7 +187,7 @@ fn toml(text: &str) -> Result<Value, Wrong> {
     })
 }
 
-/// The error's text up to the place that it repeats.
+/// Returns the error's text up to the place, which is reported separately.
 fn before(message: &str, place: &str) -> String {
     let end = message.rfind(place).unwrap_or(message.len());
     message[..end].to_owned()
@@ -201,7 +201,7 @@ fn default_export(value: &Value) -> String {
     format!("const data = JSON.parse({literal});\nexport default data;\n")
 }
 
-/// Bun also exports every top-level key that can be a name.
+/// Returns exports of all top-level keys that are identifiers, as in Bun.
 fn named_exports(members: &Map<String, Value>) -> String {
     let names = members.keys().filter(|key| is_identifier(key));
     names

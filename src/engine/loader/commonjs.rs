@@ -1,7 +1,7 @@
-//! Importing CommonJS: an ES module in front of it, with the names that its code exports.
+//! Import of CommonJS through an ES module with the names that the CommonJS code exports.
 //!
-//! Names are found as Node finds them, by reading the code; what cannot be found is still on
-//! the default export.
+//! The names are found by reading the code, as in Node. Other exports are reachable through the
+//! default export.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use super::room::stack_of;
 use crate::engine::compiled::Kind;
 use crate::engine::verify::Verifier;
 
-/// The ES module that stands for the CommonJS file at `url`, whose JavaScript is `code`.
+/// Returns the ES module for the CommonJS file at `url`, whose JavaScript is `code`.
 pub(super) async fn module_facade(
     node: &NodeServices,
     url: &Url,
@@ -49,11 +49,11 @@ pub(super) async fn module_facade(
     })
 }
 
-/// The default export of the facade: `module.exports`, as Node has it.
+/// Node's default export of the facade: `module.exports`.
 const NODE_DEFAULT: &str = "export default mod;\n";
 
-/// As Bun has it: code that was compiled from an ES module says so, and its default is that module's.
-/// Not in packages of `"type": "module"`, where Bun follows Node.
+/// Bun's default export: code that was compiled from an ES module is marked, and its default is
+/// that module's. Not used in packages of `"type": "module"`, where Bun follows Node.
 const BUN_DEFAULT: &str = "export default (typeof mod === \"object\" || typeof mod === \"function\") \
      && mod?.__esModule && \"default\" in mod ? mod.default : mod;\n";
 
@@ -61,7 +61,7 @@ struct Analyzer<'a> {
     node: &'a NodeServices,
 }
 
-/// What is kept of an analysis: the exports and the re-exports of CommonJS; nothing of a module.
+/// Cached result of an analysis: exports and re-exports of CommonJS; `None` for an ES module.
 type Names = Option<(Vec<String>, Vec<String>)>;
 
 #[async_trait::async_trait(?Send)]
@@ -82,7 +82,7 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
         let names = known.unwrap_or_else(|| {
             let names = match stack_of(&source) {
                 Ok(stack) => stacker::maybe_grow(stack, stack, || names(specifier, &source)),
-                // Reported when it runs, as what does not parse.
+                // Reported when the code runs, like code that does not parse.
                 Err(_) => Some(Default::default()),
             };
             if let Some(place) = &place {
@@ -112,7 +112,7 @@ impl CjsCodeAnalyzer for Analyzer<'_> {
 
 fn names(specifier: &Url, source: &str) -> Names {
     let Some(parsed) = parse(specifier, source) else {
-        // What does not parse is reported when it runs; here it only has no names.
+        // Code that does not parse is reported when it runs; here it only has no names.
         return Some(Default::default());
     };
     let found = parsed.compute_is_script().then(|| parsed.analyze_cjs())?;

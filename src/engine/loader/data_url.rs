@@ -7,7 +7,7 @@ use deno_error::JsErrorBox;
 
 use super::files::text_of;
 
-/// What a `data:` URL says.
+/// Content of a `data:` URL.
 pub(super) struct DataUrl {
     pub(super) media: DataMedia,
     pub(super) text: String,
@@ -22,14 +22,14 @@ pub(super) enum DataMedia {
 }
 
 impl DataUrl {
-    /// Reads a URL of the scheme `data`.
+    /// Parses a URL of the scheme `data`.
     pub(super) fn parse(url: &Url) -> Result<DataUrl, JsErrorBox> {
         let Some((head, body)) = url.path().split_once(',') else {
             return Err(JsErrorBox::type_error(format!(
                 "`{url}` is not a `data:` URL: it has no comma"
             )));
         };
-        // A `?` belongs to the text, as far as it goes.
+        // A `?` belongs to the text, although URLs split it off as a query.
         let body = match url.query() {
             Some(query) => format!("{body}?{query}"),
             None => body.to_owned(),
@@ -64,7 +64,7 @@ impl DataUrl {
     }
 }
 
-/// The bytes that percent-encoded text stands for.
+/// Decodes percent-encoded text to bytes.
 fn unescaped(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! Which file a path means, in Bun's order, and reading it.
+//! Finds the file that a path means, in Bun's order, and reads it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::engine::verify::Verifier;
 use crate::engine::witness::{self, Read};
 use crate::regular_files::{self, MAX_HASHED_BYTES};
 
-/// Tried behind a path without an extension, and behind `index` in a directory.
+/// Extensions that are tried after a path without one, and after `index` in a directory.
 const EXTENSIONS: &[&str] = &["tsx", "jsx", "ts", "mts", "mjs", "js", "cts", "cjs", "json"];
 
-/// What an author writes for a file that TypeScript compiles: `./helper.js` is `helper.ts`.
+/// Extensions that authors write for files that TypeScript compiles: `./helper.js` is `helper.ts`.
 const COMPILED: &[(&str, &[&str])] = &[
     ("js", &["ts", "tsx"]),
     ("mjs", &["mts"]),
@@ -21,23 +21,24 @@ const COMPILED: &[(&str, &[&str])] = &[
     ("jsx", &["tsx"]),
 ];
 
-/// What resolution asks of a disk.
+/// Access of resolution to a disk.
 pub(in crate::engine) trait Disk: FsCanonicalize + FsMetadata + FsRead {}
 
 impl<D: FsCanonicalize + FsMetadata + FsRead> Disk for D {}
 
-/// The file that `path` means, if there is one, with all links followed. Imports of a module are
-/// resolved from where its file really lies, and a file has one instance by whatever name it is reached.
+/// Returns the file that `path` means, if there is one, with all links followed. So imports of a
+/// module are resolved from the real place of its file, and a file has one instance whatever path
+/// leads to it.
 pub(in crate::engine) fn probe(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
     named(disk, path).map(|file| real(disk, file))
 }
 
-/// `file` with all links followed.
+/// Returns `file` with all links followed.
 pub(in crate::engine) fn real(disk: &impl Disk, file: PathBuf) -> PathBuf {
     disk.fs_canonicalize(&file).unwrap_or(file)
 }
 
-/// The file that `path` means, by the name under which it was found.
+/// Returns the file that `path` means, by the name under which it was found.
 fn named(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
     if disk.fs_is_file_no_err(path) {
         return Some(path.to_owned());
@@ -69,7 +70,7 @@ fn with_extension(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
         .find(|candidate| disk.fs_is_file_no_err(candidate))
 }
 
-/// A directory is imported like a package: its `main`, else its `index`.
+/// Finds the entry of a directory, which is imported like a package: its `main`, else its `index`.
 fn in_directory(disk: &impl Disk, path: &Path) -> Option<PathBuf> {
     if !disk.fs_is_dir_no_err(path) {
         return None;
@@ -96,15 +97,15 @@ fn main_of(disk: &impl Disk, directory: &Path) -> Option<PathBuf> {
         })
 }
 
-/// The text of a file that is imported; a byte order mark is dropped, invalid UTF-8 is replaced.
+/// Returns the text of an imported file. A byte order mark is dropped, invalid UTF-8 is replaced.
 pub(super) fn read_text(path: &Path, verifier: Option<&Verifier>) -> Result<String, JsErrorBox> {
     let (text, read) = read(path, verifier)?;
     witness::imported(path, read);
     Ok(text)
 }
 
-/// The same, and what a witness wants to know about it. The bytes that are returned are the bytes that
-/// were verified.
+/// Does the same and also returns the properties that are recorded. The bytes that are returned are
+/// the bytes that were verified.
 pub(super) fn read(path: &Path, verifier: Option<&Verifier>) -> Result<(String, Read), JsErrorBox> {
     let bytes = regular_files::read(path, MAX_HASHED_BYTES).map_err(|error| {
         JsErrorBox::generic(format!("Cannot read '{}': {error}", path.display()))
@@ -116,7 +117,7 @@ pub(super) fn read(path: &Path, verifier: Option<&Verifier>) -> Result<(String, 
     Ok((text_of(bytes), read))
 }
 
-/// The bytes of a file as `read_text` reads them.
+/// Converts the bytes of a file to text as `read_text` does.
 pub(in crate::engine) fn text_of(bytes: Vec<u8>) -> String {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,

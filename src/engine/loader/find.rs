@@ -1,7 +1,8 @@
-//! What a specifier means: a file, a Node builtin, a package of ours.
+//! Resolves a specifier to a file, a Node builtin or a package of haft.
 //!
-//! Needs no isolate and runs no code, so the module graph is found by the very rules that the
-//! loader follows. It sees the disk only through [`Disk`], which lets a caller watch it look.
+//! It needs no isolate and runs no code, so the module graph is built by the same rules that the
+//! loader follows. It accesses the disk only through [`Disk`], so that a caller can record the
+//! accesses.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -16,7 +17,7 @@ use super::files::Disk;
 use super::{files, packages, tsconfig, unsupported_scheme, url_of};
 use crate::engine::graph::Imports;
 
-/// Finds modules by what is on a disk.
+/// Resolves specifiers by the files on a disk.
 pub(in crate::engine) struct Finder<'a, D: Disk, P: Packages> {
     pub(in crate::engine) tsconfigs: &'a tsconfig::Cache<D>,
     pub(in crate::engine) packages: &'a P,
@@ -25,12 +26,12 @@ pub(in crate::engine) struct Finder<'a, D: Disk, P: Packages> {
 
 /// Node's own resolution of bare specifiers.
 pub(in crate::engine) trait Packages {
-    /// The module that an `import` of `specifier` in `referrer` means.
+    /// Returns the module that an `import` of `specifier` in `referrer` means.
     fn resolve_import(&self, specifier: &str, referrer: &Url) -> Result<Url, JsErrorBox>;
 }
 
 impl<D: Disk, P: Packages> Finder<'_, D, P> {
-    /// The URL that `specifier` means in the module `referrer`.
+    /// Returns the URL that `specifier` means in the module `referrer`.
     pub(in crate::engine) fn find(
         &self,
         specifier: &str,
@@ -57,7 +58,7 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
             return self.find_file(specifier, base, &shown(referrer, from.as_deref()));
         }
         let Some(from) = from else {
-            // Code from a `data:` URL lies in no folder.
+            // Code from a `data:` URL is not in a folder.
             return match is_node_builtin(specifier) {
                 true => parse(&format!("node:{specifier}")),
                 false => Err(no_package(specifier, referrer)),
@@ -70,8 +71,9 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         )
     }
 
-    /// The file that `require(specifier)` means in the file `from`, where Node's own rules find nothing
-    /// or, outside of packages, something else than `import` does.
+    /// Returns the file that `require(specifier)` means in the file `from` by the rules of
+    /// `import`. Used where Node's own rules find nothing or, outside of packages, another file
+    /// than `import` does.
     pub(in crate::engine) fn find_required(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
         let url = url_of(from).ok()?;
         let found = match is_path(specifier) {
@@ -86,7 +88,8 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         found.to_file_path().ok()
     }
 
-    /// tsconfig paths, Node builtins, `node_modules`, packages of ours: in this order.
+    /// Resolves a bare specifier by tsconfig paths, Node builtins, `node_modules` and haft's
+    /// packages.
     fn find_bare(&self, specifier: &str, from: &Path, referrer: &Url) -> Result<Url, JsErrorBox> {
         if let Some(path) = self.tsconfigs.map(specifier, from) {
             return url_of(&path);
@@ -103,7 +106,8 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         let installed = self.packages.resolve_import(specifier, referrer);
         let installed = installed.map(|url| self.real(url));
         match (installed, provided) {
-            // An installed copy that cannot be imported, or that only Bun can run, is worse than ours.
+            // An installed copy that cannot be imported, or that only Bun can run, is worse than
+            // haft's own.
             (Err(_), Some(module)) => parse(module),
             (Ok(url), Some(module))
                 if packages::may_be_bun_only(module) && self.is_bun_only(&url) =>
@@ -123,8 +127,8 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         }
     }
 
-    /// A file of an installed package without `exports`, found as `require` and bundlers do: by
-    /// `module`, by `index`, and with an extension added.
+    /// Returns a file of an installed package without `exports`, found as `require` and bundlers
+    /// do: by `module`, by `index`, and with an extension added.
     fn find_legacy(&self, specifier: &str, from: &Path) -> Option<Url> {
         let folder = packages::folder_above(self.disk(), specifier, from)?;
         let manifest = self.disk().fs_read_to_string(folder.join("package.json"));
@@ -140,8 +144,8 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         url_of(&found).ok()
     }
 
-    /// True if importing the file at `url` ends in an error that only Bun does not make: somewhere in
-    /// its static imports is a module of Bun's own that haft does not provide.
+    /// Returns true if importing the file at `url` fails in any runtime but Bun. That is so if a
+    /// static import, direct or indirect, is a module of Bun's own that haft does not provide.
     fn is_bun_only(&self, url: &Url) -> bool {
         let Ok(entry) = url.to_file_path() else {
             return false;
@@ -169,7 +173,7 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
                 if is_missing_bun_module(specifier) {
                     return true;
                 }
-                // What is provided here runs; what is not found fails for another reason.
+                // Provided modules run; a module that is not found fails for another reason.
                 let found = self.find_installed(specifier, &path, &url);
                 let file = found.and_then(|url| url.to_file_path().ok());
                 if let Some(file) = file
@@ -190,7 +194,7 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         }
     }
 
-    /// A specifier that needs no referrer: a URL with a scheme of ours, Node's or a file's.
+    /// Resolves a specifier that needs no referrer: a URL with the scheme of haft, Node or a file.
     fn absolute_url(&self, specifier: &str) -> Result<Option<Url>, JsErrorBox> {
         if specifier.starts_with("bun:") {
             let refused = || {
@@ -243,7 +247,7 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
         Ok(url)
     }
 
-    /// The URL of the same file with all links followed.
+    /// Returns the URL of the same file with all links followed.
     fn real(&self, url: Url) -> Url {
         let real = match url.to_file_path() {
             Ok(path) => url_of(&files::real(self.disk(), path)),
@@ -263,19 +267,20 @@ impl<D: Disk, P: Packages> Finder<'_, D, P> {
     }
 }
 
-/// Which installed packages only Bun can run, by their entries. Found once in an isolate.
+/// Cache of the packages that only Bun can run, by their entries. Filled once in an isolate.
 #[derive(Default)]
 pub(in crate::engine) struct BunOnly {
     known: RefCell<HashMap<PathBuf, bool>>,
-    /// Reads what a file imports; `None`: in this process.
+    /// Finds the imports of a file; `None` does it in this process.
     read: Option<ReadImports>,
 }
 
-/// Reads what the file at a path imports, from its bytes.
+/// Finds the imports of the file at a path, from its bytes.
 type ReadImports = Box<dyn Fn(&Path, &[u8]) -> Imports>;
 
 impl BunOnly {
-    /// For packages that may not be trusted: `read` keeps their text away from this process.
+    /// Returns a cache for packages that may not be trusted: `read` parses their text in another
+    /// process.
     pub(in crate::engine) fn reading(read: ReadImports) -> Self {
         BunOnly {
             read: Some(read),
@@ -291,10 +296,10 @@ impl BunOnly {
     }
 }
 
-/// So many files of a package are searched for imports of Bun's own modules.
+/// Limit of the files of a package that are searched for imports of Bun's own modules.
 const MAX_FILES_SEARCHED: usize = 5000;
 
-/// True for a module of Bun's own that haft does not provide.
+/// Returns true for a module of Bun's own that haft does not provide.
 fn is_missing_bun_module(specifier: &str) -> bool {
     specifier.starts_with("bun:") && packages::provided(specifier).is_none()
 }

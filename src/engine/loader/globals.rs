@@ -1,7 +1,8 @@
 //! The CommonJS names in ES modules: `require`, `module`, `exports`, `__dirname`, `__filename`.
 //!
-//! Bun gives them to every file. A file that uses one, and does not declare it, gets an import at
-//! its end: imports are hoisted, so the names are there before its first line runs, and no line moves.
+//! Bun defines them in every file. A file that uses one, and does not declare it, gets an import at
+//! its end. Imports are hoisted, so the names exist before its first line runs, and lines do not
+//! move.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +17,10 @@ const NAMES: &[&str] = &["require", "module", "exports", "__dirname", "__filenam
 /// The CommonJS names that a file uses.
 pub(super) type Used = BTreeSet<&'static str>;
 
-/// The CommonJS names that the file uses and does not declare at its top level. Names that only a
-/// type or an ambient declaration (`declare const require: any`) mentions do not count.
+/// Returns the CommonJS names that the file uses and does not declare at its top level. Names that
+/// only a type or an ambient declaration (`declare const require: any`) mentions do not count.
 pub(super) fn used(parsed: &ParsedSource) -> Used {
-    // Almost no file has one, and a search is faster than a visit of the tree.
+    // Almost no file uses these names, and a search is faster than a visit of the tree.
     if !NAMES.iter().any(|name| parsed.text().contains(name)) {
         return Used::new();
     }
@@ -35,7 +36,7 @@ pub(super) fn used(parsed: &ParsedSource) -> Used {
     used
 }
 
-/// The import to append to the module at `url`, or nothing.
+/// Returns the import to append to the module at `url`, if it needs one.
 pub(super) fn import_for(used: &Used, url: &Url) -> Option<String> {
     if used.is_empty() {
         return None;
@@ -47,16 +48,16 @@ pub(super) fn import_for(used: &Used, url: &Url) -> Option<String> {
     ))
 }
 
-/// Appended to a file from which the global `Deno` is hidden. Hoisted, so that no line moves.
+/// Appended to a file to hide the global `Deno`. It is hoisted, so lines do not move.
 pub(super) const WITHOUT_DENO: &str = "\nvar Deno;\n";
 
-/// True for a file that names the global `Deno`. Deno's own modules find it there, but tools are given
-/// Node's and Bun's interfaces, and packages would take their Deno way.
+/// Returns true for a file that uses the global `Deno`. Deno's own modules find it there, but tools
+/// get Node's and Bun's interfaces, and packages would choose their code for Deno.
 pub(super) fn is_deno_hidden(parsed: &ParsedSource) -> bool {
     uses_deno(parsed.text()) && !super::source::top_level_names(parsed).contains(&"Deno".to_owned())
 }
 
-/// True if the global `Deno` may be meant somewhere.
+/// Returns true if the code may use the global `Deno`.
 pub(super) fn uses_deno(code: &str) -> bool {
     let name = "Deno";
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
@@ -67,7 +68,7 @@ pub(super) fn uses_deno(code: &str) -> bool {
     })
 }
 
-/// The source of `haft:commonjs?<url of the importing module>`.
+/// Returns the source of `haft:commonjs?<url of the importing module>`.
 pub(super) fn module_source(url: &Url) -> Option<String> {
     if url.scheme() != "haft" || url.path() != "commonjs" {
         return None;
@@ -79,8 +80,8 @@ pub(super) fn module_source(url: &Url) -> Option<String> {
     ))
 }
 
-/// Finds names that are read or written as variables. A parameter of the same name is taken for the
-/// real one, which costs an import that is not used.
+/// Finds names that are read or written as variables. A parameter of the same name counts as well,
+/// which only costs an unused import.
 #[derive(Default)]
 struct Uses(Used);
 

@@ -1,8 +1,8 @@
-//! `read` for what modules load: with `import`, static or dynamic, and with `require`.
+//! Read permission for modules: for `import`, static or dynamic, and for `require`.
 //!
-//! The code that a module was given with may be loaded without the permission: its packages, and the
-//! files that it imports by written-out names. Everything else is a file that is read. A text is one
-//! wherever it lies, but beside the module itself.
+//! The code that belongs to a module may be loaded without the permission: its packages, and the
+//! files that it imports by literal specifiers. All other files need the permission. An imported
+//! text file belongs to the module only if it is in a package or below the module's own folder.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,39 +15,39 @@ use super::is_asset;
 use crate::engine::graph::module_graph;
 use crate::tool::{PermissionKind, PermissionProfile};
 
-/// Where the kernel's own files are: they tell about every process, and lead around other permissions.
+/// Folders of the kernel's files, which describe every process and lead around other permissions.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Asks for `read` before a module is loaded. The default allows everything.
+/// Checks the `read` permission before a module is loaded. The default allows everything.
 #[derive(Default)]
 pub(in crate::engine) struct ReadGuard {
     permissions: Option<Arc<PermissionProfile>>,
     admitted: RefCell<Admitted>,
 }
 
-/// What modules that were loaded on purpose bring with them.
+/// Files that belong to the modules that were loaded on purpose.
 #[derive(Default)]
 struct Admitted {
     entries: BTreeSet<PathBuf>,
-    /// The files that they import by written-out names.
+    /// The files that they import by literal specifiers.
     files: BTreeSet<PathBuf>,
     /// Their own folders.
     folders: BTreeSet<PathBuf>,
-    /// Where their packages are installed.
+    /// The folders of their installed packages.
     packages: BTreeSet<PathBuf>,
 }
 
-/// Whether a load needs the permission.
+/// Reason for which a load is allowed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// It is part of a module that was loaded on purpose.
+    /// The file is part of a module that was loaded on purpose.
     OfModule,
     /// The permissions grant it.
     Granted,
 }
 
 impl ReadGuard {
-    /// A guard by these permissions.
+    /// Returns a guard that enforces these permissions.
     pub(in crate::engine) fn new(permissions: Arc<PermissionProfile>) -> ReadGuard {
         let is_bounded = PermissionKind::ALL
             .iter()
@@ -58,7 +58,8 @@ impl ReadGuard {
         }
     }
 
-    /// The module at `entry` is loaded on purpose. Finds what it imports, if that matters.
+    /// Admits the module at `entry`, which is loaded on purpose. Finds its imports, if that
+    /// matters.
     pub(in crate::engine) fn admit(&self, entry: &Path) {
         let bounded = (self.permissions.as_ref()).is_some_and(|own| own.read.is_bounded());
         if !bounded || self.admitted.borrow().entries.contains(entry) {
@@ -77,12 +78,13 @@ impl ReadGuard {
         }
     }
 
-    /// Refuses the file at `path` if it may not be loaded; `as_data` for a load that gives its text.
+    /// Fails if the file at `path` may not be loaded; `as_data` is set for a load that returns its
+    /// text.
     pub(super) fn check(&self, path: &Path, as_data: bool) -> Result<Access, JsErrorBox> {
         let Some(permissions) = &self.permissions else {
             return Ok(Access::Granted);
         };
-        // What is not there cannot be read; the loader says so in its own words.
+        // A missing file cannot be read; the loader reports it.
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let refused = |kind: PermissionKind, path: &Path| {
             let text = permissions.refusal(kind, &path.display().to_string());

@@ -1,5 +1,4 @@
-//! Compiled files on their way to the store and back: what decides what is made of a file, and how
-//! it is written.
+//! Cache entries of compiled files: their keys and their encoding.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,13 +11,13 @@ use super::tsconfig::TsConfig;
 use crate::engine::compiled::{Compiled, Key, Kind, LEAST};
 use crate::engine::graph::Imports;
 
-/// Where one large file has its place in the store.
+/// Cache entry of one large file.
 pub(super) struct Kept {
     store: Arc<Compiled>,
     key: Key,
 }
 
-/// In front of the code and its source map.
+/// Header in front of the code and its source map.
 #[derive(Serialize, Deserialize)]
 struct Header {
     form: Form,
@@ -28,7 +27,8 @@ struct Header {
 }
 
 impl Kept {
-    /// The place of what is made of a text of `length` bytes; nothing if it is not worth one.
+    /// Returns the entry for a text of `length` bytes; `None` if the text is too small to be
+    /// cached.
     pub(super) fn place<const N: usize>(
         store: Option<&Arc<Compiled>>,
         length: usize,
@@ -41,19 +41,19 @@ impl Kept {
         Some(Kept { store, key })
     }
 
-    /// What was kept as it is.
+    /// Returns the cached value.
     pub(super) fn find<T: for<'a> Deserialize<'a>>(&self) -> Option<T> {
         serde_json::from_slice(&self.store.find(&self.key)?).ok()
     }
 
-    /// Keeps it as it is.
+    /// Stores a value.
     pub(super) fn keep<T: Serialize>(&self, value: &T) {
         if let Ok(bytes) = serde_json::to_vec(value) {
             self.store.keep(&self.key, &bytes);
         }
     }
 
-    /// The compiled file, and what it imports if that was kept with it.
+    /// Returns the compiled file, and its imports if they were stored with it.
     pub(super) fn find_prepared(&self) -> Option<(Prepared, Option<Imports>)> {
         let bytes = self.store.find(&self.key)?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -67,7 +67,7 @@ impl Kept {
         Some((prepared, header.imports))
     }
 
-    /// Keeps the compiled file.
+    /// Stores the compiled file.
     pub(super) fn keep_prepared(&self, prepared: &Prepared, imports: Option<Imports>) {
         let header = Header {
             form: prepared.form,
@@ -85,7 +85,7 @@ impl Kept {
     }
 }
 
-/// All besides the text that decides what JavaScript is made of the file.
+/// Returns all inputs besides the text that determine the JavaScript of the file.
 pub(super) fn circumstances(path: &Path, config: Option<&TsConfig>, in_commonjs: bool) -> Vec<u8> {
     let options = config.map(|config| {
         (
@@ -95,7 +95,7 @@ pub(super) fn circumstances(path: &Path, config: Option<&TsConfig>, in_commonjs:
             &config.jsx_import_source,
         )
     });
-    // The path is in source maps and in what is added for Bun.
+    // Source maps and the code that is added for Bun contain the path.
     let path = path.as_os_str().as_encoded_bytes();
     serde_json::to_vec(&(path, options, in_commonjs)).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! Finds and reads the modules of tools, as Bun does, because tools are written against Bun.
+//! Module loader that follows Bun, because tools are written for Bun.
 //!
-//! `resolve` turns what an author wrote into a file, a Node builtin or a package of ours; `load`
-//! turns a file into JavaScript that V8 takes. Both work on files only: nothing is ever
-//! fetched from a network, and nothing is installed.
+//! `resolve` turns a specifier into a file, a Node builtin or a package of haft; `load` turns a
+//! file into JavaScript for V8. Both work on files only: nothing is fetched from a network, and
+//! nothing is installed.
 
 mod ahead;
 mod assets;
@@ -64,9 +64,9 @@ pub(super) struct Loader {
     node: Rc<NodeServices>,
     tsconfigs: tsconfig::Cache,
     bun_only: BunOnly,
-    /// Of every transformed file, for stack traces that show the author's lines.
+    /// Source maps of the transformed files, for stack traces that show the author's lines.
     source_maps: RefCell<HashMap<String, Vec<u8>>>,
-    /// Where V8's bytecode of modules that are being compiled will be kept, by its short name.
+    /// Cache keys of bytecode that V8 has not made yet, by their short form.
     awaited: RefCell<HashMap<u64, Key>>,
 }
 
@@ -119,7 +119,7 @@ impl Loader {
         }
     }
 
-    /// A module whose code is in its URL.
+    /// Reads a module whose code is in its URL.
     fn read_data(
         &self,
         url: &Url,
@@ -195,14 +195,15 @@ impl Loader {
         }
     }
 
-    /// A file as its text.
+    /// Reads a file as its text.
     fn raw(&self, path: &Path, url: &Url, kind: ModuleType) -> ModuleLoadResponse {
         let read = files::read_text(path, self.node.verifier())
             .map(|text| ModuleSource::new(kind, ModuleSourceCode::String(text.into()), url, None));
         ModuleLoadResponse::Sync(read)
     }
 
-    /// V8's bytecode of a large module, or the wish to have it when it is made.
+    /// Returns V8's bytecode of a large module, or registers that it is to be stored when V8 made
+    /// it.
     fn bytecode(&self, code: &str, url: &Url) -> Option<SourceCodeCacheInfo> {
         let store = self.node.compiled.as_ref()?;
         if code.len() < LEAST {
@@ -234,7 +235,7 @@ impl ModuleLoader for Loader {
         found.map(|url| required::in_place_of(url, referrer))
     }
 
-    /// As in Bun and Node, a path need not lead to a file.
+    /// Resolves for `import.meta.resolve`. As in Bun and Node, a path need not lead to a file.
     fn import_meta_resolve(
         &self,
         specifier: &str,

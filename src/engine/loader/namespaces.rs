@@ -1,7 +1,8 @@
-//! TypeScript namespaces that are declared in several parts.
+//! Qualifies names in TypeScript namespaces that are declared in several parts.
 //!
-//! In a part the names that other parts export are visible without a qualifier. The compiler makes a
-//! function of each part and loses them, so such names are qualified here: `a` becomes `N.a`.
+//! Inside a part, the exports of other parts are visible without a qualifier. The compiler makes a
+//! function of each part, where these names are unknown. So they are qualified here: `a` becomes
+//! `N.a`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +13,9 @@ use deno_ast::{ParseParams, ParsedSource, ProgramRef, SourceRangedForSpanned};
 
 use super::rewrite::{Edit, bytes_of};
 
-/// The names to qualify in a file.
+/// Returns the edits that qualify names in a file.
 pub(super) fn merged(parsed: &ParsedSource) -> Vec<Edit> {
-    // Almost no file has two namespaces, and the rest needs another parse.
+    // Almost no file has two namespaces, and the following code needs another parse.
     if parsed.text().matches("namespace").count() < 2 {
         return Vec::new();
     }
@@ -53,10 +54,10 @@ fn visit(parsed: &ParsedSource, visitor: &mut impl Visit) {
     }
 }
 
-/// `A.B` and what it exports.
+/// Names that each namespace (`A.B`) exports.
 type Exports = BTreeMap<String, BTreeSet<String>>;
 
-/// Collects what all parts of each namespace export.
+/// Collects the exports of all parts of each namespace.
 #[derive(Default)]
 struct Parts {
     path: Vec<String>,
@@ -114,10 +115,11 @@ fn exported_names(block: &ast::TsModuleBlock) -> Vec<String> {
     names
 }
 
-/// Qualifies the names in a part that it neither declares nor gets from around the namespace.
+/// Qualifies the names in a part that neither the part nor the code around the namespace declares.
 struct Qualifier<'a> {
     parsed: &'a ParsedSource,
-    /// The scopes of names that no part declares: none, and that of the file.
+    /// The scopes of names that no part declares: that of unresolved names, and the file's top
+    /// level.
     outside: [SyntaxContext; 2],
     exports: &'a Exports,
     /// The namespaces around the visited node.
@@ -128,10 +130,10 @@ struct Qualifier<'a> {
 /// One part of a namespace.
 struct Part {
     path: String,
-    /// What the part declares itself.
+    /// Names that the part declares itself.
     own: BTreeSet<String>,
-    /// The namespaces among that which it exports: they are there before the part runs if another part
-    /// has made them.
+    /// The exported namespaces among them. They exist before the part runs if another part has made
+    /// them.
     inner: BTreeSet<ast::Id>,
 }
 
@@ -162,7 +164,7 @@ impl Qualifier<'_> {
         self.open.pop();
     }
 
-    /// The namespace whose other part exports what `ident` means.
+    /// Returns the namespace whose other part exports `ident`.
     fn namespace_of(&self, ident: &ast::Ident) -> Option<&str> {
         let name = ident.sym.as_str();
         let is_exported = |part: &&Part| {
@@ -256,7 +258,7 @@ fn inner_namespaces(block: &ast::TsModuleBlock) -> BTreeSet<ast::Id> {
     names.collect()
 }
 
-/// All names that the block declares.
+/// Returns all names that the block declares.
 fn own_names(block: &ast::TsModuleBlock) -> BTreeSet<String> {
     let mut names = exported_names(block);
     for item in &block.body {

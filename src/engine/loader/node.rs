@@ -1,7 +1,7 @@
 //! Node's own resolution: `node_modules`, `package.json` with `exports` and `imports`, `require`.
 //!
-//! All of it is Deno's crates; this file puts them together for directories that somebody else
-//! filled ("bring your own node_modules").
+//! All of it is implemented by Deno's crates. This file configures them for directories that a
+//! package manager has filled ("bring your own node_modules").
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -41,23 +41,23 @@ pub(in crate::engine) type NpmFolders = ByonmNpmResolver<Sys>;
 pub(super) type Resolver =
     NodeResolver<NpmChecker, DenoIsBuiltInNodeModuleChecker, NpmFolders, Sys>;
 
-/// What one isolate needs to resolve like Node.
+/// Services of one isolate for Node's resolution.
 pub(in crate::engine) struct NodeServices {
     pub(super) checker: NpmChecker,
     pub(super) folders: NpmFolders,
     pub(super) resolver: deno_runtime::deno_fs::sync::MaybeArc<Resolver>,
     pub(super) manifests: PackageJsonResolverRc<Sys>,
-    /// What was compiled in earlier processes.
+    /// Cache of files that were compiled in earlier processes.
     pub(super) compiled: Option<Arc<Compiled>>,
-    /// What may be loaded.
+    /// Checks which files may be loaded.
     pub(in crate::engine) guard: ReadGuard,
     sys: Sys,
     required_source_maps: Rc<RefCell<HashMap<String, Vec<u8>>>>,
 }
 
 impl NodeServices {
-    /// `compiled`: where large files are looked up before they are compiled; `verifier`: what checks
-    /// the files of a project.
+    /// Creates the services. `compiled` is the cache of large files; `verifier` checks the files of
+    /// a project.
     pub(in crate::engine) fn new(
         compiled: Option<Arc<Compiled>>,
         verifier: Option<Arc<Verifier>>,
@@ -65,7 +65,7 @@ impl NodeServices {
         NodeServices::guarded(compiled, verifier, ReadGuard::default())
     }
 
-    /// The same where `guard` says what may be loaded.
+    /// Creates the services with a guard that limits the files that may be loaded.
     pub(in crate::engine) fn guarded(
         compiled: Option<Arc<Compiled>>,
         verifier: Option<Arc<Verifier>>,
@@ -102,7 +102,7 @@ impl NodeServices {
         }
     }
 
-    /// What Deno's Node extension wants of an embedder.
+    /// Returns the services that Deno's Node extension needs.
     pub(in crate::engine) fn init_services(
         self: &Rc<Self>,
     ) -> NodeExtInitServices<NpmChecker, NpmFolders, Sys> {
@@ -117,7 +117,7 @@ impl NodeServices {
         }
     }
 
-    /// The disk as modules of the isolate see it.
+    /// Returns the disk as modules of the isolate see it.
     pub(super) fn sys(&self) -> Sys {
         self.sys.clone()
     }
@@ -126,13 +126,13 @@ impl NodeServices {
         self.sys.verifier.clone()
     }
 
-    /// What checks the files that are loaded; `None`: the modules are the user's own.
+    /// Returns the verifier of loaded files; `None` if the modules are the user's own.
     pub(super) fn verifier(&self) -> Option<&Verifier> {
         self.sys.verifier.as_deref()
     }
 
-    /// True if the nearest `package.json` says, or by its silence means, CommonJS. A package in
-    /// `node_modules` is silent in Node's sense; a tool without any is an ES module.
+    /// Returns true if the nearest `package.json` means CommonJS. Without a `type`, that is true in
+    /// `node_modules` only, as in Node; a tool without a `package.json` is an ES module.
     pub(super) fn is_commonjs_package(&self, path: &Path) -> bool {
         let in_package = path
             .components()
@@ -145,7 +145,7 @@ impl NodeServices {
         }
     }
 
-    /// True if the nearest `package.json` has `"type": "module"`.
+    /// Returns true if the nearest `package.json` has `"type": "module"`.
     pub(super) fn is_in_module_package(&self, url: &Url) -> bool {
         let path = url.to_file_path().ok();
         let manifest = path.and_then(|path| self.manifests.get_closest_package_json(&path).ok());
@@ -154,7 +154,7 @@ impl NodeServices {
             .is_some_and(|manifest| manifest.typ == "module")
     }
 
-    /// The place in the store of what is made of a text with `length` bytes, if it is worth one.
+    /// Returns the cache entry for a text with `length` bytes, unless the text is too small.
     pub(super) fn place<const N: usize>(
         &self,
         kind: Kind,
@@ -175,7 +175,7 @@ impl Packages for NodeServices {
     }
 }
 
-/// Resolves as Node does.
+/// Resolves a specifier as Node does.
 pub(in crate::engine) fn resolve<F: NpmPackageFolderResolver, S: NodeResolverSys>(
     resolver: &NodeResolver<NpmChecker, DenoIsBuiltInNodeModuleChecker, F, S>,
     specifier: &str,
@@ -189,7 +189,7 @@ pub(in crate::engine) fn resolve<F: NpmPackageFolderResolver, S: NodeResolverSys
         .map_err(|error| JsErrorBox::generic(error.to_string()))
 }
 
-/// Reads what `require` asks for.
+/// Reads files for `require`.
 struct RequireLoader {
     services: Rc<NodeServices>,
     tsconfigs: tsconfig::Cache,
@@ -206,7 +206,7 @@ impl NodeRequireLoader for RequireLoader {
             .any(|part| part.as_os_str() == "node_modules");
         match self.services.guard.check(&path, false)? {
             Access::OfModule => return Ok(path),
-            // Where nothing is bounded packages are no matter of the tool's own reads.
+            // If `read` is unlimited, loading a package is not an access of the tool itself.
             Access::Granted if is_package => return Ok(path),
             Access::Granted => {}
         }

@@ -1,4 +1,4 @@
-//! The packages that haft itself provides to tools, unless one is installed above the tool.
+//! Packages that haft itself provides to tools, unless one is installed above the tool.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ mod generated {
     pub use crate::engine::snapshot::HOST_PACKAGES;
 }
 
-/// The module that stands for `specifier`, if haft provides it.
+/// Returns haft's module for `specifier`, if haft provides it.
 pub(super) fn provided(specifier: &str) -> Option<&'static str> {
     let table = generated::HOST_PACKAGES;
     let found = table
@@ -17,7 +17,7 @@ pub(super) fn provided(specifier: &str) -> Option<&'static str> {
     Some(table[found].1)
 }
 
-/// True for the name of a Node builtin and of a package of which haft provides at least a part.
+/// Returns true for a Node builtin and for a package of which haft provides at least a part.
 pub(crate) fn is_provided(package: &str) -> bool {
     let table = generated::HOST_PACKAGES;
     package == "bun"
@@ -25,12 +25,12 @@ pub(crate) fn is_provided(package: &str) -> bool {
         || table.iter().any(|(name, _)| package_name(name) == package)
 }
 
-/// True if a `node_modules` at or above the importing file holds the package of `specifier`.
+/// Returns true if a `node_modules` at or above the importing file contains the package.
 pub(super) fn installed_above(disk: &impl Disk, specifier: &str, from: &Path) -> bool {
     folder_above(disk, specifier, from).is_some()
 }
 
-/// The folder of the package of `specifier` in a `node_modules` at or above the importing file.
+/// Returns the folder of the package in a `node_modules` at or above the importing file.
 pub(super) fn folder_above(disk: &impl Disk, specifier: &str, from: &Path) -> Option<PathBuf> {
     let package = package_name(specifier);
     let directories = from.ancestors().skip(1);
@@ -40,18 +40,18 @@ pub(super) fn folder_above(disk: &impl Disk, specifier: &str, from: &Path) -> Op
     folders.find(|folder| disk.fs_is_dir_no_err(folder))
 }
 
-/// True if the packages in whose place haft provides `module` may be written for Bun alone: oh-my-pi's
-/// own. Their code decides; the others are not searched, which takes time.
+/// Returns true if installed copies of `module` may be written for Bun only, which are oh-my-pi's
+/// own packages. Their code decides it. Others are not searched, which would take time.
 pub(super) fn may_be_bun_only(module: &str) -> bool {
     module.starts_with("haft:pi-")
 }
 
-/// `@scope/name/sub/path` → `sub/path`, `name` → nothing.
+/// Returns `sub/path` for `@scope/name/sub/path`, and an empty text for `name`.
 pub(super) fn subpath(specifier: &str) -> &str {
     specifier[package_name(specifier).len()..].trim_start_matches('/')
 }
 
-/// `@scope/name/sub/path` → `@scope/name`, `name/sub` → `name`.
+/// Returns `@scope/name` for `@scope/name/sub/path`, and `name` for `name/sub`.
 fn package_name(specifier: &str) -> &str {
     let slashes = if specifier.starts_with('@') { 2 } else { 1 };
     match specifier.match_indices('/').nth(slashes - 1) {

@@ -1,8 +1,8 @@
-//! `require` by the rules of `import`: of TypeScript, of tsconfig paths, of files without an extension.
+//! `require` by the rules of `import`: TypeScript, tsconfig paths, files without an extension.
 //!
-//! Deno's `require` follows Node, which knows nothing of these. `js-runtime/06_loader.ts` changes its
-//! search for files; so `node:module`, which hands it out, is imported through a module of ours that
-//! does this first.
+//! Deno's `require` follows Node, which does not support these. `js-runtime/06_loader.ts` changes
+//! its search for files. So `node:module`, which exports `createRequire`, is imported through a
+//! module of haft that makes this change first.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use super::node::NodeServices;
 use super::source::{Form, form_of_file};
 use super::tsconfig;
 
-/// Finds what `require` means where Node's rules are not enough.
+/// Finds the file that `require` means where Node's rules are not enough.
 pub(in crate::engine) struct Required {
     node: Rc<NodeServices>,
     tsconfigs: tsconfig::Cache,
@@ -30,12 +30,12 @@ impl Required {
         }
     }
 
-    /// The module at `entry` is loaded on purpose: what it imports may be loaded with it.
+    /// Admits the module at `entry`, which is loaded on purpose, with all that it imports.
     pub(in crate::engine) fn admit(&self, entry: &Path) {
         self.node.guard.admit(entry);
     }
 
-    /// The file that `require(specifier)` means in the file `from`.
+    /// Returns the file that `require(specifier)` means in the file `from`.
     pub(in crate::engine) fn find(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
         let finder = Finder {
             tsconfigs: &self.tsconfigs,
@@ -45,16 +45,16 @@ impl Required {
         finder.find_required(specifier, from)
     }
 
-    /// True if the file is an ES module by its syntax.
+    /// Returns true if the file is an ES module by its syntax.
     pub(in crate::engine) fn is_es_module(&self, path: &Path) -> bool {
         form_of_file(path, &self.node) == Form::Module
     }
 }
 
-/// The module of ours that is imported in place of `node:module`.
+/// The module of haft that is imported in place of `node:module`.
 const OURS: &str = "haft:node-module";
 
-/// `url`, or [`OURS`] in its place.
+/// Returns [`OURS`] for `node:module`, and `url` otherwise.
 pub(super) fn in_place_of(url: Url, referrer: &str) -> Url {
     match url.as_str() == "node:module" && referrer != OURS {
         true => Url::parse(OURS).unwrap_or(url),
@@ -62,7 +62,7 @@ pub(super) fn in_place_of(url: Url, referrer: &str) -> Url {
     }
 }
 
-/// The source of [`OURS`].
+/// Returns the source of [`OURS`].
 pub(super) fn module_source(url: &Url) -> Option<String> {
     (url.as_str() == OURS).then(|| {
         "import Module from \"node:module\";\n\

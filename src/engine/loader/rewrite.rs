@@ -1,8 +1,8 @@
-//! Replaces syntax that neither V8 nor the compiler takes, before the file is compiled.
+//! Replaces syntax that neither V8 nor the compiler supports, before the file is compiled.
 //!
-//! Bun's import attributes, TypeScript's `import x = require()` and `export =`, and namespaces that
-//! are declared in parts. All of it is done on the text: a line never moves, and a column only where
-//! the new text is longer than the old one.
+//! These are Bun's import attributes, TypeScript's `import x = require()` and `export =`, and
+//! namespaces that are declared in parts. The text is edited in place: lines never move, and
+//! columns move only where the new text is longer than the old one.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use deno_ast::{ParsedSource, ProgramRef, SourceRange, SourceRangedForSpanned};
 use super::assets::AssetKind;
 use super::namespaces;
 
-/// A range of the text in bytes, and what comes in its place.
+/// A range of the text in bytes, and its replacement.
 pub(super) type Edit = (Range<usize>, String);
 
-/// The text with all such syntax replaced; nothing if the file has none.
+/// Returns the text with all such syntax replaced; `None` if the file has none.
 pub(super) fn rewritten(parsed: &ParsedSource) -> Option<String> {
     let mut reader = Reader {
         parsed,
@@ -31,12 +31,12 @@ pub(super) fn rewritten(parsed: &ParsedSource) -> Option<String> {
     if edits.is_empty() {
         return None;
     }
-    // From the end, so that the ranges before it stay true.
+    // From the end, so that the ranges before an edit stay valid.
     edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
     let mut text = parsed.text().to_string();
     let mut end = text.len();
     for (range, new) in edits {
-        // Nested in another one that is made first.
+        // Nested in another edit, which is made first.
         if range.end > end {
             continue;
         }
@@ -46,7 +46,7 @@ pub(super) fn rewritten(parsed: &ParsedSource) -> Option<String> {
     Some(text)
 }
 
-/// The bytes of the text that a node takes.
+/// Returns the byte range of a node in the text.
 pub(super) fn bytes_of(parsed: &ParsedSource, node: SourceRange) -> Range<usize> {
     let start = parsed.range().start;
     node.start - start..node.end - start
@@ -66,8 +66,8 @@ impl Reader<'_> {
         self.parsed.text().get(range).unwrap_or_default()
     }
 
-    /// Blanks the clause `with { … }` and tells the loader its type in the specifier. V8 knows
-    /// `json` and `text` itself.
+    /// Blanks the clause `with { … }` and adds its type to the specifier for the loader. V8
+    /// supports `json` and `text` itself.
     fn attributes(&mut self, source: &ast::Str, with: Option<&ast::ObjectLit>) {
         let Some(with) = with else { return };
         let kind = type_in(with);
@@ -88,7 +88,7 @@ impl Reader<'_> {
         self.edits.push((whole, new));
     }
 
-    /// The same for `import(…, { with: { … } })`.
+    /// Does the same for `import(…, { with: { … } })`.
     fn dynamic_attributes(&mut self, call: &ast::CallExpr) {
         let [specifier, options] = call.args.as_slice() else {
             return;
@@ -114,8 +114,8 @@ impl Reader<'_> {
         self.edits.push((given, new));
     }
 
-    /// `import x = require("y")` becomes `const  x = require("y")`. Like every import that only types
-    /// need, it goes if `x` is never used.
+    /// Replaces `import x = require("y")` by `const  x = require("y")`. Like every import that only
+    /// types need, it is removed if `x` is never used.
     fn import_equals(&mut self, import: &ast::TsImportEqualsDecl) {
         if import.is_type_only
             || !matches!(import.module_ref, ast::TsModuleRef::TsExternalModuleRef(_))
@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `export = x` becomes `module.exports = x`.
+    /// Replaces `export = x` by `module.exports = x`.
     fn export_assignment(&mut self, export: &ast::TsExportAssignment) {
         let whole = self.bytes(export.range());
         let value = self.bytes(export.expr.range());
@@ -182,7 +182,7 @@ fn is_known_to_v8(kind: &str) -> bool {
     matches!(kind, "json" | "text")
 }
 
-/// The text of a string literal with the kind in front of its closing quote.
+/// Returns the text of a string literal with the kind before its closing quote.
 fn marked(literal: &str, kind: AssetKind) -> String {
     let mark = kind.mark();
     let mark = match literal.contains('?') {
@@ -193,7 +193,7 @@ fn marked(literal: &str, kind: AssetKind) -> String {
     format!("{text}{mark}{quote}")
 }
 
-/// As many blanks as `text` has bytes, less `shorter` where that can be; its line breaks stay.
+/// Returns as many blanks as `text` has bytes, less `shorter` if possible; line breaks are kept.
 fn blank(text: &str, shorter: usize) -> String {
     let mut left = shorter;
     let blanks = text.bytes().filter_map(|byte| match byte {
@@ -207,7 +207,7 @@ fn blank(text: &str, shorter: usize) -> String {
     blanks.collect()
 }
 
-/// The value of `type` in an object literal.
+/// Returns the value of `type` in an object literal.
 fn type_in(object: &ast::ObjectLit) -> Option<String> {
     match member(object, "type")? {
         ast::Expr::Lit(ast::Lit::Str(value)) => Some(value.value.to_string_lossy().into_owned()),
@@ -215,7 +215,7 @@ fn type_in(object: &ast::ObjectLit) -> Option<String> {
     }
 }
 
-/// The type in `{ with: { type: "…" } }`.
+/// Returns the type in `{ with: { type: "…" } }`.
 fn options_type(options: &ast::Expr) -> Option<String> {
     let ast::Expr::Object(options) = options else {
         return None;
@@ -244,7 +244,7 @@ fn member<'a>(object: &'a ast::ObjectLit, name: &str) -> Option<&'a ast::Expr> {
     })
 }
 
-/// True if the file names `name` anywhere outside of types, besides where it is declared.
+/// Returns true if the file uses `name` outside of types and of its declaration.
 fn is_used(parsed: &ParsedSource, name: &str) -> bool {
     struct Counter<'a> {
         name: &'a str,

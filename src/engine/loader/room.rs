@@ -1,7 +1,7 @@
-//! A stack that is deep enough for a source, and the bounds of what is compiled at all.
+//! Runs recursive code on a stack that is deep enough for a source, and limits the sources.
 //!
-//! What parses, walks, prints and drops a tree is recursive, and a stack that overflows ends the
-//! process. So a source that would recurse too deeply is refused, and all others run on a stack sized
+//! The code that parses, walks, prints and drops a tree is recursive, and a stack overflow ends the
+//! process. So a source that would recurse too deeply is refused. All others run on a stack sized
 //! by the source. Pages that are never touched cost nothing.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::files;
 use crate::engine::graph::{MAX_SOURCE_BYTES, stack_for};
 use crate::engine::verify::Verifier;
 
-/// Reads the file and hands its text to `work`, with room for what that does with it.
+/// Reads the file and passes its text to `work`, on a stack that is deep enough for it.
 pub(super) fn with_source<T>(
     path: &Path,
     verifier: Option<&Verifier>,
@@ -21,7 +21,7 @@ pub(super) fn with_source<T>(
     with_text(path, files::read_text(path, verifier)?, work)
 }
 
-/// Hands the text of the file to `work`, with room for what that does with it.
+/// Passes the text of the file to `work`, on a stack that is deep enough for it.
 pub(super) fn with_text<T>(
     path: &Path,
     text: String,
@@ -32,7 +32,7 @@ pub(super) fn with_text<T>(
     stacker::maybe_grow(stack, stack, || work(text))
 }
 
-/// The bytes of stack that the text needs, or why it must not be given to the parser.
+/// Returns the bytes of stack that the text needs, or the reason not to give it to the parser.
 pub(super) fn stack_of(text: &str) -> Result<usize, &'static str> {
     if text.len() as u64 > MAX_SOURCE_BYTES {
         return Err("The code is larger than 16 MiB");

@@ -1,4 +1,5 @@
-//! From a file of source code to JavaScript: TypeScript away, source map kept, form decided.
+//! Compiles a source file to JavaScript: erases TypeScript, makes a source map, finds the module
+//! system.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,14 +31,14 @@ pub(super) struct Prepared {
     pub(super) form: Form,
 }
 
-/// Which of the two module systems a file is written in.
+/// Module system of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Form {
     Module,
     CommonJs,
 }
 
-/// Reads the file and makes it JavaScript.
+/// Reads the file and compiles it to JavaScript.
 pub(super) fn prepare(
     path: &Path,
     url: &Url,
@@ -52,7 +53,7 @@ pub(super) fn prepare(
     })
 }
 
-/// Makes the text of the file, whose bytes have that hash, JavaScript.
+/// Compiles the text of the file, whose bytes have the hash `digest`, to JavaScript.
 pub(super) fn prepare_text(
     path: &Path,
     url: &Url,
@@ -95,7 +96,7 @@ pub(super) fn prepare_text(
     Ok(prepared)
 }
 
-/// Makes the code of a `data:` URL JavaScript.
+/// Compiles the code of a `data:` URL to JavaScript.
 pub(super) fn prepare_data(
     text: String,
     url: &Url,
@@ -116,7 +117,7 @@ pub(super) fn prepare_data(
     })
 }
 
-/// For `require`: the file as CommonJS source.
+/// Compiles the file to CommonJS for `require`.
 pub(super) fn prepare_required(
     path: &Path,
     tsconfigs: &tsconfig::Cache,
@@ -152,7 +153,7 @@ pub(super) fn prepare_required(
     })
 }
 
-/// JavaScript as it is; only what names `Deno` is parsed.
+/// Reads JavaScript unchanged; only a file that names `Deno` is parsed.
 fn required_text(
     url: &Url,
     path: &Path,
@@ -161,7 +162,7 @@ fn required_text(
     let mut code = files::read_text(path, verifier)?;
     let is_script = MediaType::from_path(path) != MediaType::Json;
     if is_script && globals::uses_deno(&code) {
-        // What does not parse is reported by V8.
+        // V8 reports code that does not parse.
         let is_hidden = room::with_text(path, code.clone(), |code| {
             Ok(globals::is_deno_hidden(&parse(url, path, code)?))
         });
@@ -172,8 +173,8 @@ fn required_text(
     Ok(code)
 }
 
-/// The form of a file that `require` was given, decided without the cost of a parse where its name or
-/// a search for words tells it.
+/// Returns the module system of a file for `require`. It is found without a parse where the file's
+/// name or a search for words is enough.
 pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
     match MediaType::from_path(path) {
         MediaType::Mjs | MediaType::Mts => Form::Module,
@@ -201,7 +202,7 @@ pub(super) fn form_of_file(path: &Path, node: &NodeServices) -> Form {
     }
 }
 
-/// False if the text lacks the words without which it is no ES module.
+/// Returns false if the text lacks all words that an ES module needs.
 fn may_be_es_module(text: &str) -> bool {
     let export = "export";
     let mut exports = text.match_indices(export);
@@ -214,7 +215,7 @@ fn hash(text: &str) -> Vec<u8> {
 
 fn parse(url: &Url, path: &Path, text: String) -> Result<ParsedSource, JsErrorBox> {
     let media = match MediaType::from_path(path) {
-        // Tools are TypeScript unless they say otherwise: any extension may be configured.
+        // Any extension may be configured for tools; unknown ones are TypeScript.
         MediaType::Unknown => MediaType::TypeScript,
         media => media,
     };
@@ -229,7 +230,7 @@ fn parse(url: &Url, path: &Path, text: String) -> Result<ParsedSource, JsErrorBo
     }
 }
 
-/// Parses a file; one that is CommonJS by its name may be an ES module all the same, as in Bun.
+/// Parses a file. One that is CommonJS by its name may still be an ES module, as in Bun.
 pub(in crate::engine) fn parse_as(
     url: &Url,
     media_type: MediaType,
@@ -246,7 +247,7 @@ pub(in crate::engine) fn parse_as(
         })
     };
     match parse(media_type) {
-        // The parser takes no ES syntax in a file of this name.
+        // The parser supports no ES syntax in a file of this name.
         Err(_) if media_type == MediaType::Cjs => parse(MediaType::JavaScript),
         parsed => parsed,
     }
@@ -263,7 +264,7 @@ fn syntax_error(path: &Path, error: &ParseDiagnostic) -> JsErrorBox {
     ))
 }
 
-/// The parser shows literals as it keeps them: `'string literal ("y", "y")'` is `'"y"'`.
+/// Shows literals as written. The parser's form is `'string literal ("y", "y")'` for `'"y"'`.
 fn readable(message: &str) -> String {
     for kind in ["'string literal (", "'numeric literal ("] {
         if let Some((start, literal)) = message.split_once(kind)
@@ -280,8 +281,9 @@ fn syntax_box(message: String) -> JsErrorBox {
     JsErrorBox::new("SyntaxError", message)
 }
 
-/// The syntax decides, not the `package.json`: published tools lie beside one that says
-/// "commonjs" and are ES modules all the same (spec omp-usage 10.3).
+/// Returns the module system of a parsed file. Its syntax takes precedence over `package.json`:
+/// published tools are beside one with "commonjs" and are ES modules all the same (spec omp-usage
+/// 10.3).
 fn form_of(path: &Path, parsed: &ParsedSource, node: &NodeServices) -> Form {
     let media = MediaType::from_path(path);
     if matches!(media, MediaType::Mjs | MediaType::Mts) || is_es_module(parsed) {
@@ -301,7 +303,7 @@ fn form_of(path: &Path, parsed: &ParsedSource, node: &NodeServices) -> Form {
     }
 }
 
-/// True if the file has syntax that only ES modules have.
+/// Returns true if the file has syntax that only ES modules have.
 fn is_es_module(parsed: &ParsedSource) -> bool {
     let ProgramRef::Module(module) = parsed.program_ref() else {
         return false;
@@ -312,7 +314,7 @@ fn is_es_module(parsed: &ParsedSource) -> bool {
             continue;
         };
         match declaration {
-            // What TypeScript alone knows makes no ES module.
+            // Syntax that only TypeScript has does not make an ES module.
             ast::ModuleDecl::TsImportEquals(import) if !import.is_export => only_typescript = true,
             ast::ModuleDecl::TsExportAssignment(_) | ast::ModuleDecl::TsNamespaceExport(_) => {
                 only_typescript = true;
@@ -321,11 +323,12 @@ fn is_es_module(parsed: &ParsedSource) -> bool {
             _ => return true,
         }
     }
-    // `import.meta` or `await` at the top, otherwise. The parser takes every `.cts` file for a module.
+    // Otherwise `import.meta` or a top-level `await` made it a module. But the parser takes every
+    // `.cts` file for a module.
     !only_typescript && parsed.media_type() != MediaType::Cts
 }
 
-/// True if the file has an export of ES modules.
+/// Returns true if the file has an export of ES modules.
 fn has_exports(parsed: &ParsedSource) -> bool {
     let ProgramRef::Module(module) = parsed.program_ref() else {
         return false;
@@ -345,11 +348,11 @@ fn has_exports(parsed: &ParsedSource) -> bool {
 struct Transformed {
     code: String,
     source_map: Option<Vec<u8>>,
-    /// The CommonJS names that it uses and does not declare.
+    /// The CommonJS names that the file uses and does not declare.
     used: globals::Used,
-    /// It is an ES module by its imports, and what it exports is `module.exports`.
+    /// Set if it is an ES module by its imports, and its exports are in `module.exports`.
     exports_commonjs: bool,
-    /// It names the global `Deno`, which is hidden from it.
+    /// Set if it names the global `Deno`, which is hidden from it.
     hides_deno: bool,
 }
 
@@ -399,7 +402,7 @@ fn transform(
             },
         )
         .map_err(|error| {
-            // The message names the file, and comes once more with a frame of the code.
+            // The message contains the file's name, and is repeated with a frame of the code.
             let message = error.to_string();
             let message = message.split(" at file:").next().unwrap_or_default();
             syntax_box(format!("{message} ({}:1:1)", path.display()))
@@ -417,7 +420,7 @@ fn transform(
 fn transpile_options(config: Option<&TsConfig>, text: &str) -> TranspileOptions {
     let default = TsConfig::default();
     let config = config.unwrap_or(&default);
-    // `/** @jsx h */` names a function, which the automatic runtime has none of.
+    // `/** @jsx h */` names a function, which only the classic runtime has.
     let pragmas = ["@jsx ", "@jsxFrag ", "@jsxRuntime classic"];
     let is_classic = config.jsx_classic || pragmas.iter().any(|pragma| text.contains(pragma));
     TranspileOptions {
@@ -440,7 +443,7 @@ fn transpile_options(config: Option<&TsConfig>, text: &str) -> TranspileOptions 
     }
 }
 
-/// Adds what Bun gives to every module and V8 does not.
+/// Adds the features of Bun's modules that V8 lacks.
 fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
     let Transformed {
         mut code,
@@ -469,12 +472,12 @@ fn finish_module(transformed: Transformed, url: &Url) -> Prepared {
     }
 }
 
-/// Exports what a file with imports has assigned to `module.exports`, as TypeScript's `export =` does.
-/// `require` takes the second name for the value of the module.
+/// Exports the value of `module.exports` of a file with imports, as TypeScript's `export =` does.
+/// `require` uses the second name for the value of the module.
 const COMMONJS_EXPORTS: &str = "const __haftExports = module.exports;\n\
      export { __haftExports as default, __haftExports as \"module.exports\" };\n";
 
-/// Bun's members of `import.meta`; the standard ones are V8's.
+/// Bun's members of `import.meta`; V8 adds the standard ones.
 const META_PREFIX: &str = "import.meta.dir ??= import.meta.dirname; \
      import.meta.path ??= import.meta.filename; \
      import.meta.file ??= import.meta.filename?.split(\"/\").at(-1); \
@@ -484,7 +487,7 @@ fn wants_meta(code: &str) -> bool {
     code.contains("import.meta")
 }
 
-/// Every `;` in `mappings` starts a generated line.
+/// Shifts a source map by one line. Every `;` in `mappings` starts a generated line.
 fn shifted_by_one_line(map: Vec<u8>) -> Vec<u8> {
     const KEY: &str = "\"mappings\":\"";
     match String::from_utf8(map) {
@@ -493,7 +496,7 @@ fn shifted_by_one_line(map: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// The names that the file declares or imports at its top level, those of types not among them.
+/// Returns the names that the file declares or imports at its top level, except types.
 pub(super) fn top_level_names(parsed: &ParsedSource) -> Vec<String> {
     let mut names = Vec::new();
     match parsed.program_ref() {
@@ -536,8 +539,8 @@ fn is_type(specifier: &ast::ImportSpecifier) -> bool {
     matches!(specifier, ast::ImportSpecifier::Named(named) if named.is_type_only)
 }
 
-/// Adds the names that a declaration binds. An ambient one (`declare const x: any`) binds none: what
-/// it describes is elsewhere.
+/// Adds the names that a declaration binds. An ambient one (`declare const x: any`) binds none,
+/// because it describes a value that is defined elsewhere.
 pub(super) fn declared_names(decl: &ast::Decl, names: &mut Vec<String>) {
     match decl {
         ast::Decl::Fn(function) if !function.declare => names.push(function.ident.sym.to_string()),

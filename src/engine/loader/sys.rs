@@ -1,7 +1,7 @@
-//! The disk as the loader of one isolate sees it.
+//! File system of the loader of one isolate.
 //!
-//! For a project's isolate the manifests that decide what an import means are those that were trusted:
-//! one that lies somewhere else now is not seen, and one that changed makes the import fail.
+//! For a project's isolate the manifests that determine an import must be those that were trusted.
+//! A manifest in another place is ignored, and a changed one makes the import fail.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ pub(in crate::engine) struct Sys {
 }
 
 impl Sys {
-    /// The disk for modules that `verifier` checks; `None`: for the user's own.
+    /// Returns the disk for modules that `verifier` checks; `None` for the user's own modules.
     pub(in crate::engine) fn new(verifier: Option<Arc<Verifier>>) -> Sys {
         Sys {
             real: RealSys,

@@ -1,7 +1,7 @@
-//! What a tool's `tsconfig.json` says about module paths, decorators and JSX.
+//! Options of a tool's `tsconfig.json`: module paths, decorators and JSX.
 //!
-//! Only the nearest file above the importing one counts, with what it extends. A broken
-//! tsconfig is like none: a tool must not fail because an editor's file does.
+//! Only the nearest file above the importing one counts, with the files that it extends. A broken
+//! tsconfig is ignored, so that a tool does not fail because of an editor's file.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,17 +13,17 @@ use deno_core::serde_json::Value;
 use super::files::{self, Disk};
 use super::sys::Sys;
 
-/// The tsconfig of each directory asked for, read once in an isolate.
+/// Cache of the tsconfig of each directory; each is read once in an isolate.
 #[derive(Default)]
 pub(in crate::engine) struct Cache<D = Sys> {
     pub(super) disk: D,
     by_directory: RefCell<HashMap<PathBuf, Option<Rc<TsConfig>>>>,
 }
 
-/// The options that change what runs.
+/// The options that change the code that runs.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct TsConfig {
-    /// Where `paths` are relative to, and what bare specifiers are looked up in.
+    /// Folder that `paths` and `baseUrl` are relative to.
     base: PathBuf,
     has_base_url: bool,
     paths: Vec<(String, Vec<String>)>,
@@ -34,7 +34,7 @@ pub(in crate::engine) struct TsConfig {
 }
 
 impl<D: Disk> Cache<D> {
-    /// For the files on `disk`.
+    /// Returns a cache for the files on `disk`.
     pub(in crate::engine) fn on(disk: D) -> Self {
         Cache {
             disk,
@@ -42,13 +42,13 @@ impl<D: Disk> Cache<D> {
         }
     }
 
-    /// The tsconfig that governs the file `from`.
+    /// Returns the tsconfig that applies to the file `from`.
     pub(in crate::engine) fn of(&self, from: &Path) -> Option<Rc<TsConfig>> {
         self.of_directory(from.parent()?)
     }
 
     fn of_directory(&self, directory: &Path) -> Option<Rc<TsConfig>> {
-        // Packages are compiled already; their authors' tsconfig is none of ours.
+        // Packages are compiled already, so their authors' tsconfig does not matter.
         if directory.ends_with("node_modules") {
             return None;
         }
@@ -69,7 +69,7 @@ impl<D: Disk> Cache<D> {
         found
     }
 
-    /// The file that `paths` or `baseUrl` give for a bare specifier written in `from`.
+    /// Returns the file that `paths` or `baseUrl` give for a bare specifier in `from`.
     pub(super) fn map(&self, specifier: &str, from: &Path) -> Option<PathBuf> {
         self.of(from)?.map(&self.disk, specifier)
     }
@@ -91,7 +91,7 @@ impl TsConfig {
     }
 }
 
-/// What `*` in the pattern stands for; the whole text for a pattern without one.
+/// Returns the text that `*` in the pattern stands for; empty for a pattern without one.
 fn matched<'a>(pattern: &str, specifier: &'a str) -> Option<&'a str> {
     match pattern.split_once('*') {
         Some((prefix, suffix)) => specifier.strip_prefix(prefix)?.strip_suffix(suffix),
@@ -99,7 +99,7 @@ fn matched<'a>(pattern: &str, specifier: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Files extend one another; a circle ends at this depth.
+/// Depth limit of files that extend one another; it ends a circle.
 const MAX_EXTENDS: usize = 16;
 
 fn read(disk: &impl Disk, path: &Path, depth: usize) -> Option<TsConfig> {
@@ -136,7 +136,7 @@ fn read(disk: &impl Disk, path: &Path, depth: usize) -> Option<TsConfig> {
     Some(config)
 }
 
-/// The configuration that `extends` names, a path or a list of them; later ones win.
+/// Returns the configuration that `extends` names, a path or a list of them; later ones win.
 fn extended(disk: &impl Disk, json: &Value, directory: &Path, depth: usize) -> TsConfig {
     let names = match json.get("extends") {
         Some(Value::String(one)) => vec![one.clone()],
