@@ -48,7 +48,7 @@ impl Error {
         }
     }
 
-    /// Adds an instruction to the user that resolves the failure.
+    /// Adds a hint: an instruction that resolves the failure.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

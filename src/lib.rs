@@ -153,7 +153,7 @@ const READER: &str = "__reader";
 /// Sets the `haft` program that parses text from untrusted projects for this process.
 ///
 /// The `haft` program uses itself. A program that embeds this crate should set an installed `haft`
-/// of the same version before it reads a project; only the first call has an effect.
+/// of the same version before it reads a project. Only the first call has an effect.
 ///
 /// Without such a program, the text is parsed in this process. Files of more than 2 MiB are not
 /// parsed then, and a text that needs too much memory exhausts that of this process.

@@ -22,7 +22,7 @@ pub struct Catalog {
     pub problems: Vec<Problem>,
     /// Every examined file, for `haft doctor`.
     pub looked_at: Vec<LookedAt>,
-    /// Files whose tools come from the cache, so that the files were not loaded.
+    /// Files whose tools were read from the cache, without loading the file.
     pub remembered: BTreeSet<PathBuf>,
 }
 

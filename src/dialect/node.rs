@@ -107,7 +107,7 @@ impl<'a> Rewriter<'a> {
         }
         let turns = self.following.iter().filter(|it| **it == reference).count();
         if self.rules.references && turns > 0 {
-            // The reference is recursive, so it must stay, without the keywords beside it.
+            // A recursive reference must stay. Only the description is kept beside it.
             let rest = schema.clone();
             *schema = Map::from_iter([("anyOf".to_owned(), json!([{"$ref": reference}]))]);
             schema.extend(rest.into_iter().filter(|(key, _)| key == "description"));

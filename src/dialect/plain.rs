@@ -65,8 +65,8 @@ impl Rewriter<'_> {
         schema
     }
 
-    /// Removes null and values other than strings from enumerations, which may only contain
-    /// strings.
+    /// Rewrites an enumeration, which may only contain strings. `null` becomes `nullable`. An
+    /// enumeration with other values is put into the description.
     fn without_null_and_other_enums(
         &mut self,
         schema: &mut Map<String, Value>,

@@ -216,7 +216,7 @@ fn one_of_all(root: &mut Map<String, Value>, branches: Vec<Map<String, Value>>) 
         }
     }
     for (name, variants) in found {
-        // A schema of the root holds for a property whatever the branches add.
+        // A property that the root declares keeps its schema, whatever the branches declare.
         if let Value::Array(variants) = variants
             && !own.contains(&name)
         {

@@ -1,8 +1,8 @@
 //! Approval of calls: the one policy that decides whether a call may start, in oh-my-pi's order
 //! (spec omp 10).
 //!
-//! If the decision does not depend on the arguments, it is made at once and the call gets no gate.
-//! All other calls wait at a [`Gatekeeper`], which asks the approver or the user.
+//! A call that may start whatever its arguments are gets no gate. All other calls wait at a
+//! [`Gatekeeper`], which applies the policy to them and asks the approver or the user if necessary.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

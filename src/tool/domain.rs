@@ -4,7 +4,7 @@
 /// globals, `process.env`, `pi.events` and package state do not cross the border.
 ///
 /// Plugins are third-party code, so they are separated from the user's own tools. They share one
-/// isolate with each other, as they share one process in oh-my-pi: one isolate for each would cost
+/// isolate with each other, as they share one process in oh-my-pi. One isolate for each would cost
 /// about 20 MB of memory per plugin. Each host has its own isolates, so two projects never share
 /// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

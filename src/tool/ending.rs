@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Stopped;
 
-/// Cancellation of one call. Most calls are never stopped, so the tokens are created on first use:
-/// a token for each call, with its place in the parent's queue, would take a large part of a short
+/// Cancellation of one call. Most calls are never stopped, so the tokens are created on first use.
+/// A token for each call, with its place in the parent's queue, would take a large part of a short
 /// call's time.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {

@@ -2,8 +2,8 @@
 //! native code.
 //!
 //! These types are data: the engine and the families turn a profile into their own checks. Refusals
-//! are worded here, so that all of them have one form: the refused access, the key and the file
-//! that refuse it, and the way to allow it.
+//! are worded here, so that all of them have one form. Each names the refused access, the key and
+//! file that refuse it, and the way to allow it.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -22,12 +22,12 @@ use super::panic::caught;
 #[doc = include_str!("../../tests/it/examples/session.rs")]
 /// ```
 pub trait SessionProvider: Send + Sync {
-    /// Returns the current session. Return the same `Arc` as long as nothing changes, so that tools
-    /// can reuse the data that they have already read.
+    /// Returns the current session. Implementations should return the same `Arc` as long as nothing
+    /// changes, so that tools can reuse the data that they have already read.
     fn view(&self) -> Arc<SessionView>;
 
-    /// Returns the value of `ctx.isIdle()`: true while the agent waits for its user, which is
-    /// usually false while a tool runs.
+    /// Returns the value of `ctx.isIdle()`: true while the agent waits for its user. Usually it is
+    /// false while a tool runs.
     fn is_idle(&self) -> bool {
         false
     }

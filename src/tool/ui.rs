@@ -33,8 +33,8 @@ pub trait UserInterface: Send + Sync {
     ///
     /// The future is dropped, and [`Question::withdrawn`] cancelled, when the answer is not needed
     /// any more. It runs on the runtime on which the call was started. A panic in this function
-    /// means [`Answer::Dismissed`]. A panic in another function of the interface means the empty
-    /// value of its type.
+    /// counts as [`Answer::Dismissed`]. A panic in another function counts as the default value of
+    /// its type.
     async fn ask(&self, question: Question) -> Answer;
 
     /// Shows a notification that needs no answer. Called on the tool's own thread, so it must not
@@ -86,7 +86,7 @@ pub struct Question {
     /// Time after which the question is withdrawn. Surfaces may show it.
     pub timeout: Option<Duration>,
     /// Cancelled when the answer is not needed any more: the call has ended or was cancelled, the
-    /// tool's own signal was aborted, or the timeout has passed.
+    /// tool's own signal was aborted, or the timeout passed.
     pub withdrawn: CancellationToken,
 }
 

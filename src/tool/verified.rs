@@ -22,7 +22,7 @@ pub struct VerifiedFiles {
     pub entries: HashMap<PathBuf, VerifiedEntry>,
     /// Permission of modules to compile text to code (`eval`, `new Function`, `node:vm`).
     pub code_from_text: CodeFromData,
-    /// Permission of modules to compile bytes to WebAssembly that are not a trusted file.
+    /// Permission of modules to compile WebAssembly from bytes that are not a trusted file.
     pub code_from_bytes: CodeFromData,
 }
 
