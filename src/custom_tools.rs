@@ -1,6 +1,6 @@
-//! oh-my-pi's loader over a [`Host`]: what it is asked, and what it answers (spec omp 1).
+//! oh-my-pi's loader API over a [`Host`], with its functions and its result types (spec omp 1).
 //!
-//! A thin view for programs that are used to the original; everything is read from the host's catalog.
+//! A thin view for programs that are used to oh-my-pi. All data is read from the host's catalog.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::host::{Host, HostBuilder};
 use crate::registry::{Catalog, Entry};
 use crate::tool::{Level, Problem, Severity, Source, Tool, UserInterface};
 
-/// Where the original looks, by the ids of its providers.
+/// Ids of the providers for the places that oh-my-pi searches.
 const PROVIDERS: [&str; 7] = [
     "native",
     "omp-plugins",
@@ -25,39 +25,39 @@ const PROVIDERS: [&str; 7] = [
     "config",
 ];
 
-/// What came of loading.
+/// Result of loading tools.
 pub struct LoadedCustomTools {
-    /// The tools that can be called, in the order of their names' claims.
+    /// The tools that can be called, in the order in which they claimed their names.
     pub tools: Vec<LoadedCustomTool>,
-    /// What could not be loaded. The texts are the original's.
+    /// Errors of files that could not be loaded. The texts are oh-my-pi's.
     pub errors: Vec<ToolLoadError>,
     host: Host,
 }
 
-/// A tool that was loaded.
+/// A loaded tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedCustomTool {
     /// The file as it was given or found.
     pub path: PathBuf,
     /// The file, absolute; links are not followed.
     pub resolved_path: PathBuf,
-    /// What can be called.
+    /// The tool's description for callers.
     pub tool: Tool,
-    /// Who found it; of a path that was given without a source nobody.
+    /// The provider that found the file. `None` for a path that was given without a source.
     pub source: Option<CustomToolSource>,
 }
 
-/// Something that could not be loaded.
+/// Error of a file that could not be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolLoadError {
-    /// The file as it was given or found; empty for what is wrong with no file.
+    /// The file as it was given or found; empty if the error does not concern a file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// Description of the error.
     pub error: String,
-    /// Who found the file, as for [`LoadedCustomTool::source`].
+    /// The provider that found the file, as for [`LoadedCustomTool::source`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<CustomToolSource>,
-    /// What to do about it. The original has no such thing.
+    /// Instruction that resolves the error. oh-my-pi has no such field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -65,15 +65,15 @@ pub struct ToolLoadError {
 /// A file of tools, for [`load_custom_tools`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ToolPath {
-    /// The file, or the folder of a package; relative ones start at the working directory. `~`, `@`
-    /// and `file://` mean what they mean in the original.
+    /// The file, or the folder of a package. Relative paths start at the working directory. `~`,
+    /// `@` and `file://` have the same meaning as in oh-my-pi.
     pub path: String,
-    /// Who found it. It comes back as it is given.
+    /// The provider that found the file. It is returned unchanged with the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<CustomToolSource>,
 }
 
-/// Who found a tool.
+/// Provider that found a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomToolSource {
@@ -81,19 +81,21 @@ pub struct CustomToolSource {
     pub provider: String,
     /// The provider's name for people.
     pub provider_name: String,
-    /// Whose the tool is.
+    /// The level that the tool belongs to.
     pub level: Level,
 }
 
-/// Looks where oh-my-pi looks, loads what is there and what `configured_paths` name, and gives tools
-/// and errors. A broken tool never stops the others, and no tool gets one of `built_in_tool_names`.
+/// Searches the places that oh-my-pi searches, and loads the tools found there and those at
+/// `configured_paths`. A broken tool never prevents others from loading. No tool gets one of the
+/// `built_in_tool_names`.
 ///
-/// Tools that the project in `cwd` brings are loaded if the user trusts it (`haft trust`); otherwise
-/// each is an error that says so. [`HostBuilder::load_custom_tools`] has the choice.
+/// Tools of the project in `cwd` are loaded if the user trusts the project (`haft trust`).
+/// Otherwise each of them is reported as an error. [`HostBuilder::load_custom_tools`] accepts other
+/// trust policies.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `cwd` is no directory, or the user's
-/// configuration is wrong.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `cwd` is not a directory, or if the user's
+/// configuration is invalid.
 pub async fn discover_and_load_custom_tools<P, N>(
     configured_paths: impl IntoIterator<Item = P>,
     cwd: impl AsRef<Path>,
@@ -109,18 +111,18 @@ where
         .await
 }
 
-/// Looks where [`discover_and_load_custom_tools`] looks, and gives the files that it would take, in its
-/// order: the original's `discoverCustomToolPaths`. Files are looked at; none is imported and nothing
-/// is run, so what is listed may be broken, or no tool at all.
+/// Returns the files that [`discover_and_load_custom_tools`] would load, in its order: oh-my-pi's
+/// `discoverCustomToolPaths`. Nothing is imported or run, so a listed file may be broken or contain
+/// no tool.
 ///
-/// Files of a project that the user does not trust are listed like all others, since only running them
-/// needs trust; where such a file hides one of the same name, both are. Whoever gives the list to
-/// [`load_custom_tools`] runs them all, and says with that that the project is trusted:
+/// Files of a project that the user does not trust are listed too, because only running them needs
+/// trust. If such a file shadows another of the same name, both are listed. [`load_custom_tools`]
+/// runs every file of the list, so passing the list to it trusts the project.
 /// [`discover_and_load_custom_tools`] does not.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `cwd` is no directory, or the user's
-/// configuration is wrong.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `cwd` is not a directory, or if the user's
+/// configuration is invalid.
 pub async fn discover_custom_tool_paths<P: Into<String>>(
     configured_paths: impl IntoIterator<Item = P>,
     cwd: impl AsRef<Path>,
@@ -144,15 +146,15 @@ fn where_the_original_looks<P: Into<String>>(
         .only_providers(PROVIDERS)
 }
 
-/// Loads the modules at `paths`, in this order, and nothing else: the original's `loadCustomTools`.
-/// A broken one never stops the others, and no tool gets one of `built_in_tool_names`. Whoever names
-/// a file trusts it by that.
+/// Loads only the modules at `paths`, in this order: oh-my-pi's `loadCustomTools`. A broken module
+/// never prevents others from loading. No tool gets one of the `built_in_tool_names`. Naming a file
+/// trusts it.
 ///
-/// A path comes with its source, or as mere text without one.
+/// A path is a [`ToolPath`] with its source, or a plain string without one.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where `cwd` is no directory, or the user's
-/// configuration is wrong.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `cwd` is not a directory, or if the user's
+/// configuration is invalid.
 pub async fn load_custom_tools<P, N>(
     paths: impl IntoIterator<Item = P>,
     cwd: impl AsRef<Path>,
@@ -182,7 +184,7 @@ impl From<String> for ToolPath {
 }
 
 impl HostBuilder {
-    /// Makes the host and loads its tools, as [`discover_and_load_custom_tools`] does it.
+    /// Builds the host and loads its tools as [`discover_and_load_custom_tools`] does.
     ///
     /// # Errors
     /// As [`HostBuilder::build`].
@@ -196,7 +198,7 @@ impl HostBuilder {
         })
     }
 
-    /// Looks for files of tools, as [`discover_custom_tool_paths`] does it.
+    /// Searches for files of tools as [`discover_custom_tool_paths`] does.
     ///
     /// ```ignore
     #[doc = include_str!("../tests/it/examples/paths.rs")]
@@ -213,7 +215,7 @@ impl HostBuilder {
         Ok(found.collect())
     }
 
-    /// Makes the host and loads the modules at `paths`, as [`load_custom_tools`] does it.
+    /// Builds the host and loads the modules at `paths` as [`load_custom_tools`] does.
     ///
     /// ```ignore
     #[doc = include_str!("../tests/it/examples/loader.rs")]
@@ -253,12 +255,12 @@ impl HostBuilder {
 }
 
 impl LoadedCustomTools {
-    /// Whom `pi.ui` of these tools reaches from now on; `None` is nobody.
+    /// Sets the user interface that `pi.ui` of these tools reaches from now on; `None` removes it.
     pub fn set_ui_context(&self, ui: Option<Arc<dyn UserInterface>>) {
         self.host.set_ui_context(ui);
     }
 
-    /// The host that runs them.
+    /// Returns the host that runs the tools.
     pub fn host(&self) -> &Host {
         &self.host
     }
@@ -279,7 +281,8 @@ fn loaded_tool(entry: &Entry) -> LoadedCustomTool {
     }
 }
 
-/// Errors, and the tools that may not run: in the original there are none of those.
+/// Returns the errors, and the problems of tools that may not run: oh-my-pi has no tools of the
+/// latter kind.
 fn errors(catalog: &Catalog) -> Vec<ToolLoadError> {
     let entries = catalog.entries.iter();
     let untrusted = entries.filter(|entry| !entry.tool.trusted);
@@ -311,7 +314,7 @@ impl From<&Source> for CustomToolSource {
     }
 }
 
-/// As the original's object: `{path, resolvedPath, tool, source?}`.
+/// Serializes as oh-my-pi's object: `{path, resolvedPath, tool, source?}`.
 impl Serialize for LoadedCustomTool {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("LoadedCustomTool", 4)?;
@@ -326,7 +329,7 @@ impl Serialize for LoadedCustomTool {
     }
 }
 
-/// What the original's tool object says of itself.
+/// Serializes a tool with the fields of oh-my-pi's tool object.
 struct Definition<'a>(&'a Tool);
 
 impl Serialize for Definition<'_> {

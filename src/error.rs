@@ -1,7 +1,7 @@
-//! Why haft could not do what it was asked: a kind, a text, a hint.
+//! Error type of haft: a kind, a message and a hint.
 //!
-//! "The tool said no" is never an error here, it is an `Outcome`. Every surface
-//! maps [`ErrorKind`] to its own codes with one exhaustive `match`.
+//! A failure that a tool reports is never an error here: it is an `Outcome`. Every surface maps
+//! [`ErrorKind`] to its own codes with one exhaustive `match`.
 
 use std::fmt;
 
@@ -15,31 +15,31 @@ pub struct Error {
     hint: Option<String>,
 }
 
-/// What sort of failure it is.
+/// Kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request itself is wrong (flags, JSON, configuration).
+    /// The request itself is invalid (flags, JSON, configuration).
     Usage,
-    /// The arguments do not fit the tool's schema; nothing was started.
+    /// The arguments do not fit the tool's schema. The tool was not started.
     BadArguments,
-    /// There is no tool of that name.
+    /// The tool is unknown.
     NoSuchTool,
-    /// The project that brings the tool is not trusted.
+    /// The project that contains the tool is not trusted.
     Untrusted,
-    /// A policy or the user said no.
+    /// A policy or the user refused the call.
     Denied,
-    /// The tool, or the file that holds it, cannot be loaded.
+    /// The tool, or the file that contains it, cannot be loaded.
     Load,
     /// The call was stopped before the tool ended.
     Stopped(Stopped),
-    /// A tool broke its isolate while this call ran beside it.
+    /// A tool broke its isolate while this call ran in the same isolate.
     IsolateLost,
-    /// A defect of haft, or a machine in trouble.
+    /// A defect of haft, or a fault of the machine.
     Internal,
 }
 
 impl Error {
-    /// An error of `kind`; `message` is what happened, without a final period.
+    /// Creates an error of `kind`; `message` describes the failure, without a final period.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error {
             kind,
@@ -48,23 +48,23 @@ impl Error {
         }
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint: an instruction that resolves the failure.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// What sort of failure it is.
+    /// Returns the kind of the failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What happened.
+    /// Returns the description of the failure.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// Returns the instruction that resolves the failure, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

@@ -1,8 +1,8 @@
-//! haft, the tool host: finds the tools people write for LLM agents, whatever they are written in,
-//! and runs them safely and fast for any agent.
+//! haft, a tool host: finds tools for LLM agents in several formats and languages, and runs them
+//! safely and fast for any agent.
 //!
-//! Start with [`Host`]: make one from a [`Config`], look at its [`Catalog`], call a tool. With a tool of
-//! your own:
+//! Start with [`Host`]: create one from a [`Config`], read its [`Catalog`], and call a tool. An
+//! example with a tool of your own:
 //!
 //! ```ignore
 #![doc = include_str!("../tests/it/examples/custom_tool.rs")]
@@ -25,14 +25,14 @@ pub use engine::graph;
 #[doc(hidden)]
 pub mod process;
 
-/// Protects the embedding program from the programs that tools start; see `docs/limits.md`.
+/// Protects the embedding program from programs that tools start; see `docs/limits.md`.
 pub use process::harden as protect_process;
 
 mod config;
 #[doc(hidden)]
 pub mod discover;
 mod family;
-/// How values are put into the text of a shell. For tests.
+/// Quoting of values in shell scripts. For tests.
 #[doc(hidden)]
 pub mod shell_quote {
     pub use crate::family::shell::run::quote::{
@@ -67,7 +67,7 @@ mod render;
 mod surface;
 mod telemetry;
 
-/// The log of calls.
+// The log of calls.
 pub use audit::{
     AuditLog, CallOutcome, Caller, Content as RecordedArguments, DecisionRecord, Digest,
     Event as AuditEvent, RecordedCall,
@@ -88,11 +88,11 @@ pub use host::{
     Events, Host, HostBuilder, Loaded, Reload, RunningCall, Stopper, TrustPolicy, Watching,
 };
 pub use registry::{Catalog, Entry};
-/// How calls and results look to people.
+// Rendering of calls and results for people.
 pub use render::tame::safe_lines;
-/// The conversation that calls belong to.
+// The session (conversation) of a call.
 pub use session::SessionFile;
-/// The person at a surface: whom tools ask.
+// The user of a surface, and the questions that tools ask.
 pub use tool::{
     Answer, Asked, Canvas, MOST_QUESTIONS, Notice, NoticeLevel, Question, Speaker, Told,
     TooManyQuestions, Touch, Touches, User, UserInterface, Widget,
@@ -111,12 +111,12 @@ pub use tool_registry::{
     ToolRegistrationResult, ToolRegistry, ToolSource,
 };
 
-/// Trusting the projects that tools come from.
+// Trust in the projects that tools come from.
 pub use trust::{
     Change, ConfigKey, How, PackageUse, Project, Review, Reviewed, ReviewedSettings, State, Store,
 };
 
-/// The formats that people write tools in, as editors and the documentation need them.
+/// Schemas and reference of the tool formats, for editors and the documentation.
 #[doc(hidden)]
 pub mod formats {
     pub use crate::family::shell::{
@@ -125,13 +125,14 @@ pub mod formats {
     pub use crate::trial::json_schema as tool_test_schema;
 }
 
-/// What the `haft` program does with its arguments. For the binary only.
+/// Entry point of the `haft` program. For the binary only.
 #[doc(hidden)]
 pub mod program {
     use std::ffi::OsString;
     use std::process::ExitCode;
 
-    /// Runs the program for these arguments (the first is its own name) to its exit code.
+    /// Runs the program with these arguments, of which the first is its own name, and returns its
+    /// exit code.
     pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         let mut arguments = arguments.into_iter().peekable();
         let own_name = arguments.next();
@@ -146,15 +147,16 @@ pub mod program {
     }
 }
 
-/// The word with which `haft` is started to parse text of untrusted projects.
+/// Argument with which `haft` starts as the parser of text from untrusted projects.
 const READER: &str = "__reader";
 
-/// Names the `haft` program that parses the text of untrusted projects for this process.
+/// Sets the `haft` program that parses text from untrusted projects for this process.
 ///
-/// The `haft` program starts itself for that. A program that embeds this crate should name an
-/// installed `haft` of the same version before it looks at a project; the first call counts. Without
-/// it such text is parsed in the program itself: files of more than 2 MiB are not parsed then, and
-/// what exhausts the memory exhausts that of the program.
+/// The `haft` program uses itself. A program that embeds this crate should set an installed `haft`
+/// of the same version before it reads a project. Only the first call has an effect.
+///
+/// Without such a program, the text is parsed in this process. Files of more than 2 MiB are not
+/// parsed then, and a text that needs too much memory exhausts that of this process.
 pub fn use_reader(program: impl Into<std::path::PathBuf>) {
     let program = program.into();
     graph::set_reader(Box::new(move || {

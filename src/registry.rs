@@ -1,7 +1,8 @@
-//! The tools that can be called now: an immutable catalog, made anew and swapped whole.
+//! Catalog of the callable tools. It is immutable; each change builds a new one and replaces the
+//! old one.
 //!
-//! First come, first served: a later tool of a taken name is a problem that names both files and
-//! the way out, and stops nobody.
+//! The first tool of a name keeps it. A later tool of the same name becomes a problem that names
+//! both files and a fix; all other tools are loaded as usual.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -12,47 +13,47 @@ use crate::error::Error;
 use crate::family::Loaded;
 use crate::tool::{ApprovalPolicy, Call, Family, Problem, Runner, Test, Tool};
 
-/// Every tool, every problem, and everything that was looked at.
+/// The tools of a host, the problems of their files, and every file that was examined.
 #[derive(Clone, Default)]
 pub struct Catalog {
     /// The tools, in the order in which they claimed their names.
     pub entries: Vec<Arc<Entry>>,
-    /// What is wrong with what was found.
+    /// Problems of the files that were found.
     pub problems: Vec<Problem>,
-    /// Every file that was looked at, for `haft doctor`.
+    /// Every examined file, for `haft doctor`.
     pub looked_at: Vec<LookedAt>,
-    /// The files of those that were not asked what they offer, because it was remembered.
+    /// Files whose tools were read from the cache, without loading the file.
     pub remembered: BTreeSet<PathBuf>,
 }
 
-/// One tool and what runs it.
+/// One tool with its runner.
 pub struct Entry {
-    /// What callers see.
+    /// The tool as callers see it.
     pub tool: Arc<Tool>,
-    /// The file, absolute.
+    /// The file's absolute path.
     pub resolved_path: PathBuf,
     pub(crate) runner: Arc<dyn Runner>,
 }
 
 impl Entry {
-    /// The tests that the tool brings, for [`Host::test`](crate::Host::test).
+    /// Returns the tests that the tool contains, for [`Host::test`](crate::Host::test).
     pub fn tests(&self) -> Vec<Test> {
         self.runner.tests()
     }
 
-    /// What a call would run, for people, with secrets masked; nothing is started. `None`: tools of
-    /// this kind cannot say that.
+    /// Returns the text of what a call would run, for people, with secrets masked. Starts nothing.
+    /// `None` if tools of this kind have no preview.
     ///
     /// # Errors
-    /// Those with which the call would not start.
+    /// Returns the error with which the call itself would fail to start.
     pub async fn preview(&self, call: &Call) -> Result<Option<String>, Error> {
         self.runner.preview(call).await
     }
 }
 
 impl Catalog {
-    /// The tool of that name. Kodelet's tools are known without their prefix, too, as long as nobody
-    /// has exactly that name.
+    /// Returns the tool of that name. Kodelet's tools are also found without their prefix, unless
+    /// another tool has exactly that name.
     pub fn find(&self, name: &str) -> Option<&Arc<Entry>> {
         let named = |name: &str| self.entries.iter().find(|entry| entry.tool.name == name);
         named(name).or_else(|| {
@@ -63,14 +64,14 @@ impl Catalog {
         })
     }
 
-    /// Names that are like `name`, the most alike first; at most three.
+    /// Returns the names that are most similar to `name`, at most three, best first.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         let mut scored: Vec<(f64, &str)> = self
             .entries
             .iter()
             .map(|entry| {
                 let full = entry.tool.name.as_str();
-                // As it may be written; see `find`.
+                // `find` accepts the name without the prefix too.
                 let bare = full.strip_prefix(PREFIX).unwrap_or(full);
                 let likeness = |known| strsim::jaro_winkler(name, known);
                 (likeness(full).max(likeness(bare)), full)
@@ -81,7 +82,8 @@ impl Catalog {
         scored.into_iter().take(3).map(|(_, name)| name).collect()
     }
 
-    /// The catalog with the descriptions that are computed now; the same one if none is.
+    /// Returns the catalog with the descriptions computed anew, or the same catalog if none
+    /// changed.
     pub(crate) async fn refreshed(self: &Arc<Self>) -> Arc<Catalog> {
         let mut changed: Option<Catalog> = None;
         for (index, entry) in self.entries.iter().enumerate() {
@@ -104,31 +106,31 @@ impl Catalog {
         changed.map_or_else(|| self.clone(), Arc::new)
     }
 
-    /// The catalog with one tool more.
+    /// Returns the catalog with one more tool.
     pub(crate) fn with(&self, entry: Arc<Entry>) -> Catalog {
         let mut catalog = self.clone();
         catalog.entries.push(entry);
         catalog
     }
 
-    /// How many tools may be called.
+    /// Returns the number of tools that may be called.
     pub fn usable(&self) -> usize {
         self.tools().filter(|tool| tool.trusted).count()
     }
 
-    /// All tools.
+    /// Returns all tools.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.entries.iter().map(|entry| &*entry.tool)
     }
 }
 
-/// What Kodelet puts before the names of custom tools.
+/// Prefix that Kodelet puts before the names of custom tools.
 const PREFIX: &str = "custom_tool_";
 
-/// Below this similarity (0 to 1) a name is no help.
+/// The lowest similarity (0 to 1) of a suggested name.
 const ALIKE: f64 = 0.75;
 
-/// Puts a catalog together, one source after another.
+/// Builds a catalog from one source after another.
 pub(crate) struct Builder<'a> {
     catalog: Catalog,
     taken: HashMap<String, Option<PathBuf>>,
@@ -138,7 +140,7 @@ pub(crate) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Starts from `existing`; `built_in` names are taken from the start.
+    /// Starts with `existing`. The `built_in` names are reserved.
     pub(crate) fn new(
         existing: Catalog,
         built_in: &[String],
@@ -162,7 +164,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds what a family made of a candidate; gives what came of it.
+    /// Adds the tools and problems that a family loaded from a candidate. Returns the entries that
+    /// were added and all problems.
     pub(crate) fn add(
         &mut self,
         candidate: &Candidate,
@@ -176,7 +179,7 @@ impl<'a> Builder<'a> {
             if let Some(name) = self.renamed(&tool, candidate) {
                 Arc::make_mut(&mut tool).name = name;
             }
-            // What is refused in any case is no offer to a model.
+            // A tool that every call would refuse is not offered to models.
             if !tool.hidden && self.policy.refusal(&tool, tool.approval).is_some() {
                 Arc::make_mut(&mut tool).hidden = true;
             }
@@ -202,7 +205,8 @@ impl<'a> Builder<'a> {
         (entries, problems)
     }
 
-    /// Adds what only stands for a tool: where its name is taken, that is no conflict.
+    /// Adds placeholders for tools. A placeholder whose name is taken is dropped without a
+    /// conflict.
     pub(crate) fn add_if_free(&mut self, candidate: &Candidate, mut loaded: Loaded) {
         loaded
             .tools
@@ -215,7 +219,8 @@ impl<'a> Builder<'a> {
         self.catalog
     }
 
-    /// The name that the configuration gives: by `path#tool`, by path, or by `provider:tool`.
+    /// Returns the name that the configuration gives the tool: by `path#tool`, by path, or by
+    /// `provider:tool`.
     fn renamed(&mut self, tool: &Tool, candidate: &Candidate) -> Option<String> {
         if self.rename.is_empty() {
             return None;
@@ -230,12 +235,13 @@ impl<'a> Builder<'a> {
         let (key, name) = keys
             .iter()
             .find_map(|key| self.rename.get_key_value(key.as_str()))?;
-        // One path may hold several tools; a new name goes to the first of them.
+        // A path can hold several tools; the new name goes to the first of them.
         self.used_renames.insert(key.as_str()).then(|| name.clone())
     }
 }
 
-/// Executables lie in no order that means anything: theirs is by name, at the places they have.
+/// Sorts executables by name, within the positions that they have. Their order in a folder has no
+/// meaning.
 fn sort_executables(entries: &mut [Arc<Entry>]) {
     for family in [Family::Kodelet, Family::Ikigai] {
         let places: Vec<usize> = (0..entries.len())

@@ -1,7 +1,7 @@
 //! aynd's tool registry over a [`Host`]: the built-in tools and those of the plugin files.
 //!
-//! A thin view: it owns no tool and runs none. Every answer is read from the host's catalog of that
-//! moment, so a list is never half old and half new; a reload builds the next catalog aside.
+//! The registry is a view: it owns no tools and runs none. Every answer is read from the host's
+//! current catalog. A reload builds the next catalog separately, so a list is always consistent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::host::Host;
 use crate::registry::Catalog;
 use crate::tool::{Family, Problem, Severity, Tool};
 
-/// The name of the MCP server under which agents see the tools.
+/// Name of the MCP server under which agents see the tools.
 pub(crate) const SERVER: &str = "aynd-tools";
 
-/// The version of that server.
+/// Version of that server.
 const VERSION: &str = "1.0.0";
 
-/// What stands in an error for a file, where there is none.
+/// Stands in place of the file in errors without a file.
 const BUILT_IN: &str = "builtin";
 
-/// Providers of a host that has nothing but these tools.
+/// Providers of a host that has only these tools.
 const PROVIDERS: [&str; 2] = ["builtin", "aynd"];
 
-/// The built-in tools and those of plugin files, as aynd's own code knows them.
+/// Registry of the built-in tools and of those in plugin files, for code that uses aynd's API.
 ///
 /// Cheap to clone; all clones are the same registry. Calls go through [`ToolRegistry::host`].
 #[derive(Clone)]
 pub struct ToolRegistry(Host);
 
-/// What a registry may be told. What is not said is decided by the environment and the
-/// configuration files.
+/// Options of a registry. The environment and the configuration files decide all options that are
+/// not set.
 #[derive(Clone, Debug, Default)]
 pub struct RegistryOptions {
     /// The folder with the plugin files; `~/.config/aynd/tools` by default.
@@ -43,25 +43,25 @@ pub struct RegistryOptions {
     pub project_path: Option<PathBuf>,
 }
 
-/// Where a registered tool comes from.
+/// Source of a registered tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolSource {
-    /// haft has it itself.
+    /// Built into haft.
     Builtin,
-    /// A plugin file declares it.
+    /// Declared by a plugin file.
     Plugin,
 }
 
-/// What can be known of a registered tool.
+/// Description of a registered tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredToolInfo {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
-    /// What it does.
+    /// The tool's description.
     pub description: String,
-    /// Where it comes from.
+    /// The tool's source.
     pub source: ToolSource,
     /// The collection that it belongs to; only for plugins.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,28 +70,28 @@ pub struct RegisteredToolInfo {
     pub input_schema: Value,
 }
 
-/// What came of a load.
+/// Result of loading the tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRegistrationResult {
-    /// False if there is any error.
+    /// True if `errors` is empty.
     pub success: bool,
-    /// How many tools there are now, the built-in ones included.
+    /// Number of tools, including the built-in ones.
     pub tool_count: usize,
-    /// What could not be registered.
+    /// Errors of tools that could not be registered.
     pub errors: Vec<ToolRegistrationError>,
 }
 
-/// Something that could not be registered.
+/// Error of a tool that could not be registered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRegistrationError {
     /// The file's path, or `builtin`.
     pub source: String,
-    /// The tool, where it has a name.
+    /// The tool's name, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -110,7 +110,7 @@ pub struct McpServerConfig {
 }
 
 impl ToolRegistry {
-    /// A registry with a host of its own, which has no other tools.
+    /// Creates a registry over a host of its own, which has no other tools.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a configuration that is wrong.
@@ -123,10 +123,12 @@ impl ToolRegistry {
         Ok(ToolRegistry::with_config(config))
     }
 
-    /// The same from a configuration. Only the built-in tools and the plugin files count.
+    /// Creates a registry from a configuration. Only the built-in tools and the plugin files are
+    /// loaded.
     pub fn with_config(mut config: Config) -> ToolRegistry {
         config.aynd.builtin_tools = true;
-        // Tools of other systems would be run to find out what they are, and could take names.
+        // Other providers would start programs to load their tools, and their tools could take
+        // names.
         config
             .disabled_providers
             .retain(|id| !PROVIDERS.contains(&id.as_str()));
@@ -134,48 +136,48 @@ impl ToolRegistry {
         ToolRegistry(Host::new(config))
     }
 
-    /// A view of the tools that `host` has of these kinds.
+    /// Creates a view of the built-in tools and the plugin tools of `host`.
     pub fn over(host: Host) -> ToolRegistry {
         ToolRegistry(host)
     }
 
-    /// The host that runs the tools.
+    /// Returns the host that runs the tools.
     pub fn host(&self) -> &Host {
         &self.0
     }
 
-    /// Loads the built-in tools and the plugin files, if nothing did that before.
+    /// Loads the built-in tools and the plugin files, unless they are loaded already.
     pub async fn initialize(&self) -> ToolRegistrationResult {
         result(&self.0.catalog().await)
     }
 
-    /// Looks for the plugin files again. Calls that are running end as they began; one reload waits
-    /// for another.
+    /// Searches for the plugin files again. Running calls end with the version that they started
+    /// with. Concurrent reloads run one after the other.
     pub async fn reload_plugins(&self) -> ToolRegistrationResult {
         result(&self.0.refresh().await)
     }
 
-    /// All tools, the built-in ones first.
+    /// Returns all tools, the built-in ones first.
     pub async fn list_tools(&self) -> Vec<RegisteredToolInfo> {
         infos(&self.0.catalog().await)
     }
 
-    /// One tool.
+    /// Returns the description of one tool.
     pub async fn tool_info(&self, name: &str) -> Option<RegisteredToolInfo> {
         info(&self.0.catalog().await.find(name)?.tool)
     }
 
-    /// Whether there is a tool of that name.
+    /// Returns true if a tool has that name.
     pub async fn has_tool(&self, name: &str) -> bool {
         self.tool_info(name).await.is_some()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub async fn tool_count(&self) -> usize {
         self.list_tools().await.len()
     }
 
-    /// The registry as an MCP server.
+    /// Returns the registry as an MCP server.
     pub async fn mcp_server_config(&self) -> McpServerConfig {
         McpServerConfig {
             kind: "sdk",
@@ -185,19 +187,19 @@ impl ToolRegistry {
         }
     }
 
-    /// The names by which an agent allows the tools: `mcp__aynd-tools__<name>`.
+    /// Returns the names by which an agent allows the tools: `mcp__aynd-tools__<name>`.
     pub async fn allowed_tool_names(&self) -> Vec<String> {
         let tools = self.list_tools().await.into_iter();
         tools.map(|tool| allowed_name(&tool.name)).collect()
     }
 }
 
-/// The name by which an agent allows a tool.
+/// Returns the name by which an agent allows a tool.
 pub(crate) fn allowed_name(tool: &str) -> String {
     format!("mcp__{SERVER}__{tool}")
 }
 
-/// The tool that such a name means.
+/// Returns the tool's name in a name by which an agent allows it.
 pub(crate) fn tool_of_allowed(name: &str) -> Option<&str> {
     name.strip_prefix("mcp__")?
         .strip_prefix(SERVER)?

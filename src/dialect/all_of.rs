@@ -1,8 +1,9 @@
-//! Two schemas that both hold, as one.
+//! Merges two schemas that must both hold into one.
 
 use serde_json::{Map, Value, json};
 
-/// Both, as far as one schema can say it; what cannot is kept of `first` and named.
+/// Merges both schemas as far as one schema can express it. If two keywords cannot be merged, that
+/// of `first` is kept and that of `second` is returned as text.
 pub(super) fn both(
     mut first: Map<String, Value>,
     second: Map<String, Value>,
@@ -110,7 +111,7 @@ fn either(ours: Value, theirs: Value, keeps: fn(f64, f64) -> bool) -> Value {
     }
 }
 
-/// One of ours and one of theirs.
+/// Returns every combination of one branch of `ours` and one of `theirs`.
 fn products(ours: Vec<Value>, theirs: &[Value]) -> Value {
     let pairs = ours.iter().flat_map(|ours| {
         theirs

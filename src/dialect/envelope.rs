@@ -1,11 +1,11 @@
-//! What stands around a schema in each provider's list of tools.
+//! Envelope of a schema: the tool definition in each provider's list of tools.
 
 use serde_json::{Map, Value, json};
 
 use super::{Provider, Written};
 use crate::tool::Tool;
 
-/// The longest description of OpenAI's functions, in characters.
+/// Limit of OpenAI for the description of a function, in characters.
 const LONGEST_OPENAI: usize = 1024;
 
 pub(super) fn around(
@@ -44,7 +44,7 @@ pub(super) fn around(
         Provider::Gemini => {
             let mut definition = json!({"name": name, "description": described});
             let properties = schema.get("properties").and_then(Value::as_object);
-            // An object without properties is refused; nothing stands for none.
+            // Gemini refuses an object without properties, so `parameters` is left out.
             if properties.is_some_and(|properties| !properties.is_empty()) {
                 definition["parameters"] = Value::Object(schema);
             }
@@ -52,7 +52,7 @@ pub(super) fn around(
         }
         Provider::Bedrock => {
             let mut specification = json!({"name": name});
-            // An empty one is refused.
+            // Bedrock refuses an empty description.
             if !described.trim().is_empty() {
                 specification["description"] = json!(described);
             }

@@ -1,8 +1,8 @@
-//! What model providers take: names and JSON Schemas in the dialect of each.
+//! Dialects of model providers: the tool names and JSON Schemas that each provider accepts.
 //!
-//! Text in, text out. Nothing here knows where a tool comes from or who asks; surfaces offer what
-//! comes out of it. A rewritten schema accepts everything that the tool accepts. What a provider's
-//! dialect cannot say is told in words instead, and the tool still checks it when it is called.
+//! The functions here are pure: they do not depend on a tool's source or on the caller. A rewritten
+//! schema accepts every value that the tool accepts. Rules that a dialect cannot express are put
+//! into the description, and the tool still checks them when it is called.
 
 mod all_of;
 mod envelope;
@@ -28,7 +28,7 @@ use node::Rewriter;
 pub(crate) use properties::PropertyNames;
 use rules::{GEMINI, OPENAI, OPENAI_STRICT, Rules};
 
-/// Who is given tools.
+/// Receiver of tool definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provider {
     Mcp,
@@ -39,31 +39,31 @@ pub(crate) enum Provider {
     Bedrock,
 }
 
-/// A tool as a provider takes it.
+/// A tool definition in the form that a provider accepts.
 pub(crate) struct Offer {
-    /// What goes into the provider's list of tools.
+    /// The entry for the provider's list of tools.
     pub(crate) definition: Value,
-    /// What is not as the tool's author wrote it.
+    /// Differences from the schema that the tool's author wrote.
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Something that a provider would have refused.
+/// A part of a tool definition that the provider would have refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// Where in the schema, as a JSON pointer; empty for all of it.
+    /// The position in the schema, as a JSON pointer; empty for the whole schema.
     pub(crate) at: String,
-    /// What would be refused.
+    /// Description of the part that would be refused.
     pub(crate) text: String,
-    /// What becomes of it.
+    /// The consequence for the definition.
     pub(crate) effect: Effect,
 }
 
-/// What becomes of something that a provider refuses.
+/// Consequence of a part that a provider refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effect {
-    /// It is said in another way.
+    /// It is expressed in another way.
     Rewritten,
-    /// It is said in words, in the description.
+    /// It is expressed in words, in the description.
     Told,
     /// The tool is offered without `strict`.
     NotStrict,
@@ -72,7 +72,7 @@ pub(crate) enum Effect {
 }
 
 impl Provider {
-    /// Every provider.
+    /// All providers.
     pub(crate) const ALL: [Provider; 6] = [
         Provider::Mcp,
         Provider::OpenAi,
@@ -82,7 +82,7 @@ impl Provider {
         Provider::Bedrock,
     ];
 
-    /// The name that people type.
+    /// Returns the name that users type.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Provider::Mcp => "mcp",
@@ -107,7 +107,7 @@ impl Provider {
 }
 
 impl Effect {
-    /// For a line about a finding.
+    /// Returns the word for a line about a finding.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Effect::Rewritten => "rewritten",
@@ -118,10 +118,10 @@ impl Effect {
     }
 }
 
-/// The tool as `provider` takes it.
+/// Returns the tool's definition in the form that `provider` accepts.
 ///
 /// # Errors
-/// Why it cannot be offered there at all.
+/// Returns the reason for which the provider accepts no form of the tool.
 pub(crate) fn offer(tool: &Tool, names: &Names, provider: Provider) -> Result<Offer, Finding> {
     let name = names.offered(&tool.name);
     let mut findings = Vec::new();
@@ -169,22 +169,23 @@ pub(crate) fn offer(tool: &Tool, names: &Names, provider: Provider) -> Result<Of
     })
 }
 
-/// A tool for MCP clients, most of which hand schemas on to providers as they are.
+/// A tool for MCP clients. Most of them pass schemas on to their provider unchanged.
 pub(crate) struct ForMcp {
-    /// The schema of its arguments.
+    /// The schema of the arguments.
     pub(crate) schema: Value,
-    /// Its description, with what that schema cannot say.
+    /// The description, including the rules that the schema cannot express.
     pub(crate) description: String,
-    /// The properties that have another name in that schema.
+    /// The properties that have an alias in the schema.
     pub(crate) names: Option<PropertyNames>,
-    /// The schema is not as its author wrote it.
+    /// Set if the schema differs from the one that the author wrote.
     pub(crate) is_rewritten: bool,
 }
 
-/// The tool without what no provider takes: no union at the root, no property of an illegal name.
+/// Returns the tool without the parts that every provider refuses: unions at the root, and
+/// properties with an illegal name.
 ///
 /// # Errors
-/// Why it cannot be offered at all.
+/// Returns the reason for which the tool cannot be offered.
 pub(crate) fn for_mcp(tool: &Tool) -> Result<ForMcp, Finding> {
     let (schema, names) = with_legal_names(&tool.input_schema, &rules::MCP);
     let mut offered = ForMcp {
@@ -201,7 +202,7 @@ pub(crate) fn for_mcp(tool: &Tool) -> Result<ForMcp, Finding> {
     Ok(offered)
 }
 
-/// Refuses what was found to be invalid when the tool was loaded.
+/// Refuses a tool whose schema was found to be invalid when it was loaded.
 fn check(tool: &Tool) -> Result<(), Finding> {
     match &tool.schema_problem {
         None => Ok(()),
@@ -217,7 +218,7 @@ fn invalid(problem: &str) -> Finding {
     }
 }
 
-/// The schema with aliases for the properties that a provider refuses.
+/// Returns the schema with aliases for the properties that a provider refuses.
 fn with_legal_names<'a>(
     schema: &'a Value,
     rules: &Rules,
@@ -229,11 +230,12 @@ fn with_legal_names<'a>(
     }
 }
 
-/// A schema whose root is a union, or holds a pattern that not all readers understand, as one object
-/// without these, and what it cannot say in words. `None`: it is neither, or cannot be said otherwise.
+/// Rewrites a schema as one object if its root is a union or if it contains a pattern that not all
+/// readers understand. Returns the object, and in words the rules that it cannot express. `None` if
+/// neither is the case, or if the schema cannot be rewritten.
 fn without_root_union(schema: &Value) -> Option<(Map<String, Value>, Vec<String>)> {
     let fields = schema.as_object()?;
-    // The last two are what OpenAI refuses there besides.
+    // OpenAI also refuses the last two at the root.
     let mut unions = ["$ref", "allOf", "anyOf", "oneOf", "enum", "not"].iter();
     let is_union = unions.any(|key| fields.contains_key(*key));
     let has_odd_pattern = || {
@@ -255,14 +257,15 @@ fn without_root_union(schema: &Value) -> Option<(Map<String, Value>, Vec<String>
 /// A schema in a dialect.
 struct Written {
     schema: Map<String, Value>,
-    /// What the schema cannot say as a whole.
+    /// Rules about the whole schema that it cannot express, in words.
     notes: Vec<String>,
     findings: Vec<Finding>,
 }
 
 fn written(schema: &Value, rules: &Rules) -> Result<Written, Finding> {
     let faults = faults(schema);
-    // What the tool itself checks with another reader of patterns is said in words.
+    // Such a pattern is put into the description, because the tool checks it with another regex
+    // engine.
     let mut faults = faults.iter().filter(|it| it.kind != FaultKind::Pattern);
     if let Some(fault) = faults.next() {
         return Err(invalid(&format!("{}: {}", fault.place(), fault.text)));

@@ -1,8 +1,8 @@
-//! Older ways of saying things, in those of 2020-12.
+//! Translates older forms of JSON Schema to 2020-12.
 
 use serde_json::{Map, Value, json};
 
-/// Rewrites what drafts before 2020-12 and OpenAPI say otherwise. Nothing is lost by it.
+/// Rewrites forms of drafts before 2020-12 and of OpenAPI. No rule is lost.
 pub(super) fn modernize(schema: &mut Map<String, Value>) {
     for (flag, bound) in [
         ("exclusiveMinimum", "minimum"),
@@ -28,7 +28,7 @@ pub(super) fn modernize(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Lets `null` through as well.
+/// Makes the schema accept `null` too.
 pub(super) fn make_nullable(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(values)) = schema.get_mut("enum")
         && !values.contains(&Value::Null)
@@ -70,7 +70,7 @@ fn lets_null_through(schema: &Value) -> bool {
     }
 }
 
-/// The types of an enumeration's values.
+/// Returns the types of an enumeration's values.
 pub(super) fn types_of(values: &[Value]) -> Vec<&'static str> {
     let mut types = Vec::new();
     for value in values {

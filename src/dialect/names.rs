@@ -1,31 +1,33 @@
-//! Names that every provider takes: 1 to 64 of `A-Z a-z 0-9 _ -`, no digit or dash at the start.
+//! Tool names that every provider accepts: 1 to 64 of `A-Z a-z 0-9 _ -`, without a digit or dash at
+//! the start.
 //!
-//! MCP allows more, but what an MCP client hands to its provider is the tool's name as it is. So a
-//! name outside gets an alias, the same one each time as long as nobody else wants that.
+//! MCP allows more, but an MCP client passes the tool's name to its provider unchanged. So every
+//! other name gets an alias. The alias of a name stays the same unless another tool claims it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The longest name, in characters.
+/// Limit of a name, in characters.
 pub(crate) const LONGEST: usize = 64;
 
-/// How many hexadecimal digits keep two names apart.
+/// Number of hexadecimal digits that make an alias unique.
 const DIGITS: usize = 8;
 
-/// The tools of a catalog by the names that providers take.
+/// Aliases of the tools of a catalog.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    /// A tool's name → its alias. Most tools have none.
+    /// Aliases by tool name. Most tools have none.
     aliases: BTreeMap<String, String>,
     names: HashMap<String, String>,
 }
 
 impl Names {
-    /// Gives an alias to each name that needs one.
+    /// Creates an alias for each name that needs one.
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Names {
         let names: Vec<&str> = names.into_iter().collect();
         let mut taken: HashSet<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut found = Names::default();
-        // Sorted, so that who gets the plain alias does not depend on who came first.
+        // Sorted, so that the order of the tools does not decide which of them gets the plain
+        // alias.
         let mut unsafe_names: Vec<&str> = names;
         unsafe_names.retain(|name| !is_safe(name));
         unsafe_names.sort_unstable();
@@ -43,24 +45,24 @@ impl Names {
         found
     }
 
-    /// The name under which the tool is offered.
+    /// Returns the name under which the tool is offered.
     pub(crate) fn offered<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 
-    /// The tool that is offered under this name.
+    /// Returns the tool that is offered under this name.
     pub(crate) fn meant<'a>(&'a self, offered: &'a str) -> &'a str {
         self.names.get(offered).map_or(offered, String::as_str)
     }
 
-    /// Every tool that is offered under another name, with that, in the order of their names.
+    /// Returns every tool with an alias, and the alias, in the order of the tools' names.
     pub(crate) fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         let aliases = self.aliases.iter();
         aliases.map(|(name, alias)| (name.as_str(), alias.as_str()))
     }
 }
 
-/// True for a name that every provider takes.
+/// Returns true if every provider accepts the name.
 pub(crate) fn is_safe(name: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
     name.len() <= LONGEST && name.starts_with(is_start) && name.chars().all(is_allowed)
@@ -70,7 +72,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// The name with a `_` for each run of what is not allowed.
+/// Returns the name with `_` for each run of characters that are not allowed.
 pub(super) fn plain(name: &str) -> String {
     let mut plain = String::new();
     for c in name.chars() {
@@ -86,7 +88,8 @@ pub(super) fn plain(name: &str) -> String {
     plain
 }
 
-/// The start of `plain`, and what tells it from all other names.
+/// Returns the start of `plain` with a digest of `name`, which distinguishes it from all other
+/// names.
 pub(super) fn marked(plain: &str, name: &str) -> String {
     let digest = blake3::hash(name.as_bytes()).to_hex();
     let start = &plain[..plain.len().min(LONGEST - DIGITS - 1)];

@@ -1,4 +1,4 @@
-//! One schema inside of another: rewritten for a dialect, from the outside in.
+//! Rewrites one schema inside another for a dialect, from the outside in.
 
 use serde_json::{Map, Value, json};
 
@@ -7,20 +7,20 @@ use super::modern::{modernize, types_of};
 use super::rules::Rules;
 use super::{Effect, Finding, reference, strict};
 
-/// How often a reference is written out within itself.
+/// Limit for the expansions of a reference within itself.
 const MOST_TURNS: usize = 2;
 
-/// As many schemas may come of one.
+/// Limit for the schemas that the expansion of one schema produces.
 const MOST_NODES: usize = 20_000;
 
-/// Rewrites one schema.
+/// Rewriter of one schema.
 pub(super) struct Rewriter<'a> {
     pub(super) root: &'a Value,
     pub(super) rules: &'a Rules,
     pub(super) findings: Vec<Finding>,
-    /// What is told of the tool as a whole.
+    /// Rules about the tool as a whole, for its description.
     pub(super) notes: Vec<String>,
-    /// The references that are being written out.
+    /// The references that are being expanded.
     following: Vec<String>,
     nodes: usize,
 }
@@ -48,7 +48,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The schema at `at` in the dialect.
+    /// Returns the schema at `at` in the dialect.
     pub(super) fn schema(&mut self, schema: &Value, at: &str) -> Value {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
@@ -64,7 +64,8 @@ impl<'a> Rewriter<'a> {
         Value::Object(self.shaped(written, at))
     }
 
-    /// The same without what only concerns a schema within another.
+    /// Rewrites the fields of a schema, without the steps that apply only to a schema inside
+    /// another.
     pub(super) fn fields(
         &mut self,
         mut schema: Map<String, Value>,
@@ -72,7 +73,7 @@ impl<'a> Rewriter<'a> {
     ) -> Map<String, Value> {
         modernize(&mut schema);
         if !self.rules.references {
-            // They are written out wherever they are meant.
+            // References are expanded at each use.
             schema.remove("$defs");
             schema.remove("definitions");
         }
@@ -80,7 +81,7 @@ impl<'a> Rewriter<'a> {
             return followed;
         }
         self.merge_all_of(&mut schema, at);
-        // What was merged may be a reference again.
+        // The merged schema may be a reference again.
         if let Some(followed) = self.followed(&mut schema, at) {
             return followed;
         }
@@ -92,7 +93,8 @@ impl<'a> Rewriter<'a> {
         schema
     }
 
-    /// Writes a reference out where the dialect has none, or none beside other keywords.
+    /// Expands a reference if the dialect has no references, or does not allow them beside other
+    /// keywords.
     fn followed(
         &mut self,
         schema: &mut Map<String, Value>,
@@ -105,7 +107,7 @@ impl<'a> Rewriter<'a> {
         }
         let turns = self.following.iter().filter(|it| **it == reference).count();
         if self.rules.references && turns > 0 {
-            // It refers to itself: what stands beside the reference is in the way.
+            // A recursive reference must stay. Only the description is kept beside it.
             let rest = schema.clone();
             *schema = Map::from_iter([("anyOf".to_owned(), json!([{"$ref": reference}]))]);
             schema.extend(rest.into_iter().filter(|(key, _)| key == "description"));
@@ -158,7 +160,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Says what has another form in the dialect.
+    /// Rewrites keywords that have another form in the dialect.
     fn say_otherwise(&mut self, schema: &mut Map<String, Value>, at: &str) {
         if !self.rules.constants
             && let Some(value) = schema.remove("const")
@@ -243,7 +245,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// What a schema must have besides, in dialects of few words.
+    /// Adds the keywords that dialects with few keywords require.
     fn shaped(&mut self, schema: Map<String, Value>, at: &str) -> Map<String, Value> {
         if self.rules.is_closed {
             return strict::closed(self, schema, at);
@@ -263,7 +265,7 @@ fn is_array(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// What stands for a schema that goes on within itself.
+/// Returns a placeholder for a recursive schema.
 fn cut_off(root: &Value, reference: &str) -> Map<String, Value> {
     let name = reference::name(reference);
     let kind = reference::target(root, reference).and_then(|target| target.get("type"));

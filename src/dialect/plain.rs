@@ -1,4 +1,5 @@
-//! OpenAPI's few words, which Gemini takes: no lists of types, no null, nothing beside `anyOf`.
+//! OpenAPI's subset of JSON Schema, which Gemini accepts: no lists of types, no null, and no
+//! keywords beside `anyOf`.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +8,7 @@ use super::all_of::both;
 use super::node::Rewriter;
 
 impl Rewriter<'_> {
-    /// `nullable` and `anyOf` instead of lists of types, and a type for everything.
+    /// Replaces lists of types by `nullable` and `anyOf`, and gives every schema a type.
     pub(super) fn without_type_lists(
         &mut self,
         mut schema: Map<String, Value>,
@@ -50,7 +51,7 @@ impl Rewriter<'_> {
             }
         }
         if is_nullable {
-            // Beside `anyOf` nothing may stand, so each of its branches has it.
+            // No keyword may stand beside `anyOf`, so each branch becomes nullable.
             match schema.get_mut("anyOf") {
                 Some(Value::Array(branches)) => {
                     branches
@@ -64,7 +65,8 @@ impl Rewriter<'_> {
         schema
     }
 
-    /// Enumerations are of texts only.
+    /// Rewrites an enumeration, which may only contain strings. `null` becomes `nullable`. An
+    /// enumeration with other values is put into the description.
     fn without_null_and_other_enums(
         &mut self,
         schema: &mut Map<String, Value>,
@@ -86,7 +88,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Beside `anyOf` nothing may stand: it goes into each branch.
+    /// Moves the keywords beside `anyOf` into each branch, because none may stand beside it.
     fn alone(&mut self, mut schema: Map<String, Value>) -> Map<String, Value> {
         let Some(Value::Array(branches)) = schema.remove("anyOf") else {
             return schema;

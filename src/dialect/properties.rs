@@ -1,10 +1,11 @@
-//! Names of properties that models take: another one where an author's name is refused, and back.
+//! Aliases for property names that models refuse, and the translation of arguments back to the real
+//! names.
 //!
-//! Model providers refuse a request for a property outside of `[a-zA-Z0-9_.-]{1,64}`, and some clients
-//! leave its tool out. So such a property is offered under an alias, the same one at each depth and
-//! each time, and the arguments of a call get the real name back before the tool sees them. An alias
-//! is never the name of another property of the schema. The text of the arguments is kept besides:
-//! order, numbers and everything that no alias stands in.
+//! Model providers refuse a request that contains a property outside `[a-zA-Z0-9_.-]{1,64}`, and
+//! some clients leave out its tool. So such a property is offered under an alias, which is the same
+//! at each depth and each time. The real name is restored in the arguments of a call before the
+//! tool sees them. An alias is never the name of another property of the schema. Otherwise the text
+//! of the arguments is kept: the order, the numbers, and every part without an alias.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -18,50 +19,51 @@ use super::names::{LONGEST, marked, plain};
 use super::reference;
 use crate::tool::schema::{inner_schemas, unescaped};
 
-/// Deeper values keep the names that they have.
+/// Limit of the nesting. Deeper values keep their names.
 const MAX_DEPTH: usize = 256;
 
-/// A reference can lead in a circle; real schemas have a handful of parts.
+/// Limit for the schemas that apply to one value, because references can be cyclic. Real schemas
+/// have a handful.
 const MAX_PARTS: usize = 256;
 
-/// Begins every refusal of arguments.
+/// Start of every refusal of arguments.
 const REFUSED: &str = "Validation failed for tool \"";
 
-/// Separates the problems from the arguments in the text of a refusal.
+/// Separator of the problems from the arguments in the text of a refusal.
 const RECEIVED: &str = "\n\nReceived arguments:\n";
 
-/// The properties of one tool that are offered under another name.
+/// Properties of one tool that are offered under an alias.
 #[derive(Clone, Debug)]
 pub(crate) struct PropertyNames {
     /// The schema with its real names.
     schema: Value,
-    /// The real name → the alias.
+    /// Aliases by real name.
     aliases: BTreeMap<String, String>,
-    /// The alias → the real name.
+    /// Real names by alias.
     names: HashMap<String, String>,
 }
 
-/// The direction in which names are changed.
+/// Direction in which names are translated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     ToAliases,
     ToNames,
 }
 
-/// True for a name that nearly all providers and clients take.
+/// Returns true if nearly all providers and clients accept the name.
 pub(super) fn is_legal(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     (1..=64).contains(&name.len()) && name.chars().all(is_allowed)
 }
 
-/// True for a name that Gemini takes, too, which is stricter than all others.
+/// Returns true if Gemini accepts the name too. Gemini is stricter than all others.
 pub(super) fn is_legal_start(name: &str) -> bool {
     is_legal(name) && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
 impl PropertyNames {
-    /// The aliases for the properties of `schema`, at any depth, that some provider refuses; `None`
-    /// where there is no such property, which is nearly always.
+    /// Creates aliases for the properties of `schema`, at any depth, that some provider refuses.
+    /// `None` if every property is accepted, which is nearly always the case.
     pub(crate) fn of(schema: &Value) -> Option<PropertyNames> {
         let mut names = HashSet::new();
         collect(schema, &mut names, 0);
@@ -70,7 +72,8 @@ impl PropertyNames {
         if refused.is_empty() {
             return None;
         }
-        // Sorted, so that who gets the plain alias does not depend on the order of the schema.
+        // Sorted, so that the order of the schema does not decide which property gets the plain
+        // alias.
         refused.sort_unstable();
         let mut taken: HashSet<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut found = PropertyNames {
@@ -90,28 +93,28 @@ impl PropertyNames {
         Some(found)
     }
 
-    /// Only the aliases of names that `takes` refuses; `None` if there are none.
+    /// Returns only the aliases of names that `takes` refuses; `None` if there are none.
     pub(crate) fn refused_by(mut self, takes: fn(&str) -> bool) -> Option<PropertyNames> {
         self.aliases.retain(|name, _| !takes(name));
         self.names.retain(|_, name| !takes(name));
         (!self.aliases.is_empty()).then_some(self)
     }
 
-    /// Every real name with its alias, in the order of the names.
+    /// Returns every real name with its alias, in the order of the names.
     pub(crate) fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         let aliases = self.aliases.iter();
         aliases.map(|(name, alias)| (name.as_str(), alias.as_str()))
     }
 
-    /// The schema with aliases, wherever it names properties.
+    /// Returns the schema with aliases in place of the real names.
     pub(crate) fn renamed(&self) -> Value {
         self.schema_with_aliases(&self.schema, 0)
     }
 
-    /// The arguments of a call with the real names; `None` if no alias stands in them.
+    /// Returns the arguments of a call with the real names; `None` if they contain no alias.
     pub(crate) fn real_arguments(&self, arguments: &RawValue) -> Option<Box<RawValue>> {
         let text = arguments.get();
-        // Some clients encode the arguments once more.
+        // Some clients encode the arguments twice.
         let encoded = match text.starts_with('"') {
             true => serde_json::from_str::<String>(text).ok(),
             false => None,
@@ -121,14 +124,15 @@ impl PropertyNames {
         RawValue::from_string(real).ok()
     }
 
-    /// Rewrites a text in place if it is a refusal of arguments.
+    /// Puts the aliases into a text in place if it is a refusal of arguments.
     pub(crate) fn rename_refusal(&self, text: &mut String) {
         if text.contains(REFUSED) {
             *text = self.in_refusal(text);
         }
     }
 
-    /// The refusal of arguments as the model must read it, which knows the aliases only.
+    /// Returns the refusal of arguments with aliases, because the model does not know the real
+    /// names.
     pub(crate) fn in_refusal(&self, text: &str) -> String {
         let (lines, received) = match text.rsplit_once(RECEIVED) {
             Some((lines, received)) => (lines, Some(received)),
@@ -143,12 +147,12 @@ impl PropertyNames {
         text
     }
 
-    /// A line `  - path: message`.
+    /// Puts the aliases into a line `  - path: message`.
     fn in_line(&self, line: &str) -> String {
         let Some(mut rest) = line.strip_prefix("  - ") else {
             return line.to_owned();
         };
-        // The longest first: one name may begin another.
+        // The longest name first, because one name may be the start of another.
         let mut aliases: Vec<(&str, &str)> = self.aliases().collect();
         aliases.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         let mut renamed = "  - ".to_owned();
@@ -177,7 +181,7 @@ impl PropertyNames {
             }
         }
         let mut message = rest.to_owned();
-        // The branches of a union name their own properties.
+        // The message about a union contains properties of its branches.
         if message.starts_with(": must fit one of") {
             for (name, alias) in aliases {
                 for before in ["(", ", "] {
@@ -191,12 +195,12 @@ impl PropertyNames {
     }
 
     fn in_received(&self, received: &str) -> String {
-        // A protocol may wrap the refusal, so something may follow the arguments.
+        // A protocol may wrap the refusal, so text may follow the arguments.
         let mut values = serde_json::Deserializer::from_str(received).into_iter::<&RawValue>();
         let _ = values.next();
         let (received, rest) = received.split_at(values.byte_offset());
         let shown = |text: &str| self.converted(&[&self.schema], text, Way::ToAliases, 0);
-        // What was sent, and what was made of it.
+        // The arguments before and after normalization.
         let both: Option<Both<'_>> = serde_json::from_str(received).ok();
         let converted = match both {
             Some(both) => {
@@ -217,8 +221,8 @@ impl PropertyNames {
         }
     }
 
-    /// The JSON in `text`, which `nodes` are the schemas of, with other names; `None` if it has none of
-    /// those.
+    /// Translates the names in the JSON `text`, whose schemas are `nodes`. `None` if no name
+    /// changes.
     fn converted(&self, nodes: &[&Value], text: &str, way: Way, depth: usize) -> Option<String> {
         let text = text.trim_start();
         if depth > MAX_DEPTH || nodes.is_empty() {
@@ -248,7 +252,7 @@ impl PropertyNames {
         for (key, value) in &fields {
             let name = match way {
                 Way::ToNames => match self.names.get(key) {
-                    // Where both are given, each means itself.
+                    // If both the alias and the real name are present, both stay as they are.
                     Some(name)
                         if declares(parts, name) && !fields.iter().any(|(key, _)| key == name) =>
                     {
@@ -293,7 +297,7 @@ impl PropertyNames {
         is_changed.then(|| format!("[{}]", written.join(",")))
     }
 
-    /// Adds `node` and every schema that may hold for the same value.
+    /// Adds `node` and every schema that may apply to the same value.
     fn add_parts<'a>(&'a self, node: &'a Value, parts: &mut Vec<&'a Map<String, Value>>) {
         let Value::Object(node) = node else {
             return;
@@ -394,8 +398,8 @@ impl PropertyNames {
         names.collect()
     }
 
-    /// The `propertyNames` of a node. `None`: it would refuse an alias, so the tool
-    /// alone checks it.
+    /// Translates the `propertyNames` of a node. `None` if the keyword would refuse an alias; then
+    /// only the tool checks it.
     fn property_names(&self, node: &Map<String, Value>, names: &Value) -> Option<Value> {
         let allowed = names.get("enum").and_then(Value::as_array);
         if let (Some(allowed), Value::Object(names)) = (allowed, names) {
@@ -409,14 +413,14 @@ impl PropertyNames {
         (!has_aliases).then(|| names.clone())
     }
 
-    /// A value that the schema `node` gives as an example or a default.
+    /// Translates an example, a default or another value in the schema `node`.
     fn value(&self, node: &Value, value: &Value) -> Value {
         let converted = self.converted(&[node], &value.to_string(), Way::ToAliases, 0);
         let converted = converted.and_then(|text| serde_json::from_str(&text).ok());
         converted.unwrap_or_else(|| value.clone())
     }
 
-    /// A reference through the properties that it leads through.
+    /// Translates the names of properties in the path of a reference.
     fn reference(&self, reference: &str) -> String {
         let mut steps: Vec<String> = Vec::new();
         for step in reference.split('/') {
@@ -492,7 +496,7 @@ struct Both<'a> {
     normalized: &'a RawValue,
 }
 
-/// The fields of an object, in their order, each with its text.
+/// Fields of an object in their order, each with its JSON text.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {

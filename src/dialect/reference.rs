@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::tool::schema::percent_decoded;
 
-/// What `reference` leads to; nothing for what is not in the schema.
+/// Returns the target of `reference`, or `None` if it is not in the schema.
 pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let pointer = reference.strip_prefix('#')?;
     if pointer.is_empty() {
@@ -31,13 +31,13 @@ fn with_anchor<'a>(schema: &'a Value, anchor: &str) -> Option<&'a Value> {
     }
 }
 
-/// The reference of a schema that has one.
+/// Returns the reference of a schema, if it has one.
 pub(super) fn of(schema: &Map<String, Value>) -> Option<String> {
     let reference = schema.get("$ref").and_then(Value::as_str)?;
     Some(reference.to_owned())
 }
 
-/// The last part of a reference, for people.
+/// Returns the last part of a reference, for people.
 pub(super) fn name(reference: &str) -> &str {
     match reference.rsplit('/').next() {
         Some("#" | "") | None => "the whole",

@@ -1,4 +1,4 @@
-//! The root of a tool's schema: an object, for every provider.
+//! Rewrites the root of a tool's schema, which must be an object for every provider.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,10 @@ use super::all_of::both;
 use super::node::Rewriter;
 use super::{Effect, Finding, reference, strict};
 
-/// Alternatives within alternatives, references to references.
+/// Limit for nested alternatives, and for references to references.
 const DEEPEST: usize = 16;
 
-/// The whole schema in the dialect.
+/// Returns the whole schema in the dialect.
 pub(super) fn written(rewriter: &mut Rewriter<'_>) -> Result<Map<String, Value>, Finding> {
     let mut root = match rewriter.root {
         Value::Object(fields) => fields.clone(),
@@ -24,7 +24,7 @@ pub(super) fn written(rewriter: &mut Rewriter<'_>) -> Result<Map<String, Value>,
             .iter()
             .any(|key| root.contains_key(*key))
     {
-        // They came out of a reference.
+        // The unions were in the target of a reference.
         root = without_unions(rewriter, root, 0)?;
     }
     be_object(rewriter, &mut root)?;
@@ -56,7 +56,7 @@ fn be_object(rewriter: &mut Rewriter<'_>, root: &mut Map<String, Value>) -> Resu
     Ok(())
 }
 
-/// What may not stand at the root goes into the tool's description.
+/// Moves keywords that are not allowed at the root into the tool's description.
 fn keep_root_keywords(rewriter: &mut Rewriter<'_>, root: &mut Map<String, Value>) {
     if !rewriter.rules.root_unions {
         root.remove("$schema");
@@ -84,7 +84,8 @@ fn keep_root_keywords(rewriter: &mut Rewriter<'_>, root: &mut Map<String, Value>
     }
 }
 
-/// `anyOf`, `oneOf` and `allOf` at the root as one object that takes what any of them takes.
+/// Replaces `anyOf`, `oneOf` and `allOf` at the root by one object that accepts everything that any
+/// branch accepts.
 fn without_unions(
     rewriter: &mut Rewriter<'_>,
     root: Map<String, Value>,
@@ -148,7 +149,7 @@ fn without_unions(
     Ok(root)
 }
 
-/// The schema that a reference leads to, with what stands beside it.
+/// Returns the target of a reference, merged with the keywords beside it.
 fn resolved(
     rewriter: &mut Rewriter<'_>,
     mut schema: Map<String, Value>,
@@ -167,7 +168,7 @@ fn resolved(
     resolved(rewriter, merged, depth + 1)
 }
 
-/// Makes `root` take what any of `branches` takes.
+/// Makes `root` accept everything that any of `branches` accepts.
 fn one_of_all(root: &mut Map<String, Value>, branches: Vec<Map<String, Value>>) {
     let common = |name: &Value| {
         let mut all = branches.iter().map(|branch| branch.get("required"));
@@ -215,7 +216,7 @@ fn one_of_all(root: &mut Map<String, Value>, branches: Vec<Map<String, Value>>) 
         }
     }
     for (name, variants) in found {
-        // What the root says of a property holds whatever a branch adds.
+        // A property that the root declares keeps its schema, whatever the branches declare.
         if let Value::Array(variants) = variants
             && !own.contains(&name)
         {
@@ -242,7 +243,7 @@ fn one_of_all(root: &mut Map<String, Value>, branches: Vec<Map<String, Value>>) 
     }
 }
 
-/// One of these; enumerations of one value each are one enumeration.
+/// Returns a union of the variants. Enumerations and constants are merged into one enumeration.
 fn any_of(mut variants: Vec<Value>) -> Value {
     if variants.len() == 1 {
         return variants.remove(0);
@@ -279,7 +280,7 @@ fn any_of(mut variants: Vec<Value>) -> Value {
     }
 }
 
-/// Which properties go together, for the description.
+/// Describes the properties of each branch, for the description.
 fn in_words(branches: &[Map<String, Value>]) -> Option<String> {
     let one = |branch: &Map<String, Value>| {
         let required = branch

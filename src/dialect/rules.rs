@@ -1,32 +1,33 @@
-//! What each provider's documentation says that it takes.
+//! Rules of each provider, according to its documentation.
 
 use super::properties::{is_legal, is_legal_start};
 
-/// The subset of JSON Schema that a provider takes.
+/// Subset of JSON Schema that a provider accepts.
 pub(super) struct Rules {
-    /// The keywords that it takes; `None`: all.
+    /// The accepted keywords; `None` for all.
     pub(super) keywords: Option<&'static [&'static str]>,
-    /// The only ones at the root.
+    /// The accepted keywords at the root; `None` for all.
     pub(super) root_keywords: Option<&'static [&'static str]>,
-    /// The values of `format` that it takes; `None`: all.
+    /// The accepted values of `format`; `None` for all.
     pub(super) formats: Option<&'static [&'static str]>,
-    /// References within the schema.
+    /// True if references within the schema are accepted.
     pub(super) references: bool,
-    /// `anyOf` and its like at the root.
+    /// True if `anyOf` and similar keywords are accepted at the root.
     pub(super) root_unions: bool,
-    /// `oneOf` anywhere.
+    /// True if `oneOf` is accepted.
     pub(super) one_of: bool,
-    /// `allOf` anywhere.
+    /// True if `allOf` is accepted.
     pub(super) all_of: bool,
-    /// `const`.
+    /// True if `const` is accepted.
     pub(super) constants: bool,
-    /// `type: […]`; else `nullable: true`, and `anyOf` with nothing beside it.
+    /// True if `type: […]` is accepted. Otherwise `nullable: true` is used, and `anyOf` without
+    /// other keywords beside it.
     pub(super) type_lists: bool,
-    /// Arrays must say what they hold.
+    /// True if arrays must have `items`.
     pub(super) wants_items: bool,
-    /// Every object is closed and every property required.
+    /// True if every object must be closed and every property required.
     pub(super) is_closed: bool,
-    /// Whether a property may have that name; else it gets an alias.
+    /// Returns true if a property may have that name. Otherwise the property gets an alias.
     pub(super) takes_property: fn(&str) -> bool,
 }
 
@@ -48,20 +49,21 @@ const ANY: Rules = Rules {
 /// JSON Schema 2020-12 whose root is an object.
 pub(super) const MCP: Rules = ANY;
 
-/// The same without what no provider takes: for MCP clients that hand schemas on as they are.
+/// The same without the parts that every provider refuses: for MCP clients that pass schemas on
+/// unchanged.
 pub(super) const MCP_PLAIN: Rules = Rules {
     root_unions: false,
     ..ANY
 };
 
-/// Functions without `strict`: hints, but checked for their form.
+/// OpenAI's functions without `strict`: the schema is only a hint, but its form is checked.
 pub(super) const OPENAI: Rules = Rules {
     root_unions: false,
     wants_items: true,
     ..ANY
 };
 
-/// Structured outputs.
+/// OpenAI's structured outputs.
 pub(super) const OPENAI_STRICT: Rules = Rules {
     keywords: Some(&[
         "$defs",
@@ -104,13 +106,13 @@ pub(super) const OPENAI_STRICT: Rules = Rules {
     ..OPENAI
 };
 
-/// No union at the root.
+/// Anthropic refuses unions at the root.
 pub(super) const ANTHROPIC: Rules = Rules {
     root_unions: false,
     ..ANY
 };
 
-/// `parameters` of a function declaration: OpenAPI's subset.
+/// Gemini's `parameters` of a function declaration: a subset of OpenAPI.
 pub(super) const GEMINI: Rules = Rules {
     keywords: Some(&[
         "anyOf",
@@ -146,7 +148,8 @@ pub(super) const GEMINI: Rules = Rules {
     ..ANY
 };
 
-/// What all models behind Converse take; Amazon's own take three keywords at the root.
+/// Bedrock: the keywords that all models behind Converse accept. Amazon's own models accept three
+/// at the root.
 pub(super) const BEDROCK: Rules = Rules {
     root_keywords: Some(&["properties", "required", "type"]),
     references: false,

@@ -1,4 +1,5 @@
-//! OpenAI's `strict`: every object closed, every property required, what is optional may be null.
+//! OpenAI's `strict`: every object is closed, every property is required, and an optional property
+//! may be null.
 
 use serde_json::{Map, Value, json};
 
@@ -6,16 +7,16 @@ use super::Effect;
 use super::modern::make_nullable;
 use super::node::Rewriter;
 
-/// Properties of all objects together.
+/// Limit for the properties of all objects together.
 const MOST_PROPERTIES: usize = 5000;
 
-/// Objects within objects.
+/// Limit for the nesting of objects.
 const DEEPEST: usize = 10;
 
-/// Values of all enumerations together.
+/// Limit for the values of all enumerations together.
 const MOST_VALUES: usize = 1000;
 
-/// The schema closed, or the reason why it cannot be.
+/// Returns the schema closed. If it cannot be closed, the reason becomes a finding.
 pub(super) fn closed(
     rewriter: &mut Rewriter<'_>,
     mut schema: Map<String, Value>,
@@ -78,7 +79,7 @@ fn is_object(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// Notes what is too large.
+/// Adds a finding for each exceeded limit.
 pub(super) fn check_limits(rewriter: &mut Rewriter<'_>, schema: &Map<String, Value>) {
     let mut size = Size::default();
     size.add(schema, 0);

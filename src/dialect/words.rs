@@ -1,4 +1,4 @@
-//! What a dialect has no keyword for, in the words of a description.
+//! Expresses rules in words, in the description, where a dialect has no keyword for them.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,8 @@ use super::node::Rewriter;
 use crate::tool::schema::is_pattern;
 
 impl Rewriter<'_> {
-    /// A pattern in another dialect of regular expressions makes the schema invalid for strict readers.
+    /// Moves a pattern to the description if haft cannot read it, because strict readers refuse
+    /// such a schema.
     pub(super) fn tell_patterns(&mut self, schema: &mut Map<String, Value>, at: &str) {
         let pattern = schema.get("pattern").and_then(Value::as_str);
         let Some(pattern) = pattern.filter(|pattern| !is_pattern(pattern)) else {
@@ -47,13 +48,13 @@ impl Rewriter<'_> {
                 continue;
             };
             match key.as_str() {
-                // They say nothing about values.
+                // These keywords do not restrict values.
                 "$schema" | "$id" | "id" | "$comment" | "$anchor" | "$defs" | "definitions"
                 | "deprecated" | "readOnly" | "writeOnly" | "contentEncoding"
                 | "contentMediaType" | "propertyOrdering" | "example" => {}
                 "exclusiveMinimum" | "exclusiveMaximum" => self.tell_bound(schema, at, &key, value),
                 "additionalProperties" if value == json!(true) || value == json!({}) => {}
-                // What else comes is ignored or refused by the tool itself.
+                // The tool itself ignores or refuses other properties.
                 "additionalProperties" if value == json!(false) => {}
                 _ if key.starts_with("x-") => {}
                 _ => self.tell(schema, at, &format!("{key}: {}", short(&value))),
@@ -79,7 +80,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Says in the description what the dialect has no keyword for.
+    /// Adds a rule to the description for which the dialect has no keyword.
     pub(super) fn tell(&mut self, schema: &mut Map<String, Value>, at: &str, what: &str) {
         self.find(
             at,
@@ -102,7 +103,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// A value as a few words.
+/// Formats a value for a description. Long values are cut.
 fn short(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

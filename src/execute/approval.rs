@@ -1,7 +1,8 @@
-//! Whether a call may start: the one policy, in the order of the original (spec omp 10).
+//! Approval of calls: the one policy that decides whether a call may start, in oh-my-pi's order
+//! (spec omp 10).
 //!
-//! What can be decided before the arguments are known is decided then, and such a call meets no
-//! gate at all. The rest waits at a [`Gatekeeper`], which asks whoever there is to ask.
+//! A call that may start whatever its arguments are gets no gate. All other calls wait at a
+//! [`Gatekeeper`], which applies the policy to them and asks the approver or the user if necessary.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +18,7 @@ use crate::tool::{
     Family, Gate, Level, Progress, Rule, Runner, Stance, Tier, Tool, Updates,
 };
 
-/// Decides for one call.
+/// Gate of one call.
 pub(super) struct Gatekeeper {
     policy: ApprovalPolicy,
     approver: Option<Arc<dyn Approver>>,
@@ -28,23 +29,23 @@ pub(super) struct Gatekeeper {
     waited: Mutex<Duration>,
 }
 
-/// What the policy says, and the rule that says it.
+/// Decision of the policy, with the rule that made it.
 struct Judgement {
     verdict: Verdict,
     rule: String,
 }
 
-/// What the policy says.
+/// Decision of the policy.
 #[derive(PartialEq, Eq)]
 enum Verdict {
-    /// It may run, with the rights of that tier.
+    /// The call may run, with the rights of that tier.
     Allow(Tier),
     Deny(String),
     Ask,
 }
 
 impl Gatekeeper {
-    /// The gatekeeper for `call`; none where the call may start whatever its arguments are.
+    /// Creates the gate of `call`; `None` if the call may start whatever its arguments are.
     pub(super) fn for_call(
         policy: &ApprovalPolicy,
         judges: Judges<'_>,
@@ -65,7 +66,7 @@ impl Gatekeeper {
                 Tier::Exec,
             ),
         };
-        // The runner binds a tool that is always of the tier `read` by itself.
+        // The runner itself restricts a tool that is always of the tier `read`.
         if judgement.verdict == Verdict::Allow(Tier::Exec)
             || tier == Tier::Read && matches!(judgement.verdict, Verdict::Allow(_))
         {
@@ -150,9 +151,9 @@ impl fmt::Debug for Gatekeeper {
     }
 }
 
-/// Decides by the table in docs/approval.md. The stricter word counts: a tool may have a call refused
-/// or asked about, and never lifts a question that the user's rules, patterns or mode ask for.
-/// Where the user said nothing the order is the original's.
+/// Decides according to the table in docs/approval.md. The stricter rule wins. A tool may have a
+/// call refused or asked about. It never removes a question that the user's rules, patterns or mode
+/// require. Where the user has no rule, the order is oh-my-pi's.
 fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
     let name = &tool.name;
     let stance = &Stance {
@@ -197,7 +198,7 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
         return Verdict::Allow(tier).by("the user's approve rules");
     }
     let is_yolo = policy.mode == ApprovalMode::Yolo && policy.lets_pass(stance);
-    // Its own `allow` takes back its own wish, and nothing else.
+    // The tool's own `allow` removes only its own demand for a question.
     if stance.must_ask && !is_yolo && stance.policy != Some(Rule::Allow) {
         return Verdict::Ask.by("the tool asks for this call");
     }
@@ -209,7 +210,8 @@ fn judge(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Judgement {
         policy.lets_pass(&believed(policy, tool, stance)),
         policy.mode,
     ) {
-        // What runs because of its tier has the rights of that tier; in yolo mode the tier is no reason.
+        // A call that runs because of its tier gets the rights of that tier. In yolo mode the tier
+        // is not the reason.
         (true, ApprovalMode::Yolo) => Verdict::Allow(Tier::Exec).by(mode),
         (true, ApprovalMode::AlwaysAsk | ApprovalMode::Write) => {
             Verdict::Allow(stance.tier).by(mode)
@@ -227,8 +229,8 @@ impl Verdict {
     }
 }
 
-/// The stance as the mode takes it. Nothing holds a program to its tier, so a project's word for the tier
-/// of its shell tools is no reason to run them.
+/// Returns the stance that the mode is applied to. Nothing enforces the tier of a program. So the
+/// tier that a project declares for its shell tools counts as `exec`.
 fn believed(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Stance {
     let source = &tool.source;
     let is_claim = source.family == Family::Shell && source.level == Level::Project;
@@ -242,9 +244,9 @@ fn believed(policy: &ApprovalPolicy, tool: &Tool, stance: &Stance) -> Stance {
     }
 }
 
-/// The user's rule and the key it stands under: the stricter one of those for the tool's name and for
-/// its policy key. A tool chooses that key itself, so a rule that allows counts under it only where
-/// the key is about this tool.
+/// Returns the user's rule and its key: the stricter of the rules for the tool's name and for its
+/// policy key. The tool chooses the policy key itself, so an allowing rule counts only if the key
+/// is about this tool.
 fn user_rule<'a>(
     policy: &ApprovalPolicy,
     tool: &'a str,
@@ -265,8 +267,8 @@ fn user_rule<'a>(
     }
 }
 
-/// Whether a policy key is the tool's name, or begins with it as a whole word: `deploy.staging`,
-/// `deploy:staging`.
+/// Returns true if a policy key is the tool's name or begins with it as a whole word:
+/// `deploy.staging`, `deploy:staging`.
 fn is_about(key: &str, tool: &str) -> bool {
     let rest = key.strip_prefix(tool);
     rest.is_some_and(|rest| {
@@ -274,7 +276,9 @@ fn is_about(key: &str, tool: &str) -> bool {
     })
 }
 
-/// The words are the original's, but for the place of the setting: there is no `/settings` here. Where tools have tags, the user approves by them (spec cycod 121).
+/// Returns the refusal if no user can be asked. The words are oh-my-pi's, except for the place of
+/// the setting, because haft has no `/settings`. For tools with tags, the text also names the
+/// approval by tag (spec cycod 121).
 fn nobody_to_ask(tool: &Tool, stance: &Stance) -> String {
     let name = &tool.name;
     let (mut why, mut by_tag) = (String::new(), String::new());

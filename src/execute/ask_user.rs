@@ -1,4 +1,5 @@
-//! Approval by a surface that has questions of its own kind only: it is asked like a tool asks.
+//! Approval through a [`UserInterface`], for surfaces without an approver. The question is asked
+//! like a tool's.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::tool::{
     Answer, ApprovalRequest, Approver, Asked, Decision, Question, Speaker, UserInterface,
 };
 
-/// Who is asked about a call: an approver, or else the user.
+/// Source of the approval of a call: the approver, or else the user interface.
 pub(super) struct Judges<'a> {
     pub(super) approver: Option<&'a Arc<dyn Approver>>,
     pub(super) ui: Option<&'a Arc<dyn UserInterface>>,
@@ -24,7 +25,7 @@ impl Judges<'_> {
     }
 }
 
-// The words of the original (spec omp 10).
+// oh-my-pi's words (spec omp 10).
 const APPROVE: &str = "Approve";
 const DENY: &str = "Deny";
 
@@ -50,7 +51,7 @@ impl Approver for AskUser {
         };
         match self.0.ask(question).await {
             Answer::Text(choice) if choice == APPROVE => Decision::Approved,
-            // Whoever does not want to answer does not want the call.
+            // A dismissed question refuses the call.
             _ => Decision::Denied,
         }
     }

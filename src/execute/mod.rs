@@ -1,8 +1,8 @@
-//! The life of a call, the same for every family and every surface.
+//! Execution of a call, the same for every family and every surface.
 //!
-//! Sees `dyn Runner` and nothing of what is behind it. The deadline and the caller's cancel become
-//! one token; what the runner reports becomes one stream of events, the end of which is set here; the
-//! outcome is the return value.
+//! Only `dyn Runner` is used here, so the families are not known. The deadline and the caller's
+//! cancellation are combined in one token. The runner's progress becomes one stream of events,
+//! which ends here. The outcome is the return value.
 
 mod approval;
 mod ask_user;
@@ -21,29 +21,29 @@ use approval::Gatekeeper;
 use ask_user::Judges;
 pub(crate) use spill::Spill;
 
-/// What holds for a call besides the call itself.
+/// Conditions of a call besides the call itself.
 pub(crate) struct Terms<'a> {
-    /// The longest that it may take; the time that a user thinks does not count.
+    /// The call's timeout. The time that a user takes for an answer does not count.
     pub(crate) timeout: Option<Duration>,
-    /// Ends it; the call's own, so that its deadline may use it, too.
+    /// The call's own cancellation, which its deadline uses too.
     pub(crate) ending: Arc<Ending>,
-    /// What the user allows.
+    /// The user's approval policy.
     pub(crate) policy: &'a ApprovalPolicy,
-    /// Who is asked for approval, if anybody can be; without one it is `ui`.
+    /// The approver, if there is one. Without one, `ui` is asked.
     pub(crate) approver: Option<Arc<dyn Approver>>,
-    /// Whom the tool can ask, if anybody can be.
+    /// The user interface that the tool can use, if there is one.
     pub(crate) ui: Option<Arc<dyn UserInterface>>,
-    /// Who hears what the tool logs, if anybody does.
+    /// The listener for the tool's log lines, if there is one.
     pub(crate) log: Option<Arc<dyn LogListener>>,
-    /// What it does is noted here, if the call is recorded.
+    /// The record of the call's actions, if the call is recorded.
     pub(crate) trace: Option<Arc<CallTrace>>,
-    /// Where too long a text goes.
+    /// Storage for texts that are too long.
     pub(crate) spill: &'a Spill,
-    /// The most bytes of text, where that is not what `spill` goes by.
+    /// The limit of the text in bytes, if it differs from the limit of `spill`.
     pub(crate) text_limit: Option<usize>,
 }
 
-/// Runs `call` to its end; events go to `events`.
+/// Runs `call` to its end and sends its events to `events`.
 pub(crate) async fn execute(
     tool: &Arc<Tool>,
     runner: &dyn Runner,
@@ -66,7 +66,7 @@ pub(crate) async fn execute(
     ctx.log = terms.log;
     ctx.trace = terms.trace;
     ctx.auto_approve = terms.policy.auto_approves();
-    // Whatever ends the call, its questions end with it.
+    // Dropped when the call ends for any reason, which withdraws its questions.
     let _withdraw = terms.ui.map(|ui| {
         let ended = ctx.cancel().child_token();
         let (id, name, updates) = (&call.id, &tool.name, ctx.updates.clone());
@@ -87,7 +87,7 @@ pub(crate) async fn execute(
         let shortened = terms.spill.shorten(outcome, limit, &call_id, &tool.name);
         shortened.await;
     }
-    // Nobody has to listen.
+    // The receiver may be gone, and then the event is discarded.
     events.finish(match &result {
         Err(error) if was_refused(error) => Event::Rejected {
             text: error.message().to_owned(),
@@ -97,7 +97,7 @@ pub(crate) async fn execute(
     result
 }
 
-/// Waits for a call, which is told to stop when its time is up.
+/// Waits for a call, and cancels it when its deadline has passed.
 async fn in_time<T>(running: impl Future<Output = T>, clock: &Clock, ctx: &CallCtx) -> T {
     tokio::pin!(running);
     tokio::select! {
@@ -108,7 +108,7 @@ async fn in_time<T>(running: impl Future<Output = T>, clock: &Clock, ctx: &CallC
     running.await
 }
 
-/// True for the errors with which nothing was started.
+/// Returns true for errors that occur before the tool is started.
 fn was_refused(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Usage

@@ -1,7 +1,9 @@
-//! Keeps long texts away from the model: head and tail stay in the result, all of it goes to a file.
+//! Shortens long results: the head and the tail stay in the result, and the whole text is written
+//! to a file.
 //!
-//! Holds for every family. A disk that refuses is no reason to fail a call that worked: the text is
-//! cut all the same and says so. Old files go when a new one comes, and no call waits for that.
+//! This applies to every family. If the file cannot be written, a successful call does not fail:
+//! the text is cut anyway and contains the error. Old files are removed when a new one is written.
+//! A call waits only [`PATIENCE`] for that.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,33 +14,34 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::tool::{Block, Outcome, excerpt};
 
-/// Files older than this go.
+/// Age at which files are removed.
 const OLDEST: Duration = Duration::from_secs(7 * 24 * 3600);
-/// So many bytes of files stay, the newest first.
+/// Limit of the bytes of all files. The newest files are kept.
 const MOST_BYTES: u64 = 200 << 20;
-/// How long a call that has just written its file stays for the cleaning; in a program that ends
-/// with the call there would be none otherwise.
+/// Time that a call waits for the removal of old files after it has written its own. Without the
+/// wait, a program that ends with the call would never remove any.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// A name of a file may have 255 bytes; two such parts and a number fit.
+/// Limit of a part of a file name. A name may have 255 bytes, and two such parts and a number fit.
 const LONGEST_PART: usize = 80;
 
-/// Where long texts go, and what counts as long.
+/// Storage for long texts, with the limit above which a text is long.
 #[derive(Debug)]
 pub(crate) struct Spill {
     folder: PathBuf,
-    /// Bytes; 0 means that nothing is too long.
+    /// The limit in bytes; 0 means no limit.
     limit: usize,
 }
 
 impl Spill {
-    /// Spills what is longer than `limit_kb` into `folder`, which is made when it is needed.
+    /// Creates the storage for texts of more than `limit_kb` in `folder`. The folder is created
+    /// when it is needed.
     pub(crate) fn new(folder: PathBuf, limit_kb: u32) -> Self {
         let limit = (limit_kb as usize).saturating_mul(1024);
         Spill { folder, limit }
     }
 
-    /// Shortens the text of `outcome` if it has more than `limit` bytes, by default those of the
-    /// configuration. All text blocks count together; images and details stay as they are.
+    /// Shortens the text of `outcome` if it has more than `limit` bytes, by default the configured
+    /// limit. All text blocks count together. Images and details are not changed.
     pub(super) async fn shorten(
         &self,
         outcome: &mut Outcome,
@@ -48,7 +51,7 @@ impl Spill {
     ) {
         let limit = limit.unwrap_or(self.limit);
         let texts = outcome.content.iter().filter_map(text_of);
-        // With what joins them to one text.
+        // Includes the newlines that join the texts.
         let size: usize = texts.map(|text| text.len() + 1).sum();
         if limit == 0 || size.saturating_sub(1) <= limit {
             return;
@@ -70,14 +73,15 @@ impl Spill {
         outcome.kept_in = kept.ok();
     }
 
-    /// Writes `text` to a file of its own.
+    /// Writes `text` to a new file.
     async fn keep(&self, text: Arc<String>, call_id: &str, tool: &str) -> io::Result<PathBuf> {
         let name = format!("{}-{}", file_name_part(call_id), file_name_part(tool));
         let (folder, to_clean) = (self.folder.clone(), self.folder.clone());
         let path = blocking(move || write(&folder, &name, &text)).await?;
         let newest = path.clone();
         let cleaning = blocking(move || remove_old(&to_clean, &newest));
-        // What is not done by then is done meanwhile, or by the next one.
+        // A removal that is not finished by then continues in the background, or is left to the
+        // next call.
         let _ = tokio::time::timeout(PATIENCE, cleaning).await;
         Ok(path)
     }
@@ -90,7 +94,7 @@ fn text_of(block: &Block) -> Option<&str> {
     }
 }
 
-/// Puts `text` where the first text was; the others go, images stay where they are.
+/// Replaces the first text by `text` and removes the others. Images keep their positions.
 fn replace_texts(content: &mut Vec<Block>, text: String) {
     let mut text = Some(text);
     content.retain_mut(|block| match block {
@@ -106,7 +110,7 @@ fn replace_texts(content: &mut Vec<Block>, text: String) {
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
-    // What a tool prints may be secret: nobody else reads it.
+    // The output of a tool may be secret, so only the user may read it.
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -114,14 +118,14 @@ fn write(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     let (path, mut file) = create(folder, name)?;
     let written = file.write_all(text.as_bytes());
     if let Err(error) = written {
-        // Half a file would be taken for the whole.
+        // A partial file would look complete.
         let _ = fs::remove_file(&path);
         return Err(error);
     }
     Ok(path)
 }
 
-/// A file that did not exist before. Call ids come back, so the time is part of the name.
+/// Creates a new file. Call ids can repeat, so the time is part of the name.
 fn create(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut stamp = now.map_or(0, |now| now.as_millis());
@@ -140,12 +144,13 @@ fn create(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// Removes what is too old, and of the rest what is too much. Never `newest`.
+/// Removes files that are too old, and the oldest of the rest if they exceed the limit. Never
+/// removes `newest`.
 fn remove_old(folder: &Path, newest: &Path) -> io::Result<()> {
     let now = SystemTime::now();
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {
-        // Another haft may remove the same files at the same time.
+        // Another haft process may remove the same files at the same time.
         let Ok(found) = entry.metadata() else {
             continue;
         };
@@ -168,7 +173,7 @@ fn remove_old(folder: &Path, newest: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Ids and names are anybody's words; a file's name is made of harmless characters.
+/// Replaces all characters except harmless ones, because ids and names may contain any text.
 fn file_name_part(text: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let part = text.chars().take(LONGEST_PART);

@@ -1,8 +1,8 @@
-//! Text in columns: how many it takes, and where its lines break.
+//! Text in terminal columns: its width, and its line breaks.
 //!
-//! Counts what a reader sees: a grapheme is one piece however many code points it has, takes one column
-//! or two, and is never split. The text has no escape sequences. `js-runtime/packages/pi-tui/width.ts`
-//! counts in the same way.
+//! The unit is the grapheme: it takes one or two columns, however many code points it has, and is
+//! never split. The text must not contain escape sequences. `js-runtime/packages/pi-tui/width.ts`
+//! measures in the same way.
 
 use std::borrow::Cow;
 use std::iter;
@@ -10,12 +10,12 @@ use std::iter;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// What is drawn for a tab.
+/// Replacement for a tab.
 pub(crate) const TAB: &str = "   ";
 
 const ELLIPSIS: &str = "…";
 
-/// The columns of `text`.
+/// Returns the width of `text` in columns.
 pub(crate) fn width(text: &str) -> usize {
     match text.is_ascii() {
         true => text.bytes().filter(|byte| !byte.is_ascii_control()).count(),
@@ -23,9 +23,10 @@ pub(crate) fn width(text: &str) -> usize {
     }
 }
 
-/// The text in pieces, with their columns: each is a grapheme, or several of ASCII.
+/// Splits the text into pieces with their widths: each is a grapheme, or a run of ASCII characters.
 ///
-/// To find a grapheme costs twenty times what a character does, and most characters are one.
+/// Finding a grapheme takes twenty times as long as finding a character, and most characters are
+/// graphemes.
 fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     iter::from_fn(move || {
@@ -47,7 +48,8 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     })
 }
 
-/// How many characters of printable ASCII `text` begins with that nothing behind them joins.
+/// Returns the number of printable ASCII characters at the start of `text` that no following
+/// character joins.
 fn ascii_graphemes(text: &str) -> usize {
     let is_other = |byte: &u8| !matches!(byte, b' '..=b'~');
     match text.as_bytes().iter().position(is_other) {
@@ -56,8 +58,8 @@ fn ascii_graphemes(text: &str) -> usize {
     }
 }
 
-/// The columns of a character that never joins another one of its kind. 0 for all others. Twin of
-/// `simpleWidth` in `escape.ts`.
+/// Returns the width of a character that never joins another one of this kind, and 0 for all
+/// others. Twin of `simpleWidth` in `escape.ts`.
 fn columns_alone(c: char) -> usize {
     match c {
         ' '..='~' => 1,
@@ -74,13 +76,14 @@ fn columns_alone(c: char) -> usize {
     }
 }
 
-/// The columns of one grapheme.
+/// Returns the width of one grapheme.
 pub(crate) fn grapheme(text: &str) -> usize {
-    // A script whose letters join can make a wide grapheme; terminals draw no more than two columns.
+    // In scripts with joining letters a grapheme can be wider, but terminals draw at most two
+    // columns.
     text.width().min(2)
 }
 
-/// As much of the beginning of `text` as fits into `room` columns, and how many it takes.
+/// Returns the longest start of `text` that fits into `room` columns, and its width.
 pub(crate) fn fitting(text: &str, room: usize) -> (&str, usize) {
     if text.is_ascii() {
         let end = text.len().min(room);
@@ -102,7 +105,7 @@ pub(crate) fn fitting(text: &str, room: usize) -> (&str, usize) {
     (&text[..at], used)
 }
 
-/// `text` in at most `room` columns; what is cut off becomes `…`.
+/// Cuts `text` to at most `room` columns; `…` replaces the part that was cut off.
 pub(crate) fn cut(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
@@ -114,8 +117,8 @@ pub(crate) fn cut(text: &str, room: usize) -> Cow<'_, str> {
     }
 }
 
-/// The lines of one line of text at `room` columns, broken at spaces where that is possible. The
-/// spaces at a break are gone.
+/// Wraps one line of text at `room` columns, at spaces if possible. The spaces at a break are
+/// removed.
 pub(crate) fn wrap(line: &str, room: usize) -> Vec<&str> {
     let room = room.max(1);
     let mut lines = Vec::new();
@@ -135,10 +138,10 @@ pub(crate) fn wrap(line: &str, room: usize) -> Vec<&str> {
     }
 }
 
-/// Breaks `rest`, of which `start` fits, into a line and what remains.
+/// Splits `rest` into a line and the remaining text. `start` is the part of `rest` that fits.
 fn split<'a>(rest: &'a str, start: &'a str) -> (&'a str, &'a str) {
     if start.is_empty() {
-        // Nothing fits: a wide character in one column. The caller draws something else for it.
+        // A wide character does not fit into one column. The caller draws a replacement.
         let first = rest.graphemes(true).next().map_or(rest.len(), str::len);
         return rest.split_at(first);
     }

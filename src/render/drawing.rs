@@ -1,4 +1,5 @@
-//! A call on a screen: what haft draws where the tool draws nothing, and the block around either.
+//! Drawing of a call: haft's own renderer for calls that the tool does not draw, and the block
+//! around each drawing.
 
 use std::iter;
 
@@ -11,15 +12,15 @@ use super::palette::{self, Ground, Tone, bold, paint};
 use super::{image, tame, text};
 use crate::tool::{Look, Painted, Scene, Screen, Tool, json};
 
-/// How many lines of a result are shown before somebody asks for all.
+/// Number of lines of a result that are shown unless the whole result is requested.
 const PREVIEW: usize = 12;
 
-/// How many lines of one argument are shown of all.
+/// Number of lines of one argument that are shown.
 const ARGUMENT_LINES: usize = 6;
 
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// What a tool's own renderer painted, ready to print.
+/// Returns the output of a tool's own renderer, ready to print.
 pub(crate) fn of_painted(painted: &Painted, look: &Look) -> Vec<String> {
     match &painted.text {
         Some(text) => tame::lines(text, look),
@@ -27,7 +28,7 @@ pub(crate) fn of_painted(painted: &Painted, look: &Look) -> Vec<String> {
     }
 }
 
-/// What haft draws itself.
+/// Returns the drawing by haft's own renderer.
 pub(crate) fn by_host(tool: &Tool, scene: Scene<'_>, look: &Look) -> Vec<String> {
     match scene {
         Scene::Call(call) => of_call(tool, &call.arguments, look),
@@ -35,7 +36,8 @@ pub(crate) fn by_host(tool: &Tool, scene: Scene<'_>, look: &Look) -> Vec<String>
     }
 }
 
-/// The label, then the arguments: as much as fits behind it, or each on lines of its own.
+/// Draws the label and the arguments: as many as fit on one line, or in the expanded form each on
+/// its own lines.
 fn of_call(tool: &Tool, arguments: &RawValue, look: &Look) -> Vec<String> {
     let screen = &look.screen;
     let spinner = look.spinner_frame.filter(|_| look.is_partial);
@@ -76,7 +78,7 @@ fn members(arguments: &RawValue) -> Vec<(String, Value)> {
     }
 }
 
-/// A value in part of a line.
+/// Formats a value for a part of a line.
 fn short(value: &Value) -> String {
     match value {
         Value::String(value) => text::first_line(value),
@@ -84,7 +86,7 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// An argument on lines of its own.
+/// Formats an argument on its own lines.
 fn argument(name: &str, value: &Value, look: &Look) -> Vec<String> {
     let value = match value {
         Value::String(value) => value.clone(),
@@ -105,7 +107,8 @@ fn argument(name: &str, value: &Value, look: &Look) -> Vec<String> {
     indented.collect()
 }
 
-/// What is read of a result here; a renderer that fails may have got anything.
+/// The parts of a result that are drawn. All are optional, because an invalid result is drawn here
+/// too.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Content {
@@ -143,7 +146,7 @@ fn of_result(result: &RawValue, look: &Look) -> Vec<String> {
     lines
 }
 
-/// A call that still runs shows its newest lines, one that has ended its first.
+/// Draws a text: the newest lines while the call runs, the first lines afterwards.
 fn of_text(text: &str, tone: Tone, most: usize, look: &Look, lines: &mut Vec<String>) {
     let text = text.trim_end();
     if text.is_empty() {
@@ -177,7 +180,7 @@ fn of_text(text: &str, tone: Tone, most: usize, look: &Look, lines: &mut Vec<Str
     }
 }
 
-/// The lines of a line; a character that is wider than the room becomes `…`.
+/// Wraps a line; a character that is wider than the room becomes `…`.
 fn wrapped(line: &str, room: usize) -> impl Iterator<Item = String> {
     let lines = cells::wrap(line, room).into_iter();
     lines.map(move |line| match cells::width(line) > room {
@@ -186,18 +189,18 @@ fn wrapped(line: &str, room: usize) -> impl Iterator<Item = String> {
     })
 }
 
-/// The columns of a line of a drawing.
+/// Returns the width of a line of a drawing.
 pub(crate) fn width(line: &str) -> usize {
     tame::width(line)
 }
 
-/// The columns that a block of this width takes for itself.
+/// Returns the number of columns for the margins of a block of this width.
 pub(crate) fn margin(width: usize) -> usize {
     if width > 2 { 2 } else { 0 }
 }
 
-/// A block of the whole width: one column of margin on both sides, on a ground where there are
-/// colours.
+/// Draws a block of the whole width: one column of margin on both sides, and a background if the
+/// screen has colours.
 pub(crate) fn block(
     lines: &[String],
     ground: Ground,
@@ -218,7 +221,7 @@ pub(crate) fn block(
     framed.collect()
 }
 
-/// A reset inside of a line ends the ground as well: it is turned on again after it.
+/// Restores the background after each reset inside a line, because a reset ends it.
 fn keep_ground(line: &str, opening: &str) -> String {
     if !line.contains("\x1b[0m") && !line.contains("\x1b[49m") && !line.contains("\x1b[m") {
         return line.to_owned();

@@ -1,8 +1,10 @@
-//! Pictures on a terminal: kitty's protocol, iTerm's, sixels; a line of text where there is none.
+//! Pictures on a terminal, with kitty's protocol, iTerm's or sixels. A line of text replaces them
+//! on other terminals.
 //!
-//! A picture takes a block of whole lines. The lines above its last are empty, and the last one goes up,
-//! draws and comes back, so that the screen has scrolled before anything is drawn, and the text around
-//! it stays text. Data is sent as bytes and never as the name of a file that the terminal would read.
+//! A picture takes a block of whole lines. All lines but the last are empty. The last one moves the
+//! cursor up, draws, and moves it back. So the screen has scrolled before the picture is drawn, and
+//! the text around it is not affected. The data is sent as bytes, never as the name of a file that
+//! the terminal would read.
 
 use std::io::Cursor;
 
@@ -15,17 +17,17 @@ use super::palette::{Tone, paint};
 use super::{cells, text, units};
 use crate::tool::{ImageProtocol, Look, Screen};
 
-/// The largest block that a picture gets if nobody says otherwise.
+/// The largest block of a picture, unless its size is given.
 const MOST_ROWS: u32 = 24;
 const MOST_COLUMNS: u32 = 80;
 
-/// Pictures above this are named and not decoded.
+/// Limit of the decoded pictures, in pixels. Larger ones are only named.
 const MOST_PIXELS: u64 = 64 << 20;
 
-/// How much of a payload one escape sequence of kitty's may carry.
+/// Limit of the payload of one escape sequence of kitty's protocol.
 const CHUNK: usize = 4096;
 
-/// A picture as results carry it: the lines of its block.
+/// Returns the lines of the block for a picture in a result.
 pub(crate) fn lines(data: &str, mime_type: &str, look: &Look) -> Vec<String> {
     let dimensions = decode(data).and_then(|bytes| dimensions(&bytes));
     let drawn = dimensions.and_then(|dimensions| {
@@ -43,7 +45,8 @@ pub(crate) fn lines(data: &str, mime_type: &str, look: &Look) -> Vec<String> {
     })
 }
 
-/// The sequences for the mark `COLUMNS;ROWS;BASE64` in the line `row`, if they may be there.
+/// Returns the sequences for the mark `COLUMNS;ROWS;BASE64` in the line `row`, if the picture fits
+/// there.
 pub(crate) fn from_mark(mark: &str, row: usize, room: usize, screen: &Screen) -> Option<String> {
     let mut parts = mark.splitn(3, ';');
     let columns: u32 = parts.next()?.parse().ok()?;
@@ -63,7 +66,7 @@ fn placeholder(data: &str, mime_type: &str, dimensions: Option<(u32, u32)>) -> S
     format!("[image {},{pixels} {size}]", text::name(mime_type))
 }
 
-/// The columns and rows of a picture: its own size, or as large as fits.
+/// Returns the columns and rows of a picture: its own size, or the largest that fits.
 fn block((width, height): (u32, u32), room: u32, screen: &Screen) -> (u32, u32) {
     let (cell_width, cell_height) = (u32::from(screen.cell.0), u32::from(screen.cell.1));
     let columns = width.div_ceil(cell_width.max(1)).clamp(1, room.max(1));
@@ -81,7 +84,8 @@ fn block((width, height): (u32, u32), room: u32, screen: &Screen) -> (u32, u32) 
     (columns, rows_of(columns).min(MOST_ROWS))
 }
 
-/// Draws from the last line of the block, and leaves the cursor where it was.
+/// Returns the sequence that draws a picture upwards from the last line of its block. It leaves the
+/// cursor where it was.
 fn sequence(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<String> {
     let picture = match screen.images? {
         ImageProtocol::Kitty => kitty(data, columns, rows)?,
@@ -95,7 +99,7 @@ fn sequence(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<Stri
     Some(format!("\x1b7{up}{picture}\x1b8"))
 }
 
-/// Kitty takes PNG; whatever else a picture is becomes one.
+/// Encodes a picture for kitty, which accepts PNG; other formats are converted to PNG.
 fn kitty(data: &str, columns: u32, rows: u32) -> Option<String> {
     let bytes = decode(data)?;
     let png = match image::guess_format(&bytes).ok()? {
@@ -145,7 +149,7 @@ fn sixel(data: &str, columns: u32, rows: u32, screen: &Screen) -> Option<String>
     Some(sixels)
 }
 
-/// Six lines of pixels: for each colour in them, one character for six pixels above each other.
+/// Encodes six lines of pixels: for each of their colours, one character per column of six pixels.
 fn band(sixels: &mut String, pixels: &image::RgbImage, top: u32) {
     let (width, height) = pixels.dimensions();
     let mut columns: Vec<Option<Vec<u8>>> = vec![None; Cube::COLORS];
@@ -171,7 +175,7 @@ fn band(sixels: &mut String, pixels: &image::RgbImage, top: u32) {
     sixels.push('-');
 }
 
-/// Six levels of red, green and blue.
+/// Palette with six levels of red, green and blue.
 struct Cube;
 
 impl Cube {
@@ -197,7 +201,7 @@ impl ColorMap for Cube {
     }
 }
 
-/// Sixels are opaque here: what shines through is the ground of the screen.
+/// Blends a picture with the background of the screen, because sixels are opaque here.
 fn on_ground(picture: &RgbaImage, screen: &Screen) -> image::RgbImage {
     let ground = if screen.is_light { 255 } else { 0 };
     image::RgbImage::from_fn(picture.width(), picture.height(), |column, row| {

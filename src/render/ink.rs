@@ -1,39 +1,39 @@
-//! Colours, or their absence.
+//! Colours for output streams.
 //!
-//! Whether there are any is decided once for each stream (a terminal, `NO_COLOR`,
-//! `CLICOLOR`, `CLICOLOR_FORCE`); every line must read the same without them.
+//! Colours are switched on or off once for each stream (a terminal, `NO_COLOR`, `CLICOLOR`,
+//! `CLICOLOR_FORCE`). Every line must have the same meaning without them.
 
 use std::fmt::Display;
 
 use console::{Style, StyledObject};
 
-/// Paints words for one stream, or leaves them alone.
+/// Styles words for one stream, or leaves them unchanged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ink {
     on: bool,
 }
 
 impl Ink {
-    /// Ink for standard output. Ask before standard output is moved away.
+    /// Returns the ink for standard output. Must be called before standard output is redirected.
     pub(crate) fn for_stdout() -> Self {
         Ink {
             on: console::colors_enabled(),
         }
     }
 
-    /// Ink for standard error.
+    /// Returns the ink for standard error.
     pub(crate) fn for_stderr() -> Self {
         Ink {
             on: console::colors_enabled_stderr(),
         }
     }
 
-    /// No colours.
+    /// Returns an ink without colours.
     pub(crate) fn none() -> Self {
         Ink { on: false }
     }
 
-    /// Whether it paints at all.
+    /// Returns true if words are styled.
     pub(crate) fn is_on(self) -> bool {
         self.on
     }

@@ -1,8 +1,8 @@
-//! What haft knows, as lines for people: problems, results, tables, sizes, times.
+//! Renders data as lines for people: problems, results, tables, sizes, times.
 //!
-//! Everything here turns data into text and nothing here decides where the text goes.
-//! Tools are strangers: whatever they wrote passes through [`text::clean`] first, so that
-//! a description cannot move the cursor or recolour the terminal.
+//! The functions here turn data into text. They do not decide where the text goes. Tools are not
+//! trusted: text of tools passes through [`text::clean`] first, so that a description cannot move
+//! the cursor or recolour the terminal.
 
 pub(crate) mod cells;
 pub(crate) mod drawing;

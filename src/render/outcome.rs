@@ -1,7 +1,7 @@
 //! Results and updates of a call as lines.
 //!
-//! Text blocks go out as they are (they hold no control sequences by contract);
-//! an image is named, never dumped.
+//! Text blocks are written unchanged, because they contain no control sequences by contract. An
+//! image is named but not written.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::{text, units};
 use crate::tool::{Block, Stopped};
 
-/// Writes what the model gets, each block from a line of its own.
+/// Writes the content for the model, each block on lines of its own.
 pub(crate) fn write_content(out: &mut impl Write, content: &[Block]) -> io::Result<()> {
     for block in content {
         match block {
@@ -43,7 +43,7 @@ pub(crate) fn write_content(out: &mut impl Write, content: &[Block]) -> io::Resu
     Ok(())
 }
 
-/// Writes what a person is shown instead, without whatever could redraw their terminal.
+/// Writes the form for people instead, without characters that could redraw their terminal.
 pub(crate) fn write_display(out: &mut impl Write, display: &str) -> io::Result<()> {
     let display = text::clean(display);
     out.write_all(display.as_bytes())?;
@@ -53,13 +53,13 @@ pub(crate) fn write_display(out: &mut impl Write, display: &str) -> io::Result<(
     }
 }
 
-/// Why a call ended early, as a sentence without its period.
+/// Describes the early end of a call, as a sentence without its period.
 pub(crate) fn stopped(tool: &str, why: Stopped, after: Duration) -> String {
     let after = units::time(after);
     format!("`{tool}` was stopped after {after} ({})", why.as_str())
 }
 
-/// The text of a partial result; `None` when it has none.
+/// Returns the text of a partial result; `None` if it has none.
 pub(crate) fn partial_text(partial: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Partial {

@@ -1,18 +1,18 @@
-//! The colours of what haft draws itself around and instead of tools' renderers.
+//! Palette of haft's own drawings, and of the blocks around drawings of tools.
 //!
-//! The same names and values as in `js-runtime/packages/pi-tui/theme-colors.ts`, so that a drawing does
-//! not show who made it.
+//! Names and values are the same as in `js-runtime/packages/pi-tui/theme-colors.ts`, so that haft's
+//! drawings look like those of tools.
 
 use crate::tool::{Colors, Screen};
 
-/// A colour: red, green and blue on a dark ground, the same on a light one, and its nearest in the
-/// palette of 256 for both.
+/// A colour as RGB for a dark and for a light background, each with the nearest entry in the
+/// palette of 256 colours.
 struct Color {
     dark: (u32, u8),
     light: (u32, u8),
 }
 
-/// What is coloured.
+/// Role of a coloured text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// `toolTitle`: the terminal's own colour.
@@ -27,7 +27,7 @@ pub(crate) enum Tone {
     Error,
 }
 
-/// The ground of a block.
+/// Background of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ground {
     /// `toolPendingBg`: the call runs.
@@ -77,7 +77,7 @@ impl Ground {
     }
 }
 
-/// `text` in a tone.
+/// Returns `text` in the colour of its role.
 pub(crate) fn paint(screen: &Screen, tone: Tone, text: &str) -> String {
     match tone.color().and_then(|color| code(screen, &color)) {
         Some(code) if !text.is_empty() => format!("\x1b[38;{code}m{text}\x1b[39m"),
@@ -85,7 +85,7 @@ pub(crate) fn paint(screen: &Screen, tone: Tone, text: &str) -> String {
     }
 }
 
-/// `text` in bold.
+/// Returns `text` in bold.
 pub(crate) fn bold(screen: &Screen, text: &str) -> String {
     match screen.colors {
         Colors::None => text.to_owned(),
@@ -93,7 +93,8 @@ pub(crate) fn bold(screen: &Screen, text: &str) -> String {
     }
 }
 
-/// What begins a ground; nothing on a screen without colours. `ESC[49m` ends it.
+/// Returns the sequence that starts a background, which `ESC[49m` ends. `None` on a screen without
+/// colours.
 pub(crate) fn ground(screen: &Screen, ground: Ground) -> Option<String> {
     let code = code(screen, &ground.color())?;
     Some(format!("\x1b[48;{code}m"))

@@ -1,4 +1,4 @@
-//! Problems and errors as people read them: what happened, where, what to do.
+//! Formats problems and errors for people: the fault, its location, and the hint.
 
 use std::path::Path;
 
@@ -8,10 +8,11 @@ use crate::error::Error;
 use crate::tool::consent::FRAME;
 use crate::tool::{Problem, Severity};
 
-/// What a line of haft's own begins with.
+/// Labels at the start of haft's own lines.
 const LABELS: [&str; 4] = ["error:", "warning:", "info:", "hint:"];
 
-/// A problem with its place, the author's lines and the hint, every line ended.
+/// Formats a problem with its location, the author's lines and the hint. Every line ends with a
+/// newline.
 pub(crate) fn problem(problem: &Problem, home: &Path, ink: Ink) -> String {
     let word = match problem.severity {
         Severity::Error => ink.error("error"),
@@ -36,7 +37,7 @@ pub(crate) fn problem(problem: &Problem, home: &Path, ink: Ink) -> String {
     lines
 }
 
-/// A failure of haft itself with its hint, every line ended.
+/// Formats an error of haft with its hint. Every line ends with a newline.
 pub(crate) fn error(error: &Error, ink: Ink) -> String {
     let message = behind(&text::message(error.message()));
     let mut lines = format!("{}: {}\n", ink.error("error"), message.trim_end());
@@ -46,7 +47,7 @@ pub(crate) fn error(error: &Error, ink: Ink) -> String {
     lines
 }
 
-/// One line of advice, ended.
+/// Formats one hint, with a newline at the end.
 pub(crate) fn hint_line(hint: &str, ink: Ink) -> String {
     format!("{}: {}\n", ink.hint("hint"), text::message(hint).trim_end())
 }
@@ -63,7 +64,8 @@ fn message(problem: &Problem) -> String {
     }
 }
 
-/// The message with every further line framed that begins with a word of ours: names may hold line feeds.
+/// Frames every further line of the message that begins with one of haft's labels, because a name
+/// may contain line feeds.
 fn behind(message: &str) -> String {
     let mut shown = String::with_capacity(message.len());
     for (index, line) in message.split('\n').enumerate() {
@@ -79,8 +81,8 @@ fn behind(message: &str) -> String {
     shown
 }
 
-/// Texts about syntax end with `(file:line:column)`, for hosts that get nothing else. Here the
-/// place has a line of its own.
+/// Removes the `(file:line:column)` at the end of a message about syntax. It is for hosts that get
+/// only the message; here the location has its own line.
 fn without_place<'a>(message: &'a str, problem: &Problem) -> &'a str {
     let (Some(line), Some(column)) = (problem.line, problem.column) else {
         return message;

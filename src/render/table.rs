@@ -1,33 +1,34 @@
-//! Aligned columns with no lines between them.
+//! Tables with aligned columns and without rules between them.
 //!
-//! Where the room is limited the columns give way in two steps: texts lose their end,
-//! then paths lose their start. A column that does neither is never cut.
+//! If the width is limited, columns are shortened in two steps: texts are cut at the end, then
+//! paths at the start. A column with [`Fit::Whole`] is never cut.
 
 use super::ink::Ink;
 use super::text;
 
 const GAP: usize = 2;
 
-/// One column: its title, and what it does when there is not enough room.
+/// One column with its title, and its rule for limited width.
 pub(crate) struct Column {
-    /// What stands above it.
+    /// The heading.
     pub(crate) title: &'static str,
-    /// How it gives way.
+    /// The rule for limited width.
     pub(crate) fit: Fit,
 }
 
-/// What a column does when there is not enough room.
+/// Rule of a column for limited width.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// Nothing: it is always whole.
+    /// The cells are never cut.
     Whole,
-    /// It loses the end of its cells, down to this width.
+    /// The cells are cut at the end, down to this width.
     KeepStart(usize),
-    /// It loses the start of its cells, down to this width.
+    /// The cells are cut at the start, down to this width.
     KeepEnd(usize),
 }
 
-/// The table as text, every line ended; `room` is the width of the terminal, if it is one.
+/// Returns the table as text, each line with a newline. `room` is the width of the terminal, if
+/// there is one.
 pub(crate) fn render(
     columns: &[Column],
     rows: &[Vec<String>],

@@ -1,20 +1,22 @@
-//! Makes what a tool's renderer painted safe to print: lines, colours and links, no wider than asked.
+//! Sanitizer for the output of tools' renderers: makes its lines safe to print, within the given
+//! width.
 //!
-//! Renderers are strangers' code. Of the escape sequences in their lines those survive that style text
-//! (SGR) and link it (OSC 8); a picture arrives as a mark of ours and leaves in the terminal's own
-//! protocol. Everything else (the cursor, the title, the clipboard, files that a terminal would read)
-//! is gone. A line ends with everything off that it turned on.
+//! Renderers are third-party code. Of the escape sequences in their lines, only styles (SGR) and
+//! links (OSC 8) are kept. A picture arrives as a mark of haft's own and is replaced by the
+//! terminal's own protocol. All other sequences are removed: cursor, title, clipboard, and files
+//! that a terminal would read. The end of a line turns off everything that the line turned on.
 
 use super::cells::{self, TAB};
 use super::image;
 use crate::tool::visible::{self, is_harmful};
 use crate::tool::{Colors, Look, Screen};
 
-/// Begins the mark of a picture, which `image.ts` writes and `ESC \` ends.
+/// Start of the mark of a picture, which `image.ts` writes and `ESC \` ends.
 const IMAGE: &str = "\x1b_haft:image;";
 
-/// The lines of a [`Widget`](crate::Widget)'s picture as a terminal may print them: of all control
-/// sequences only styles, links and pictures are left, and no line has more than `columns` columns.
+/// Returns the lines of a [`Widget`](crate::Widget)'s picture in a form that is safe to print on a
+/// terminal. Of all control sequences only styles, links and pictures are kept, and no line is
+/// wider than `columns`.
 pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String> {
     let Some(painted) = painted.strip_suffix('\n') else {
         return Vec::new();
@@ -26,7 +28,7 @@ pub fn safe_lines(painted: &str, columns: usize, screen: &Screen) -> Vec<String>
     lines(painted, &look)
 }
 
-/// The lines of `painted`, ready to print.
+/// Returns the lines of `painted`, ready to print.
 pub(crate) fn lines(painted: &str, look: &Look) -> Vec<String> {
     let mut lines = Vec::new();
     for line in painted.split('\n') {
@@ -37,7 +39,7 @@ pub(crate) fn lines(painted: &str, look: &Look) -> Vec<String> {
     lines
 }
 
-/// The columns of a line that was made safe.
+/// Returns the width of a line that was made safe.
 pub(crate) fn width(line: &str) -> usize {
     let mut rest = line;
     let mut columns = 0;
@@ -71,9 +73,9 @@ fn tame(line: &str, row: usize, look: &Look) -> String {
     tamed.end()
 }
 
-/// Whether all of `text` is printable ASCII.
+/// Returns true if all of `text` is printable ASCII.
 fn is_plain(text: &str) -> bool {
-    // Without a way out in the middle of a chunk, the processor looks at many bytes at once.
+    // Without an early exit inside a chunk, the compiler can vectorize the check.
     let all_printable = |chunk: &[u8]| {
         chunk
             .iter()
@@ -82,7 +84,7 @@ fn is_plain(text: &str) -> bool {
     text.as_bytes().chunks(64).all(all_printable)
 }
 
-/// The escape sequence at the start of `text`.
+/// Returns the escape sequence at the start of `text`.
 fn sequence(text: &str) -> &str {
     let bytes = text.as_bytes();
     let end = match bytes.get(1) {
@@ -97,7 +99,8 @@ fn sequence(text: &str) -> &str {
     &text[..end.unwrap_or(bytes.len())]
 }
 
-/// A string is ended by BEL, or by ESC and a backslash; any other ESC begins something new.
+/// Returns the end of a string sequence: after BEL, after ESC and a backslash, or before any other
+/// ESC.
 fn end_of_string(bytes: &[u8]) -> Option<usize> {
     let at = bytes[2..]
         .iter()
@@ -110,10 +113,10 @@ fn end_of_string(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A line while it is made.
+/// Builder of a safe line.
 struct Tamed {
     line: String,
-    /// The columns that are left.
+    /// The remaining columns.
     room: usize,
     styles: Styles,
     has_link: bool,
@@ -125,7 +128,7 @@ impl Tamed {
             return self.put(text);
         }
         let mut plain = text.replace('\t', TAB);
-        // A painter's line has no use for these; what is left of them is the rest of a sequence.
+        // Control characters have no use in a line; these are the remains of a sequence.
         plain.retain(|c| !c.is_control());
         self.put(&visible::prose(&plain));
     }
@@ -135,7 +138,8 @@ impl Tamed {
         self.line.push_str(fits);
         self.room -= columns;
         if fits.len() < text.len() {
-            // What is cut off begins with something too wide: nothing narrower may follow it.
+            // The part that is cut off begins with a character that is too wide. No narrower one
+            // may follow.
             self.room = 0;
         }
     }
@@ -164,7 +168,8 @@ impl Tamed {
         }
     }
 
-    /// What follows `ESC ] 8 ;`: parameters, `;`, the address and the end of the string.
+    /// Handles a link: `link` is the text after `ESC ] 8 ;`, with parameters, `;`, the address and
+    /// the end of the string.
     fn link(&mut self, link: &str) {
         let address = link
             .trim_end_matches('\x07')
@@ -201,7 +206,7 @@ impl Tamed {
     }
 }
 
-/// Which styles are on, as far as it takes to turn them off.
+/// Bit set of the active styles, which must be turned off at the end of a line.
 #[derive(Default)]
 struct Styles(u16);
 
@@ -245,7 +250,7 @@ impl Styles {
         }
     }
 
-    /// The bit of foreground, background, underline colour.
+    /// Returns the bit of the foreground, background or underline colour.
     fn color(number: u16) -> u16 {
         match number {
             38 => 10,

@@ -1,6 +1,6 @@
-//! Text of strangers made safe to print, and cut to the room there is.
+//! Sanitizers for text of tools, and functions that cut text to a width.
 //!
-//! Widths are terminal cells, not characters: a wide character takes two.
+//! Widths are terminal columns, not characters: a wide character takes two.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,8 +9,8 @@ use crate::tool::visible;
 
 const CUT: &str = "…";
 
-/// Prose of a tool: without escape sequences, and with every other character that cannot be seen as an
-/// escape. Newlines and tabs stay.
+/// Removes escape sequences from a tool's prose and escapes every other invisible character.
+/// Newlines and tabs stay.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     match text.contains(visible::is_harmful) {
         false => Cow::Borrowed(text),
@@ -18,7 +18,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Prose for models: without escape sequences and control characters; newlines and tabs stay.
+/// Removes escape sequences and control characters from prose for models. Newlines and tabs stay.
 pub(crate) fn for_models(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(is_control) {
@@ -28,23 +28,24 @@ pub(crate) fn for_models(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.chars().filter(|&c| !is_control(c)).collect())
 }
 
-/// A message that may quote names: nothing of them vanishes, an escape sequence neither.
+/// Escapes invisible characters in a message that may contain names. Nothing is removed, not even
+/// escape sequences.
 pub(crate) fn message(text: &str) -> Cow<'_, str> {
     visible::prose(text)
 }
 
-/// A name on one line, every character to be seen.
+/// Returns a name on one line, with invisible characters as escapes.
 pub(crate) fn name(name: &str) -> String {
     visible::name(name).into_owned()
 }
 
-/// The first line with something on it, cleaned; empty if there is none.
+/// Returns the first line that is not blank, cleaned; empty if there is none.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     clean(line.unwrap_or_default()).replace('\t', " ")
 }
 
-/// The last line with something on it, cleaned; empty if there is none.
+/// Returns the last line that is not blank, cleaned; empty if there is none.
 pub(crate) fn last_line(text: &str) -> String {
     let line = text
         .lines()
@@ -54,17 +55,17 @@ pub(crate) fn last_line(text: &str) -> String {
     clean(line.unwrap_or_default()).replace('\t', " ")
 }
 
-/// How many cells `text` takes.
+/// Returns the width of `text` in columns.
 pub(crate) fn width(text: &str) -> usize {
     console::measure_text_width(text)
 }
 
-/// `text` in at most `room` cells, its end cut away if need be.
+/// Cuts `text` at its end to at most `room` columns.
 pub(crate) fn keep_start(text: &str, room: usize) -> String {
     console::truncate_str(text, room, CUT).into_owned()
 }
 
-/// `text` in at most `room` cells, its start cut away if need be: the end of a path says more.
+/// Cuts `text` at its start to at most `room` columns, because the end of a path is more specific.
 pub(crate) fn keep_end(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
@@ -82,18 +83,18 @@ pub(crate) fn keep_end(text: &str, room: usize) -> String {
     format!("{CUT}{}", &text[from..])
 }
 
-/// A path for people: `~` for their home, and every character to be seen.
+/// Formats a path for people: with `~` for the home directory, and invisible characters as escapes.
 pub(crate) fn path(path: &Path, home: &Path) -> String {
     let short = match path.strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".into(),
-        // The root directory as a home would turn every path into one below `~`.
+        // With the root directory as home, every path would begin with `~`.
         Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
         _ => path.display().to_string(),
     };
     name(&short)
 }
 
-/// Every line of `text` behind `margin`.
+/// Returns `text` with `margin` before every line.
 pub(crate) fn indent(text: &str, margin: &str) -> String {
     let lines = text.lines().map(|line| format!("{margin}{line}\n"));
     lines.collect()

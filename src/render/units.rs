@@ -1,10 +1,10 @@
-//! Numbers with units, short enough to sit inside a sentence.
+//! Numbers with units in a short form for sentences.
 
 use std::time::Duration;
 
 use crate::tool::Moment;
 
-/// `68 bytes`, `1.5 kB`, `12.0 MB`.
+/// Formats a size as `68 bytes`, `1.5 kB` or `12.0 MB`.
 pub(crate) fn bytes(count: usize) -> String {
     const UNITS: [&str; 3] = ["kB", "MB", "GB"];
     if count == 1 {
@@ -23,7 +23,7 @@ pub(crate) fn bytes(count: usize) -> String {
     format!("{amount:.1} {}", UNITS[unit])
 }
 
-/// `0.4ms`, `250ms`, `1.0s`, `2m 05s`.
+/// Formats a duration as `0.4ms`, `250ms`, `1.0s` or `2m 05s`.
 pub(crate) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if seconds < 0.000_95 {
@@ -38,7 +38,7 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
-/// How many bytes a base64 text stands for.
+/// Returns the number of bytes that a base64 text encodes.
 pub(crate) fn base64_len(data: &str) -> usize {
     let digits = data
         .bytes()
@@ -46,7 +46,7 @@ pub(crate) fn base64_len(data: &str) -> usize {
     digits.count() * 3 / 4
 }
 
-/// `1 tool`, `2 tools`.
+/// Formats a count as `1 tool` or `2 tools`.
 pub(crate) fn count(amount: usize, noun: &str) -> String {
     if amount == 1 {
         format!("1 {noun}")
@@ -55,7 +55,7 @@ pub(crate) fn count(amount: usize, noun: &str) -> String {
     }
 }
 
-/// `2026-11-21`, in UTC, of seconds since 1970.
+/// Formats seconds since 1970 as a UTC date: `2026-11-21`.
 pub(crate) fn date(seconds: u64) -> String {
     Moment::of_seconds(seconds).date()
 }

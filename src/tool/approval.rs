@@ -1,6 +1,7 @@
-//! Approval: what a tool says about the harm of a call, what the user allows, who is asked.
+//! Vocabulary of approval: what a tool says about the harm of a call, what the user allows, and the
+//! question that the user is asked.
 //!
-//! Vocabulary only; the one place that decides is `execute`.
+//! These types decide nothing; the decision is made in `execute`.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +11,19 @@ use serde_json::value::RawValue;
 
 use super::{Tier, ToolPattern};
 
-/// What happens to calls that nobody said anything about.
+/// Default treatment of calls that no rule and no pattern covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApprovalMode {
-    /// Only what merely looks runs without a question.
+    /// Only calls of the tier `read` run without a question.
     AlwaysAsk,
-    /// What looks or changes files runs without a question.
+    /// Calls of the tiers `read` and `write` run without a question.
     Write,
-    /// Everything runs, unless a tool or the user says otherwise.
+    /// Every call runs, unless a tool or a rule of the user says otherwise.
     #[default]
     Yolo,
 }
 
-/// A standing answer.
+/// A standing answer of the user or of a tool to the question whether a call may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
@@ -34,97 +35,100 @@ pub enum Rule {
     Prompt,
 }
 
-/// What the user allows.
+/// Approval policy of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovalPolicy {
-    /// For tools without a rule.
+    /// The mode for tools without a rule.
     pub mode: ApprovalMode,
-    /// Somebody chose the mode. The default by itself is no yes to a tool that needs an explicit
-    /// one, and where tools are approved by pattern the others are asked about.
+    /// True if the mode was chosen rather than left at its default. The default does not approve a
+    /// tool that needs an explicit yes. Where tools are approved by pattern, the default asks about
+    /// all other tools.
     pub is_chosen: bool,
-    /// A tool's name → its rule.
+    /// Rules by tool name.
     pub tools: BTreeMap<String, Rule>,
     /// Tools that run without a question.
     pub approve: Vec<ToolPattern>,
     /// Tools that are refused, whatever else approves them.
     pub deny: Vec<ToolPattern>,
-    /// A tool's name → its tier, which outweighs what the tool says.
+    /// Tiers by tool name. They override the tier that the tool declares.
     pub tiers: BTreeMap<String, Tier>,
-    /// The highest tier of a call: what is above it is refused, whatever else approves it.
+    /// The highest tier that a call may have. A call above it is refused, whatever else approves
+    /// it.
     pub max_tier: Option<Tier>,
 }
 
-/// What a tool says about a call.
+/// Statement of a tool about the harm of a call and about its approval.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stance {
-    /// How much harm the call may do.
+    /// Amount of harm that the call may do.
     pub tier: Tier,
-    /// Why, for whoever is asked.
+    /// The reason, as text for the user who is asked.
     pub reason: Option<String>,
-    /// Ask even where the mode would not.
+    /// True if the user must be asked even where the mode would let the call run.
     #[serde(default, rename = "override")]
     pub must_ask: bool,
-    /// The tool's own rule. It may refuse a call or have it asked about; it never allows what the
-    /// user's rules or mode ask about.
+    /// The tool's own rule. It can refuse a call or demand a question. It never allows a call that
+    /// the user's rules or mode ask about.
     pub policy: Option<Rule>,
-    /// Another name under which the user's rules know this kind of call. A rule under it that allows
-    /// counts only where it begins with the tool's own name.
+    /// Another name under which the user's rules know this kind of call. A rule under this name
+    /// that allows the call counts only if the name begins with the tool's own name.
     pub policy_key: Option<String>,
-    /// What the call will do, in the tool's words; lines.
+    /// Description of the call's effects in the tool's words, one or more lines.
     pub details: Option<String>,
-    /// The JSON text of the arguments as the tool gets them, where a tool's schema decides that.
+    /// The JSON text of the arguments as the tool gets them. Set if the tool's schema changes them.
     #[serde(default)]
     pub arguments: Option<String>,
-    /// Its author has not said how harmful it is, in a system that asks for that: only an explicit
-    /// yes lets it run.
+    /// True if only an explicit yes lets the call run: the tool system expects authors to declare
+    /// the harm, and this author did not.
     #[serde(skip)]
     pub needs_yes: bool,
 }
 
-/// When a tool's stance is known.
+/// Source of a tool's [`Stance`], which determines when it is known.
 #[derive(Clone, Copy, Debug)]
 pub enum Approval<'a> {
-    /// The tool has said nothing but its tier.
+    /// The tool declares only its tier.
     ByTier,
-    /// It is the same for every call.
+    /// The stance is the same for every call.
     Fixed(&'a Stance),
-    /// The tool looks at the arguments.
+    /// The tool computes its stance from the arguments.
     PerCall,
 }
 
-/// A question for the user: may this call run?
+/// A question to the user for the approval of one call.
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
     /// The call's id.
     pub call_id: String,
     /// The tool's name.
     pub tool: String,
-    /// How much harm the call may do.
+    /// Amount of harm that the call may do.
     pub tier: Tier,
     /// The tool's reason, if it gives one.
     pub reason: Option<String>,
-    /// What the call will do, in the tool's words; lines.
+    /// Description of the call's effects in the tool's words, one or more lines.
     pub details: Option<String>,
-    /// The arguments with which the tool would run. They fit the tool.
+    /// The arguments with which the tool would run, valid under its schema.
     pub arguments: Box<RawValue>,
 }
 
-/// What became of the question.
+/// Result of an [`ApprovalRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Run it.
+    /// The user approved the call.
     Approved,
-    /// The user said no.
+    /// The user refused the call.
     Denied,
-    /// There is nobody who could be asked.
+    /// No user can be asked.
     NobodyToAsk,
 }
 
-/// Asks the user. Every surface that has one brings its own.
+/// Interface that asks the user for approval. Each surface with a user implements it.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Asks, and waits as long as the user thinks. Dropped when the call is cancelled.
+    /// Asks and waits for the answer, without a time limit. The future is dropped when the call is
+    /// cancelled.
     async fn ask(&self, request: ApprovalRequest) -> Decision;
 }
 
@@ -136,14 +140,14 @@ impl ApprovalMode {
         ("yolo", ApprovalMode::Yolo),
     ];
 
-    /// Its name.
+    /// Returns the mode's name.
     pub fn name(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, mode)| *mode == self);
         // The table has every mode.
         found.map_or("", |(name, _)| name)
     }
 
-    /// Whether a call of this tier runs without a question.
+    /// Returns true if a call of this tier runs without a question.
     pub fn allows(self, tier: Tier) -> bool {
         match self {
             ApprovalMode::AlwaysAsk => tier <= Tier::Read,
@@ -152,7 +156,7 @@ impl ApprovalMode {
         }
     }
 
-    /// The mode of that name; spaces around it and capitals do not matter.
+    /// Returns the mode of that name. Surrounding spaces and the case of letters are ignored.
     pub fn from_name(name: &str) -> Option<ApprovalMode> {
         let name = name.trim().to_lowercase();
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
@@ -161,7 +165,8 @@ impl ApprovalMode {
 }
 
 impl Rule {
-    /// The rule of that name; spaces around it and capitals do not matter (spec omp 10).
+    /// Returns the rule of that name. Surrounding spaces and the case of letters are ignored (spec
+    /// omp 10).
     pub fn from_name(name: &str) -> Option<Rule> {
         match name.trim().to_lowercase().as_str() {
             "allow" => Some(Rule::Allow),
@@ -173,7 +178,7 @@ impl Rule {
 }
 
 impl Stance {
-    /// That of a tool which says nothing but its tier.
+    /// Returns the stance of a tool that declares only its tier.
     pub fn of_tier(tier: Tier) -> Stance {
         Stance {
             tier,

@@ -1,4 +1,4 @@
-//! One call: what is asked, what happens meanwhile, what comes back.
+//! One call of a tool: the request, the events while it runs, and the outcome.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,22 +11,23 @@ use serde_json::value::RawValue;
 /// A request to run a tool.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The caller's id; updates and the outcome carry it. Unique among running calls.
+    /// The caller's id, unique among running calls. Updates and the outcome carry it.
     pub id: String,
     /// The tool's name.
     pub tool: String,
-    /// The arguments as the caller wrote them: kept as text so that numbers and
-    /// key order survive to the tool.
+    /// The arguments as the caller wrote them. They stay text, so that numbers and the order of
+    /// keys reach the tool unchanged.
     pub arguments: Box<RawValue>,
 }
 
 impl Call {
-    /// The arguments of a caller that gives none: `{}`.
+    /// Returns the arguments of a call without arguments: `{}`.
     pub(crate) fn no_arguments() -> Box<RawValue> {
         RawValue::from_string("{}".into()).expect("it is JSON")
     }
 
-    /// A call with an id of its own. See [`Call::with_id`] for programs that have ids already.
+    /// Creates a call with a generated id. See [`Call::with_id`] for programs that have their own
+    /// ids.
     pub fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> Call {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -38,7 +39,7 @@ impl Call {
         }
     }
 
-    /// The same call under this id.
+    /// Returns the same call with this id.
     pub fn with_id(mut self, id: impl Into<String>) -> Call {
         self.id = id.into();
         self
@@ -70,17 +71,17 @@ pub enum Block {
         #[serde(rename = "mimeType")]
         mime_type: String,
     },
-    /// A file or another thing, with its contents.
+    /// A file or another resource, with its contents.
     Resource {
-        /// The thing.
+        /// The resource.
         resource: Contents,
     },
-    /// A thing by its address alone.
+    /// A resource by its address alone.
     #[serde(rename = "resource_link")]
     ResourceLink(Link),
 }
 
-/// A thing with its contents: the one or the other.
+/// A resource with its contents, either as text or as bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contents {
@@ -97,7 +98,7 @@ pub struct Contents {
     pub blob: Option<String>,
 }
 
-/// The address of a thing, and what is known of it.
+/// Address of a resource, with its description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Link {
@@ -108,7 +109,7 @@ pub struct Link {
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is.
+    /// A description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its media type.
@@ -116,53 +117,56 @@ pub struct Link {
     pub mime_type: Option<String>,
 }
 
-/// What a call came to. "The tool said no" is an `Outcome` with `is_error`;
-/// "we could not run it" is an [`Error`](crate::Error).
+/// Outcome of a call. If the tool reports a failure, that is an `Outcome` with `is_error`; if haft
+/// could not run the tool, that is an [`Error`](crate::Error).
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What the model gets.
+    /// The content for the model.
     pub content: Vec<Block>,
-    /// Anything else the tool wants its renderer or its later self to see. `null` never; `{}` if none.
+    /// Further data of the tool for its renderer or for later calls. Never `null`; `{}` if there is
+    /// none.
     pub details: Value,
-    /// The tool reports a failure.
+    /// Set if the tool reports a failure.
     pub is_error: bool,
-    /// The tool says that the result carries nothing a model could use.
+    /// Set if the tool declares that the result contains nothing of use to a model.
     pub useless: bool,
-    /// From the start of the tool to its end.
+    /// Time from the start of the tool to its end.
     pub duration: Duration,
-    /// How the call was stopped, if it was.
+    /// Reason for which the call was stopped, if it was.
     pub stopped: Option<Stopped>,
-    /// What a person is shown instead of `content`, where the tool's system has a form of its own
-    /// for that. May hold control sequences.
+    /// The form of the result for people, if the tool's system has one besides `content`. It may
+    /// contain control sequences.
     pub display: Option<String>,
-    /// The file that holds all of the text, where `content` has only its beginning and its end.
+    /// The file with the whole text, if `content` has only its beginning and its end.
     pub kept_in: Option<PathBuf>,
 }
 
-/// Why a call was stopped. The order is meaning: a later reason outweighs an earlier one.
+/// Reason for which a call was stopped. The variants are ordered: a later one outweighs an earlier
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
-    /// The call's own time was up.
+    /// The call's deadline has passed.
     Deadline,
     /// The caller cancelled it.
     Cancelled,
-    /// The tool ran away (memory, the isolate it shared was discarded).
+    /// The tool exhausted its memory, or the isolate that it ran in was discarded.
     Discarded,
     /// The host is shutting down.
     HostShutdown,
 }
 
-/// What happens during a call, in order: `Started`, any number of `Update`s, `Finished`;
-/// or `Rejected` alone when nothing was started.
+/// Event of a call. The order is `Started`, any number of `Update`s, `Finished`; or `Rejected`
+/// alone if the tool was not started.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Refused before the start: bad arguments, approval, trust.
+    /// The call was rejected before the start: invalid arguments, no approval, or a project that is
+    /// not trusted.
     Rejected {
-        /// The text that a model is given.
+        /// The text for the model.
         text: String,
     },
-    /// The tool is running.
+    /// The tool has started.
     Started,
     /// A partial result in the same JSON form as a result: `{content, details, isError?}`.
     Update(Box<RawValue>),
@@ -171,7 +175,7 @@ pub enum Event {
 }
 
 impl Outcome {
-    /// A failure that carries only a text.
+    /// Returns a failure that contains only a text.
     pub fn failure(text: impl Into<String>, duration: Duration) -> Self {
         Outcome {
             content: vec![Block::Text { text: text.into() }],
@@ -185,7 +189,7 @@ impl Outcome {
         }
     }
 
-    /// A success that carries only a text.
+    /// Returns a success that contains only a text.
     pub fn success(text: impl Into<String>, duration: Duration) -> Self {
         Outcome {
             is_error: false,
@@ -193,7 +197,7 @@ impl Outcome {
         }
     }
 
-    /// A failure that carries only a text, of a call that was stopped.
+    /// Returns the failure of a call that was stopped; it contains only a text.
     pub fn stopped(why: Stopped, text: impl Into<String>, duration: Duration) -> Self {
         Outcome {
             stopped: Some(why),
@@ -201,15 +205,16 @@ impl Outcome {
         }
     }
 
-    /// The result of a call that had to end before its tool started. The text is oh-my-pi's
-    /// (spec omp 8).
+    /// Returns the outcome of a call that had to end before its tool started. The text is
+    /// oh-my-pi's (spec omp 8).
     pub(crate) fn not_started(why: Stopped) -> Self {
         let reason = why.abort_reason();
         let text = format!("Tool was not executed because the run was aborted: {reason}.");
         Outcome::stopped(why, text, Duration::ZERO)
     }
 
-    /// The result as a tool's renderer gets it: the JSON of `{content, details, isError}`.
+    /// Returns the result as the JSON of `{content, details, isError}`, the form for a tool's
+    /// renderer.
     pub fn as_result(&self) -> Box<RawValue> {
         let result = serde_json::json!({
             "content": self.content,
@@ -219,7 +224,7 @@ impl Outcome {
         serde_json::value::to_raw_value(&result).expect("JSON values are JSON")
     }
 
-    /// All text blocks, one after another, separated by newlines.
+    /// Returns the text blocks, joined by newlines.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
@@ -230,7 +235,8 @@ impl Outcome {
 }
 
 impl Stopped {
-    /// The text that `signal.reason` of a JavaScript tool holds; the first is oh-my-pi's (spec omp 8).
+    /// Returns the text of `signal.reason` in a JavaScript tool. The first text is oh-my-pi's (spec
+    /// omp 8).
     pub(crate) fn abort_reason(self) -> &'static str {
         match self {
             Stopped::Cancelled | Stopped::Discarded => "Interrupted by user",
@@ -239,7 +245,7 @@ impl Stopped {
         }
     }
 
-    /// The reason of that name.
+    /// Returns the reason of that name.
     pub(crate) fn from_name(name: &str) -> Option<Stopped> {
         let all = [
             Stopped::Deadline,
@@ -250,7 +256,7 @@ impl Stopped {
         all.into_iter().find(|reason| reason.as_str() == name)
     }
 
-    /// The reason's name as surfaces print it.
+    /// Returns the reason's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
         match self {
             Stopped::Deadline => "deadline",

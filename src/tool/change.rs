@@ -1,27 +1,27 @@
-//! What is different between two catalogs, as far as callers can see.
+//! Difference between two catalogs, as far as callers can see it.
 
 use std::collections::HashMap;
 
 use super::Tool;
 
-/// A change of the catalog: which tools came, went, or are not what callers were told. Names are in
-/// the order of the catalog.
+/// A change of the catalog: the tools that were added, removed or changed. Names are in the order
+/// of the catalog.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatalogChange {
-    /// How many changes there were so far, this one with them; 0 stands for none. Whoever sees a
-    /// gap has missed some, and lists the tools again.
+    /// Number of changes so far, including this one; 0 means no change yet. A caller that sees a
+    /// gap has missed changes and should list the tools again.
     pub generation: u64,
-    /// The tools that were not there before.
+    /// Names of the tools that are new.
     pub added: Vec<String>,
-    /// The tools that are not there any more.
+    /// Names of the tools that are gone.
     pub removed: Vec<String>,
-    /// The tools of which something is different that a caller can see: text, schema, tier, where
-    /// it comes from, whether it is trusted.
+    /// Names of the tools with a difference that a caller can see: text, schema, tier, source,
+    /// trust.
     pub changed: Vec<String>,
 }
 
 impl CatalogChange {
-    /// What is different; `None` if nothing is. The generation is for the caller to fill in.
+    /// Returns the difference, or `None` if there is none. The caller sets the generation.
     pub(crate) fn between<'a>(
         before: impl Iterator<Item = &'a Tool>,
         after: impl Iterator<Item = &'a Tool>,
@@ -47,7 +47,7 @@ impl CatalogChange {
         (!change.is_empty()).then_some(change)
     }
 
-    /// True where nothing is different.
+    /// Returns true if nothing is different.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }

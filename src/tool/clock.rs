@@ -1,4 +1,4 @@
-//! The time that a call has left. It stands still while somebody is asked.
+//! Deadline of a call. It is paused while the user is asked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// The clock of one call.
+/// Pausable deadline of one call.
 #[derive(Debug)]
 pub(crate) struct Clock {
     state: Mutex<State>,
@@ -15,16 +15,16 @@ pub(crate) struct Clock {
 
 #[derive(Debug)]
 struct State {
-    /// When the time is up; `None` while it stands still, and where that is beyond all calendars.
+    /// The deadline. `None` while it is paused, and if it is too far in the future to represent.
     until: Option<Instant>,
-    /// What is left while it stands still.
+    /// The remaining time while the deadline is paused.
     left: Option<Duration>,
-    /// How many questions are open.
+    /// Number of questions that are not answered yet.
     questions: u32,
 }
 
 impl Clock {
-    /// A clock that runs from now on.
+    /// Starts a deadline `timeout` from now.
     pub(crate) fn start(timeout: Duration) -> Clock {
         Clock {
             state: Mutex::new(State {
@@ -36,10 +36,10 @@ impl Clock {
         }
     }
 
-    /// Waits until the time is up.
+    /// Waits until the deadline has passed.
     pub(crate) async fn run_out(&self) {
         loop {
-            // Made before the look, so that no change is missed between the two.
+            // Created before the state is read, so that no change is missed between the two.
             let changed = self.changed.notified();
             let until = self.state().until;
             tokio::select! {
@@ -49,7 +49,7 @@ impl Clock {
         }
     }
 
-    /// Somebody is asked.
+    /// Pauses the deadline because a question was asked.
     pub(super) fn stop(&self) {
         let mut state = self.state();
         state.questions += 1;
@@ -60,7 +60,7 @@ impl Clock {
         }
     }
 
-    /// They have answered.
+    /// Resumes the deadline once every question is answered.
     pub(super) fn go_on(&self) {
         let mut state = self.state();
         state.questions = state.questions.saturating_sub(1);

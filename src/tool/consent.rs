@@ -1,34 +1,35 @@
 //! The text of a question for approval, the same on every surface.
 //!
-//! haft's own words begin at the margin; whatever a tool, a file or a caller wrote stands behind
-//! [`FRAME`], line by line, with all that cannot be seen as escapes. So no reason, no details and no
-//! argument can be taken for a question of haft's, and none can push the question away: each part has a
-//! number of lines that it may take, of which the first and the last are shown.
+//! Lines of haft's own begin at the margin. Lines that a tool, a file or a caller wrote begin with
+//! [`FRAME`], and invisible characters in them become escapes. So a reason, details or an argument
+//! cannot pass for a question of haft. Nor can they push the question off the screen: each part has
+//! a line limit, and beyond it only its first and last lines are shown.
 
 use unicode_width::UnicodeWidthChar;
 
 use super::ApprovalRequest;
 use super::visible;
 
-/// What stands before every line that is not haft's.
+/// Prefix of every line that haft did not write.
 pub(crate) const FRAME: &str = "│ ";
 const FRAME_WIDTH: usize = 2;
 
-/// The most lines of a tool's words and of the arguments that are shown.
+/// Limits for the lines of a tool's words and for those of the arguments.
 const MAX_TOOL_LINES: usize = 8;
 const MAX_ARGUMENT_LINES: usize = 20;
-/// Where nothing is known of the screen.
+/// Width in columns if the screen's width is unknown.
 const USUAL_COLUMNS: usize = 100;
-/// Narrower lines would be no text any more.
+/// The smallest width in columns. Text in narrower lines cannot be read.
 const LEAST_COLUMNS: usize = 20;
-/// A part is never cut to less than this: its first and its last line, and how much is left out.
+/// The smallest line limit of a part: its first line, its last line, and the number of omitted
+/// lines.
 const LEAST_LINES: usize = 3;
-/// The lines of haft's own around both parts.
+/// Number of haft's own lines around both parts.
 const OWN_LINES: usize = 6;
-/// Indentation beyond this leaves no room for text.
+/// The deepest indentation in columns. A deeper one would leave no room for text.
 const MAX_INDENT: usize = 20;
 
-/// How much room a question has.
+/// Space for a question: columns, and a line limit for each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     columns: usize,
@@ -37,7 +38,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// That of a screen; 0 where a side is not known.
+    /// Returns the space on a screen; 0 stands for an unknown side.
     pub(crate) fn of(columns: usize, rows: usize) -> Room {
         let columns = match columns {
             0 => USUAL_COLUMNS,
@@ -59,7 +60,7 @@ impl Room {
         }
     }
 
-    /// Lines as wide as here, and as many as there are.
+    /// Returns the same space without line limits.
     pub(crate) fn without_end(self) -> Room {
         Room {
             tool_lines: usize::MAX,
@@ -72,16 +73,16 @@ impl Room {
 /// A question as lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Consent {
-    /// All lines but the first, which names the tool.
+    /// All lines except the first one, which is [`ApprovalRequest::title`].
     pub(crate) lines: Vec<String>,
-    /// Lines were left out.
+    /// Set if lines were omitted.
     pub(crate) is_cut: bool,
 }
 
 impl ApprovalRequest {
-    /// The question as text for people, without the choice at its end. Every line that is not haft's
-    /// begins with `│ `; control characters and all that cannot be seen are escapes. Long details and
-    /// arguments are cut in the middle, and how many lines are missing is said.
+    /// Returns the question as text for people, without the choice at its end. Every line that haft
+    /// did not write begins with `│ `; control characters and invisible characters are shown as
+    /// escapes. Long details and arguments are cut in the middle, with the number of omitted lines.
     pub fn to_text(&self) -> String {
         let consent = self.consent(Room::of(0, 0));
         let mut text = self.title();
@@ -92,12 +93,12 @@ impl ApprovalRequest {
         text
     }
 
-    /// The first line.
+    /// Returns the first line.
     pub(crate) fn title(&self) -> String {
         format!("Allow tool: {}", visible::name(&self.tool))
     }
 
-    /// The lines below it.
+    /// Returns the lines below the title.
     pub(crate) fn consent(&self, room: Room) -> Consent {
         let mut consent = Consent {
             lines: vec![format!("Tier: {}", self.tier.as_str())],
@@ -129,7 +130,7 @@ impl ApprovalRequest {
 }
 
 impl Consent {
-    /// Adds framed lines, the middle of them left out if they are too many.
+    /// Adds framed lines. If they exceed `most`, the middle is omitted.
     fn add(&mut self, lines: &[String], columns: usize, most: usize) {
         let mut framed = Vec::new();
         for line in lines {
@@ -138,7 +139,7 @@ impl Consent {
         if framed.len() <= most {
             return self.lines.append(&mut framed);
         }
-        // What matters may stand at the end.
+        // Both ends are shown, because the important part may be at the end.
         let tail = ((most - 1) / 3).max(1);
         let head = most - 1 - tail;
         let left_out = framed.len() - head - tail;
@@ -149,7 +150,7 @@ impl Consent {
     }
 }
 
-/// A line that is not haft's, without anything that cannot be seen.
+/// Returns a line that haft did not write, with invisible characters as escapes.
 fn foreign(line: &str) -> String {
     visible::line(&line.replace('\t', "    ")).into_owned()
 }
@@ -169,9 +170,9 @@ fn wrap(line: &str, columns: usize, framed: &mut Vec<String>) {
     framed.push(part.trim_end().to_owned());
 }
 
-/// JSON text as lines: on one line where that fits. Nothing of it is left out, keys that are there
-/// twice neither; characters that need no escape are shown as themselves, and those that cannot be
-/// seen as escapes.
+/// Formats JSON text as lines, as a single line if that fits. Nothing is omitted, not even
+/// duplicate keys. Characters that need no escape are shown as themselves, and invisible ones as
+/// escapes.
 fn arguments(text: &str, columns: usize) -> Vec<String> {
     let tokens = tokens(text);
     let is_empty = matches!(text.trim(), "" | "null") || tokens == ["{", "}"];
@@ -227,7 +228,7 @@ fn indented(tokens: &[String]) -> Vec<String> {
     lines
 }
 
-/// The tokens of JSON text. Escapes in strings that hide a plain character are resolved.
+/// Splits JSON text into tokens. Escapes in strings that stand for a plain character are resolved.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -267,7 +268,7 @@ fn plain_string(token: &str) -> String {
     let Ok(Ok(plain)) =
         serde_json::from_str::<String>(token).map(|text| serde_json::to_string(&text))
     else {
-        // Half a surrogate pair; the escape is what can be shown of it.
+        // Half a surrogate pair: only its escape can be shown.
         return visible::json(token).into_owned();
     };
     visible::json(&plain).into_owned()

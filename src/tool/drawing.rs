@@ -1,101 +1,101 @@
-//! How a call looks to a person: what is drawn, on which screen, and what came of it.
+//! Types for drawing a call for people: the subject, the options and the result.
 //!
-//! A drawing is lines of text with colours, nothing else: no line is wider than it was asked for, and
-//! nothing in it moves the cursor, except where a picture is put on a screen that shows pictures.
+//! A drawing consists of lines of coloured text. No line is wider than requested, and nothing in it
+//! moves the cursor, except for a picture on a screen that shows pictures.
 
 use serde_json::value::RawValue;
 
 use super::{Call, Problem};
 
-/// What is drawn of a call.
+/// Subject of a drawing.
 #[derive(Clone, Copy, Debug)]
 pub enum Scene<'a> {
-    /// That it is made: its arguments.
+    /// The call itself, with its arguments.
     Call(&'a Call),
-    /// What came of it: the JSON of `{content, details, isError?}`.
+    /// The call's result: the JSON of `{content, details, isError?}`.
     Result(&'a Call, &'a RawValue),
 }
 
-/// How it is to look.
+/// Options of a drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Columns. At least one is drawn.
+    /// Width in columns, at least 1.
     pub width: usize,
-    /// Those of them that a block around the drawing takes: a drawing leaves them free, except
-    /// where the tool frames its drawings itself.
+    /// Columns of that width for the margins of a block around the drawing. The lines leave them
+    /// free, unless the tool frames its drawings itself.
     pub margin: usize,
-    /// Everything there is, and not only the beginning.
+    /// True to draw everything instead of only the beginning.
     pub expanded: bool,
-    /// The call still runs: the result is an update.
+    /// Set while the call runs: the result is an update.
     pub is_partial: bool,
-    /// Which frame of a spinner is due; it counts up while the call runs.
+    /// Frame number of the spinner. It counts up while the call runs.
     pub spinner_frame: Option<u32>,
-    /// What the screen can show.
+    /// Capabilities of the screen.
     pub screen: Screen,
 }
 
-/// What a screen can show.
+/// Capabilities of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
-    /// How many colours; none means no other styles either.
+    /// Colour depth. A screen without colours gets no other styles either.
     pub colors: Colors,
-    /// Dark text on a light ground.
+    /// Set if the screen shows dark text on a light background.
     pub is_light: bool,
-    /// How pictures are sent to it, if it shows any.
+    /// Protocol for pictures, if the screen shows any.
     pub images: Option<ImageProtocol>,
-    /// Text can be a link (OSC 8).
+    /// Set if text can be a link (OSC 8).
     pub hyperlinks: bool,
     /// The width and height of one character in pixels, for the size of pictures.
     pub cell: (u16, u16),
 }
 
-/// How many colours a screen has.
+/// Colour depth of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colors {
     /// None: plain text.
     None,
-    /// The palette of 256.
+    /// The palette of 256 colours.
     Indexed,
-    /// Red, green and blue.
+    /// 24-bit colours.
     True,
 }
 
-/// How pictures are sent to a terminal.
+/// Protocol that sends pictures to a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageProtocol {
-    /// The graphics protocol of kitty, which Ghostty and others speak too.
+    /// The graphics protocol of kitty, which Ghostty and other terminals support too.
     Kitty,
-    /// Inline files, as iTerm2 and WezTerm show them.
+    /// Inline files, as in iTerm2 and WezTerm.
     Iterm,
     /// Sixel graphics.
     Sixel,
 }
 
-/// What a tool's own renderer painted.
+/// Raw output of a tool's own renderer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Painted {
-    /// Lines separated by newlines, as the author's component gave them: not yet safe to print, and
-    /// of any width. `None`: no line at all.
+    /// Lines separated by newlines, as the author's component returned them: unsafe to print, and
+    /// of any width. `None` if it returned no lines.
     pub text: Option<String>,
-    /// The tool draws margins and background itself.
+    /// Set if the tool draws margins and background itself.
     pub is_framed: bool,
 }
 
-/// What is to be shown.
+/// A finished drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
-    /// Lines that can be printed as they are.
+    /// Lines that are safe to print.
     pub lines: Vec<String>,
-    /// They already have their margins and background.
+    /// Set if the lines already have margins and background.
     pub is_framed: bool,
-    /// The tool's own renderer made them; otherwise the host did.
+    /// Set if the tool's own renderer made the lines; otherwise the host did.
     pub is_own: bool,
-    /// What is wrong with the tool's own renderer, if that is why the host drew the lines.
+    /// Fault of the tool's own renderer, if the host drew the lines because of it.
     pub problem: Option<Problem>,
 }
 
 impl Colors {
-    /// The word that `pi-tui` has for it.
+    /// Returns the name that `pi-tui` has for the colour depth.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Colors::None => "none",
@@ -106,7 +106,7 @@ impl Colors {
 }
 
 impl<'a> Scene<'a> {
-    /// The call that is drawn.
+    /// Returns the call that is drawn.
     pub fn call(&self) -> &'a Call {
         match self {
             Scene::Call(call) | Scene::Result(call, _) => call,
@@ -115,7 +115,8 @@ impl<'a> Scene<'a> {
 }
 
 impl Look {
-    /// Plain text in so many columns: no colours, no pictures, only the beginning of what is long.
+    /// Returns the options for plain text of this width: no colours, no pictures, and only the
+    /// beginning of long content.
     pub fn plain(width: usize) -> Look {
         Look {
             width,
@@ -129,7 +130,7 @@ impl Look {
 }
 
 impl Screen {
-    /// Text and nothing else.
+    /// A screen that shows only plain text.
     pub const PLAIN: Screen = Screen {
         colors: Colors::None,
         is_light: false,

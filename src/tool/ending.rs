@@ -1,4 +1,5 @@
-//! What ends one call: the wish, why, and whether anybody still waits for it to end by itself.
+//! Cancellation state of one call: whether it was requested, the reason, and whether the grace
+//! period has been cut short.
 
 use std::future::poll_fn;
 use std::sync::OnceLock;
@@ -10,24 +11,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::Stopped;
 
-/// The end of one call. Most calls are never stopped, so nothing is made for that before somebody asks
-/// for it: a token for each call, and a place in its queue, would take a good part of a small one's time.
+/// Cancellation of one call. Most calls are never stopped, so the tokens are created on first use.
+/// A token for each call, with its place in the parent's queue, would take a large part of a short
+/// call's time.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     is_wanted: AtomicBool,
-    /// Who has it may fire it, too.
+    /// Cancellation token. Every holder of it can cancel the call too.
     token: OnceLock<CancellationToken>,
-    /// The one who drives the call, while they wait in [`Self::wanted`].
+    /// Waker of the task that drives the call, while it waits in [`Self::wanted`].
     driver: AtomicWaker,
     reason: OnceLock<Stopped>,
     hurry: OnceLock<CancellationToken>,
 }
 
 impl Ending {
-    /// Asks the call to end.
+    /// Requests the cancellation of the call.
     pub(crate) fn want(&self) {
         self.is_wanted.store(true, Ordering::Relaxed);
-        // Either this finds a token that is made at the same moment, or its maker finds this.
+        // With the fence in `token`: either this thread finds a token that is being created, or the
+        // thread that creates it finds the flag.
         fence(Ordering::SeqCst);
         if let Some(token) = self.token.get() {
             token.cancel();
@@ -35,7 +38,7 @@ impl Ending {
         self.driver.wake();
     }
 
-    /// True once it was asked to end.
+    /// Returns true once cancellation was requested.
     pub(crate) fn is_wanted(&self) -> bool {
         let fired = || {
             self.token
@@ -45,7 +48,8 @@ impl Ending {
         self.is_wanted.load(Ordering::Relaxed) || fired()
     }
 
-    /// Waits until it was asked to end. For whoever drives the call, and nobody else at the same time.
+    /// Waits until cancellation is requested. Only the task that drives the call may wait here:
+    /// there is one waker.
     pub(crate) async fn wanted(&self) {
         poll_fn(|cx| {
             self.driver.register(cx.waker());
@@ -55,11 +59,11 @@ impl Ending {
             }
         })
         .await;
-        // From the first token on, others may fire it.
+        // Once a token exists, its other holders can cancel it.
         self.token().cancelled().await;
     }
 
-    /// Fires when it was asked to end; firing it asks.
+    /// Returns the cancellation token. It is cancelled on request, and cancelling it is a request.
     pub(crate) fn token(&self) -> &CancellationToken {
         let token = self.token.get_or_init(CancellationToken::new);
         fence(Ordering::SeqCst);
@@ -70,20 +74,21 @@ impl Ending {
         token
     }
 
-    /// Says why the call must end, if nobody has.
+    /// Sets the reason for the cancellation, unless one is set.
     ///
     /// # Errors
-    /// With `why`, if there is a reason already.
+    /// Returns `why` if a reason is already set.
     pub(crate) fn set(&self, why: Stopped) -> Result<(), Stopped> {
         self.reason.set(why)
     }
 
-    /// Why it must end; nothing where its caller wished it, and where it need not.
+    /// Returns the reason. `None` if the caller cancelled the call, or if the call was not
+    /// cancelled.
     pub(crate) fn get(&self) -> Option<&Stopped> {
         self.reason.get()
     }
 
-    /// Fires when nobody waits for the call to end by itself: its grace period is over.
+    /// Returns the token that is cancelled when the grace period of the call is over.
     pub(crate) fn hurry(&self) -> &CancellationToken {
         self.hurry.get_or_init(CancellationToken::new)
     }

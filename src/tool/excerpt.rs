@@ -1,22 +1,23 @@
-//! Head and tail of a text that is too long for its reader, with the way to the rest.
+//! Excerpt of a long text: its head and tail, with a notice that names the file with the rest.
 
 use std::path::Path;
 
-/// Stands between the head and the tail.
+/// Separates the head from the tail.
 const ELIDED: &str = "[…]";
 
-/// The words that name the file with all of a text.
+/// Returns the words that name the file with the whole text.
 pub(crate) fn way_to(path: &Path) -> String {
     format!("Read {} for full output", path.display())
 }
 
-/// The head and the tail of `text`, at most two fifths of `limit` each, cut between characters. The
-/// notice with the way to the rest is the first line and the last one: clients that shorten results
+/// Returns the head and the tail of `text`, at most two fifths of `limit` each, cut between
+/// characters. The notice is both the first and the last line, because clients that shorten results
 /// themselves keep both ends.
 pub(crate) fn of(text: &str, limit: usize, way_out: &str) -> String {
     let lines = text.lines().count();
     let plural = if lines == 1 { "" } else { "s" };
-    // Its length hardly depends on the one number that is not known yet.
+    // The length of the notice hardly depends on the number of omitted bytes, which is not known
+    // yet.
     let notice = |elided: usize| {
         let elided = elided as f64 / 1024.0;
         format!(
@@ -24,7 +25,7 @@ pub(crate) fn of(text: &str, limit: usize, way_out: &str) -> String {
         )
     };
     let around = 2 * notice(text.len()).len() + ELIDED.len() + 4;
-    // Where the notices alone nearly fill the limit, some of the text is worth more than the limit.
+    // If the notices nearly fill the limit, some text is kept although the limit is exceeded.
     let part = (limit.saturating_sub(around) / 2).clamp(limit / 5, limit / 5 * 2);
     let part = part.min(text.len() / 2);
     let head = &text[..text.floor_char_boundary(part)];

@@ -1,4 +1,4 @@
-//! A tool as every surface sees it, and where it came from.
+//! A tool as every surface sees it, and its source.
 
 use std::path::PathBuf;
 
@@ -7,49 +7,50 @@ use serde_json::Value;
 
 use super::{ClientHints, Problem, schema};
 
-/// One callable tool: what a model or a person needs to know to call it.
+/// One callable tool with the data that a model or a person needs to call it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// The name it is called by, unique in a catalog.
+    /// The name, unique in a catalog.
     pub name: String,
-    /// A title for people; the name where the author gave none.
+    /// A title for people; the name if the author gave none.
     pub label: String,
-    /// What it does, for the model. May be empty.
+    /// Description for the model. May be empty.
     pub description: String,
-    /// The JSON Schema (2020-12) of its arguments.
+    /// The JSON Schema (2020-12) of the arguments.
     pub input_schema: Value,
-    /// What makes that schema an invalid one, so that no model can be offered the tool.
+    /// Reason for which that schema is invalid. A tool with an invalid schema is not offered to
+    /// models.
     pub schema_problem: Option<String>,
-    /// The JSON Schema of its structured result, where the author gave one.
+    /// The JSON Schema of the structured result, if the author gave one.
     pub output_schema: Option<Value>,
-    /// How much harm a call may do; decides whether the user is asked.
+    /// Tier of harm that a call may do. It decides whether the user is asked.
     pub approval: Tier,
-    /// Registered, but kept out of lists that go to a model.
+    /// Set if the tool is registered but kept out of lists for models.
     pub hidden: bool,
-    /// What the author said about strict provider schemas: `Some(false)` opts out.
+    /// The author's choice for strict provider schemas: `Some(false)` opts out.
     pub strict: Option<bool>,
-    /// False while the user has not trusted the project that brings it.
+    /// False while the project that contains the tool is not trusted by the user.
     pub trusted: bool,
-    /// What its author filed it under, by which the user may approve or refuse it. Empty where its
-    /// system knows no tags.
+    /// Tags that the author gave the tool; the user can approve or refuse tools by tag. Empty for
+    /// systems without tags.
     pub tags: Vec<String>,
-    /// The tools that its calls run besides itself, and those that these run. What the user says
-    /// against one of them holds for it too.
+    /// The other tools that its calls run, directly or indirectly. A rule of the user against one
+    /// of them holds for this tool too.
     pub uses: Vec<Used>,
-    /// The order in which `execute` of a module takes its arguments; `None` for all other tools.
+    /// Order of the arguments of a module's `execute`; `None` for all other tools.
     pub argument_order: Option<ArgumentOrder>,
-    /// What its author wishes of clients.
+    /// The author's hints for clients.
     pub hints: ClientHints,
-    /// The text of its results is the JSON of `details`, so a client that shows a model only one of
-    /// the two hides nothing.
+    /// Set if the text of the results is the JSON of `details`. A client that shows a model only
+    /// one of the two then hides nothing.
     pub text_repeats_details: bool,
-    /// Where it came from.
+    /// The source of the tool.
     pub source: Source,
 }
 
 impl Tool {
-    /// A tool of which no more is known: called as it is named, harmful until somebody says how
-    /// much, and shown to models.
+    /// Creates a tool with defaults for the rest: the label is the name, the tier is `exec`, and
+    /// models see it.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -64,7 +65,7 @@ impl Tool {
             input_schema,
             schema_problem: None,
             output_schema: None,
-            // Nothing is known of what it does (spec omp 10).
+            // The effects are unknown (spec omp 10).
             approval: Tier::Exec,
             hidden: false,
             strict: None,
@@ -80,8 +81,8 @@ impl Tool {
 }
 
 impl Tool {
-    /// Looks for what is wrong with the schema of the arguments. What is found stays with the tool, and
-    /// is returned as problems of its file.
+    /// Checks the schema of the arguments. The first fault is stored in the tool; all faults are
+    /// returned as problems of its file.
     pub(crate) fn check_schema(&mut self) -> Vec<Problem> {
         let found = schema::problems(&self.input_schema);
         self.schema_problem = found.first().map(|(why, _)| why.clone());
@@ -96,27 +97,27 @@ impl Tool {
     }
 }
 
-/// A tool inside of another one.
+/// A tool that another tool runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
-    /// Its tags.
+    /// The tool's tags.
     pub tags: Vec<String>,
 }
 
-/// The order of the arguments that `execute` of a module gets.
+/// Order of the arguments of a module's `execute`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArgumentOrder {
-    /// That of oh-my-pi: `(id, params, onUpdate, ctx, signal)`.
+    /// The order of oh-my-pi: `(id, params, onUpdate, ctx, signal)`.
     Omp,
-    /// That of early pi and of pi's extensions: `(id, params, signal, onUpdate, ctx)`.
+    /// The order of early pi and of pi's extensions: `(id, params, signal, onUpdate, ctx)`.
     Pi,
 }
 
 impl ArgumentOrder {
-    /// The parameters in their order.
+    /// Returns the parameter list in this order.
     pub fn parameters(self) -> &'static str {
         match self {
             ArgumentOrder::Omp => "(id, params, onUpdate, ctx, signal)",
@@ -125,16 +126,16 @@ impl ArgumentOrder {
     }
 }
 
-/// Where a tool came from.
+/// Source of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Which of the tool systems it is written for.
+    /// The tool system that it is written for.
     pub family: Family,
     /// The id of the provider that found it (`native`, `claude`, `config`, …).
     pub provider: String,
     /// The provider's name for people.
     pub provider_name: String,
-    /// Whose it is.
+    /// The level that it belongs to.
     pub level: Level,
     /// The path as it was given or found.
     pub path: PathBuf,
@@ -142,7 +143,7 @@ pub struct Source {
     pub plugin: Option<String>,
 }
 
-/// The systems whose tools haft runs.
+/// Tool system whose tools haft runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
@@ -160,32 +161,32 @@ pub enum Family {
     Native,
 }
 
-/// Whose a tool is.
+/// Origin of a tool: the user, the project or the embedding program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// From the user's own directories: trusted.
     User,
-    /// Brought by the project in the working directory.
+    /// From the project in the working directory.
     Project,
-    /// Given by the host program itself.
+    /// From the host program itself.
     Host,
 }
 
-/// How much harm a call may do. The order is meaning: `Read < Write < Exec`.
+/// Tier of harm that a call may do. The variants are ordered: `Read < Write < Exec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// Looks, changes nothing.
+    /// Reads and changes nothing.
     Read,
     /// Changes files or remote state.
     Write,
-    /// Runs programs or anything else; what a tool that says nothing gets.
+    /// Runs programs or has any other effect. The default of a tool that declares no tier.
     Exec,
 }
 
 impl Family {
-    /// The family's name as surfaces print it.
+    /// Returns the family's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
         match self {
             Family::Js => "js",
@@ -199,7 +200,7 @@ impl Family {
 }
 
 impl Level {
-    /// The level's name as surfaces print it.
+    /// Returns the level's name as surfaces print it.
     pub fn as_str(self) -> &'static str {
         match self {
             Level::User => "user",
@@ -210,7 +211,7 @@ impl Level {
 }
 
 impl Tier {
-    /// The tier's name as tools and configuration write it.
+    /// Returns the tier's name as tools and configuration write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Tier::Read => "read",

@@ -1,29 +1,29 @@
-//! Wishes of a tool's author for the clients that list and call it.
+//! Hints of a tool's author for the clients that list and call it.
 //!
-//! Clients may ignore all of them, and what the user configures comes before them.
+//! Clients may ignore all of them, and the user's configuration takes precedence over them.
 
 use std::time::Duration;
 
-/// When a call goes on as a background task, where its client knows tasks.
+/// Rule for continuing a call as a background task, for clients that support tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskMode {
-    /// As soon as it starts.
+    /// Continue as a task as soon as the call starts.
     Always,
-    /// Not at all: the client waits for the result.
+    /// Never continue as a task: the client waits for the result.
     Never,
-    /// When one request has waited this long for the result.
+    /// Continue as a task once a request has waited this long for the result.
     After(Duration),
 }
 
-/// Wishes of a tool's author. The default has none.
+/// Hints of a tool's author. The default has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientHints {
-    /// When a call becomes a task.
+    /// Rule for continuing a call as a task.
     pub task: Option<TaskMode>,
-    /// Whether clients that load definitions when they need them should have this one from the start.
+    /// True if clients that load definitions on demand should load this one at the start.
     pub always_load: Option<bool>,
     /// A phrase by which a client's tool search should find the tool.
     pub search_hint: Option<String>,
-    /// Single words for the same purpose, where there is no phrase.
+    /// Single words for the same purpose, for tools without a phrase.
     pub keywords: Vec<String>,
 }

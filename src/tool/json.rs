@@ -1,9 +1,10 @@
-//! Reads JSON that tools and clients wrote: deeper than `serde_json` does, and with half surrogate pairs.
+//! Parser for JSON from tools and clients. It accepts deeper nesting than `serde_json`, and
+//! unpaired surrogates.
 //!
-//! `serde_json` refuses more than 127 levels, so that hostile text cannot overflow the stack, and
-//! `"\ud83d"`, which JSON allows and JavaScript writes when a text was cut inside of an emoji. Here
-//! [`MAX_DEPTH`] levels are read, and such a half becomes U+FFFD. Text that `serde_json` takes costs
-//! nothing more.
+//! `serde_json` refuses more than 127 levels, so that hostile text cannot overflow the stack. It
+//! also refuses `"\ud83d"`, which JSON allows and which JavaScript writes if a text was cut inside
+//! an emoji. Here [`MAX_DEPTH`] levels are read, and an unpaired surrogate becomes U+FFFD. Text
+//! that `serde_json` accepts takes no extra time.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,25 +14,25 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-/// How many levels of lists and objects are read. What walks over values recursively needs less than
-/// half of the smallest stack for them.
+/// Limit of the nesting of lists and objects. Recursive functions over values of this depth need
+/// less than half of the smallest stack.
 pub(crate) const MAX_DEPTH: usize = 512;
 
-/// Stands where a result was cut because it is nested more deeply; the same text as in
+/// Replaces the parts of a result that are nested more deeply; the same text as in
 /// `js-runtime/23_json_careful.ts`.
 const CUT: &str = "\"[Too deep]\"";
 
-/// So many levels one parser of `serde_json` reads; it stops at 128.
+/// Number of levels that one `serde_json` parser reads here; its own limit is 128.
 const STRIDE: usize = 100;
 
-/// What parsing and checking values of [`MAX_DEPTH`] may need of the stack, in debug builds as well.
+/// Stack that parsing and checking values of [`MAX_DEPTH`] may need, in debug builds as well.
 const STACK: usize = 4 << 20;
 const NEW_STACK: usize = 32 << 20;
 
-/// Levels that need no thought.
+/// Number of levels that fit on any stack.
 const SHALLOW: usize = 64;
 
-/// Parses JSON text. The error of text that is nested too deeply names the limit.
+/// Parses JSON text. If the text is nested too deeply, the error names the limit.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
     let refused = match serde_json::from_str(text) {
         Ok(value) => return Ok(value),
@@ -45,7 +46,8 @@ pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
     on_large_stack(|| from_level(&text, 0)).map_err(|_| refused)
 }
 
-/// Reads a type from JSON text; what is nested too deeply in it is cut.
+/// Deserializes a type from JSON text. Values that are nested too deeply are replaced by a short
+/// text.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     match serde_json::from_str(text) {
         Ok(read) => Ok(read),
@@ -77,7 +79,7 @@ fn on_large_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK, NEW_STACK, work)
 }
 
-/// The same JSON with U+FFFD for every escape of a surrogate that has no other half.
+/// Returns the same JSON with U+FFFD for every escape of an unpaired surrogate.
 pub(crate) fn well_formed(text: &str) -> Cow<'_, str> {
     let mut whole = String::new();
     let mut taken = 0;
@@ -85,7 +87,7 @@ pub(crate) fn well_formed(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('\\') {
         let place = text.len() - rest.len() + at;
         let Some(unit) = surrogate(&text[place..]) else {
-            // An escaped backslash begins nothing.
+            // An escaped backslash does not begin an escape.
             let next = text[place + 1..].chars().next().map_or(0, char::len_utf8);
             rest = &text[place + 1 + next..];
             continue;
@@ -107,20 +109,20 @@ pub(crate) fn well_formed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The length of `\u1234`.
+/// Length of an escape such as `\u1234`.
 const ESCAPE: usize = 6;
 
-/// Where the second halves of pairs begin.
+/// The first low surrogate.
 const LOW: u16 = 0xdc00;
 
-/// The surrogate that `text` begins with as an escape.
+/// Returns the surrogate if `text` begins with the escape of one.
 fn surrogate(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let unit = u16::from_str_radix(digits, 16).ok()?;
     (0xd800..0xe000).contains(&unit).then_some(unit)
 }
 
-/// The same JSON with a short text in the place of all that is nested too deeply.
+/// Returns the same JSON with [`CUT`] in place of everything that is nested too deeply.
 fn cut(text: &str) -> Cow<'_, str> {
     let mut whole = String::new();
     let mut taken = 0;
@@ -145,7 +147,7 @@ fn cut(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The number of arrays and objects around the innermost value of valid JSON.
+/// Returns the number of arrays and objects around the innermost value of valid JSON.
 pub(crate) fn depth(text: &str) -> usize {
     let (mut open, mut deepest) = (0usize, 0);
     for (_, bracket) in brackets(text) {
@@ -159,7 +161,7 @@ pub(crate) fn depth(text: &str) -> usize {
     deepest
 }
 
-/// The brackets of JSON text outside of its strings, with their places.
+/// Returns the brackets of JSON text outside of its strings, with their positions.
 fn brackets(text: &str) -> impl Iterator<Item = (usize, u8)> {
     let (mut in_string, mut is_escaped) = (false, false);
     text.bytes().enumerate().filter(move |(_, byte)| {
@@ -184,7 +186,7 @@ fn from_level(text: &str, depth: usize) -> serde_json::Result<Value> {
     Ok(value)
 }
 
-/// Builds the value that is inside of `depth` others.
+/// Deserializes a value that is inside `depth` others.
 #[derive(Clone, Copy)]
 struct Level {
     depth: usize,

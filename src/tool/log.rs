@@ -1,38 +1,39 @@
-//! What tools log while they run, for whoever wants to hear it besides the log file.
+//! Log lines of running tools, for listeners besides the log file.
 
 use std::fmt::Debug;
 
 use serde_json::value::RawValue;
 
-/// How loud a line is.
+/// Severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// For the author of the tool.
     Debug,
     /// Normal.
     Info,
-    /// Something is off.
+    /// Something unexpected.
     Warn,
-    /// Something failed.
+    /// A failure.
     Error,
 }
 
 /// One line of `pi.logger` or `console`.
 #[derive(Clone, Debug)]
 pub struct LogLine {
-    /// How loud it is.
+    /// The severity.
     pub level: LogLevel,
     /// The name of the tool.
     pub tool: String,
-    /// The words are the tool's own: they may hold control sequences.
+    /// The message in the tool's own words. It may contain control sequences.
     pub message: String,
-    /// What belongs to it, if anything: a JSON object.
+    /// Structured context of the message, if any: a JSON object.
     pub context: Option<Box<RawValue>>,
 }
 
-/// Hears what the tools of calls log. What they log while they load, or after their call has ended, is in
-/// the log file only.
+/// Listener for the log lines of tool calls. Lines that a tool logs while it loads, or after its
+/// call has ended, go only to the log file.
 pub trait LogListener: Debug + Send + Sync {
-    /// A line, in its order. Called on the tool's own thread: must not block.
+    /// Receives one line, in the order in which the lines were logged. Runs on the tool's own
+    /// thread, so it must not block.
     fn hear(&self, line: LogLine);
 }

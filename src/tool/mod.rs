@@ -1,7 +1,7 @@
-//! The vocabulary of haft: what a tool is, what a call is, what comes back.
+//! The vocabulary of haft: the types of tools, calls and results.
 //!
-//! Nothing here does I/O, starts anything or knows a family. Every other room
-//! speaks in these types, so a field added here is seen by all surfaces at once.
+//! Nothing here performs I/O, starts processes or depends on a family. All other modules use these
+//! types, so every surface sees a field that is added here.
 
 mod approval;
 mod call;

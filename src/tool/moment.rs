@@ -1,8 +1,8 @@
-//! Moments as text: UTC, in the forms of ISO 8601 (spec cycod 51, 84; kodelet 56).
+//! UTC timestamps as text, in the forms of ISO 8601 (spec cycod 51, 84; kodelet 56).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// One reading of the clock, in UTC.
+/// A UTC timestamp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     year: i64,
@@ -22,10 +22,11 @@ impl Moment {
         }
     }
 
-    /// So many seconds after 1970 began.
+    /// Returns the timestamp `since` seconds after the beginning of 1970.
     pub(crate) fn of_seconds(since: u64) -> Moment {
         let (days, seconds) = (since / 86_400, since % 86_400);
-        // Howard Hinnant's calendar: years begin in March, so that the odd day comes last.
+        // Howard Hinnant's calendar algorithm: years begin in March, so that the leap day comes
+        // last.
         let shifted = days + 719_468;
         let (era, of_era) = (shifted / 146_097, shifted % 146_097);
         let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

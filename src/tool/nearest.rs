@@ -1,10 +1,10 @@
-//! What was probably meant by a word that nobody knows.
+//! Suggestions ("did you mean") for unknown words.
 
-/// Less alike (0 to 1) is no help.
+/// The lowest similarity (0 to 1) for a suggestion.
 const ALIKE: f64 = 0.82;
 
-/// The most similar of `known`, if one is similar enough to be meant. `-`, `_` and capitals do not
-/// count: they are what people get wrong first.
+/// Returns the entry of `known` that is most similar to `word`, if it is similar enough. `-`, `_`
+/// and the case of letters are ignored, because people confuse these first.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.replace(['-', '_'], "").to_lowercase();
     let meant = plain(word);

@@ -1,17 +1,17 @@
-//! Panics of other people's code end here and become texts.
+//! Catches panics of third-party code and turns them into error texts.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Runs `work`; a panic is an error with its text.
+/// Runs `work` and returns a panic as an error with its text.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // Nothing of ours is changed half-way: the work has only what it was given.
+    // No state of haft can be left half changed: `work` has only its own captures.
     catch_unwind(AssertUnwindSafe(work)).map_err(text)
 }
 
-/// A future whose panics are errors, those of its end included.
+/// Future that returns panics of the inner future as errors, including panics while it is dropped.
 pub(crate) struct Caught<F>(Option<Pin<Box<F>>>)
 where
     F: Future + ?Sized;
@@ -39,7 +39,7 @@ impl<F: Future + ?Sized> Future for Caught<F> {
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panicked) => Err(panicked),
         };
-        // What it holds may panic when it is dropped.
+        // The inner future may panic when it is dropped.
         let ended = self.end();
         Poll::Ready(polled.and_then(|output| ended.map(|()| output)))
     }
@@ -47,7 +47,7 @@ impl<F: Future + ?Sized> Future for Caught<F> {
 
 impl<F: Future + ?Sized> Drop for Caught<F> {
     fn drop(&mut self) {
-        // Nobody waits for it any more.
+        // A panic has no receiver here any more.
         let _ = self.end();
     }
 }

@@ -1,7 +1,9 @@
-//! What tools may touch, as the permissions of the runtime that runs them.
+//! Permissions of tools: the access that a tool gets to files, hosts, variables, programs and
+//! native code.
 //!
-//! Only data: the engine and the families turn a profile into their own checks. Refusals are worded
-//! here, so that all of them have one form: what was refused, by which key of which file, how to allow it.
+//! These types are data: the engine and the families turn a profile into their own checks. Refusals
+//! are worded here, so that all of them have one form. Each names the refused access, the key and
+//! file that refuse it, and the way to allow it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +13,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::Tier;
 
-/// What tools may touch; one entry for each kind of access.
+/// Permissions of tools, with one entry for each kind of access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PermissionProfile {
     /// Paths that may be read.
@@ -20,17 +22,18 @@ pub struct PermissionProfile {
     pub write: Permission,
     /// Hosts (`name` or `name:port`) that may be connected to.
     pub net: Permission,
-    /// Environment variables that may be seen.
+    /// Environment variables that may be read.
     pub env: Permission,
     /// Programs that may be started.
     pub run: Permission,
-    /// Facts about the system (`hostname`, `osRelease`, …) that may be asked.
+    /// Facts about the system (`hostname`, `osRelease`, …) that may be queried.
     pub sys: Permission,
     /// Native libraries and addons that may be loaded.
     pub ffi: Permission,
     /// Hosts that modules may be imported from.
     pub import: Permission,
-    /// What decided each kind, for refusals: the files, or the tier of the tool. Defaults are missing.
+    /// Origins of each kind's permission, for refusals: files, or the tier of the tool. A kind with
+    /// the default permission has no entry.
     pub sources: BTreeMap<PermissionKind, Vec<PermissionSource>>,
 }
 
@@ -48,7 +51,7 @@ pub enum PermissionKind {
     Import,
 }
 
-/// What decided a permission.
+/// Origin of a permission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PermissionSource {
     /// The key `permissions` of this configuration file, as the user would write its path.
@@ -57,31 +60,33 @@ pub enum PermissionSource {
     Program,
     /// The tier of the tool.
     Tier(Tier),
-    /// A test is replayed, so that nothing goes beside its tape.
+    /// The replay of a test, in which the tool may not reach the outside except through the
+    /// recording.
     Replay,
 }
 
-/// How much of one kind of access is granted.
+/// Extent to which one kind of access is granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Everything. The default: tools written for oh-my-pi expect the rights of their user.
+    /// Everything. The default, because tools written for oh-my-pi expect the rights of their user.
     #[default]
     All,
     /// Nothing.
     None,
-    /// What the list names.
+    /// The entries of the list.
     List(Vec<String>),
-    /// What `allow` names (everything if it is empty), but for what `deny` names.
+    /// The entries of `allow` (everything if it is empty), except those of `deny`.
     Except {
-        /// What is granted; everything if it is empty.
+        /// Granted entries; everything if the list is empty.
         allow: Vec<String>,
-        /// What is refused although it is granted.
+        /// Refused entries. They override `allow`.
         deny: Vec<String>,
     },
 }
 
 impl Default for PermissionProfile {
-    /// Everything but native code, which nothing bounds once it is loaded.
+    /// Returns all permissions except that for native code, which cannot be restricted once it is
+    /// loaded.
     fn default() -> Self {
         PermissionProfile {
             ffi: Permission::None,
@@ -91,7 +96,7 @@ impl Default for PermissionProfile {
 }
 
 impl PermissionProfile {
-    /// All kinds of access.
+    /// Returns a profile that grants every kind of access.
     pub fn everything() -> PermissionProfile {
         PermissionProfile {
             read: Permission::All,
@@ -106,7 +111,7 @@ impl PermissionProfile {
         }
     }
 
-    /// The permission of that kind.
+    /// Returns the permission of that kind.
     pub fn of(&self, kind: PermissionKind) -> &Permission {
         match kind {
             PermissionKind::Read => &self.read,
@@ -133,7 +138,7 @@ impl PermissionProfile {
         }
     }
 
-    /// Whether it grants at least what nobody has to ask for.
+    /// Returns true if every kind is granted entirely or as in the default profile.
     pub(crate) fn grants_defaults(&self) -> bool {
         let default = PermissionProfile::default();
         PermissionKind::ALL
@@ -141,7 +146,8 @@ impl PermissionProfile {
             .all(|kind| self.of(*kind) == &Permission::All || self.of(*kind) == default.of(*kind))
     }
 
-    /// What both grant. `other` is named as a source where it takes something away.
+    /// Returns the permissions that both profiles grant. If `other` restricts a kind, its sources
+    /// are added to the kind's sources.
     #[must_use]
     pub(crate) fn narrowed(&self, other: &PermissionProfile) -> PermissionProfile {
         let mut narrowed = self.clone();
@@ -156,8 +162,8 @@ impl PermissionProfile {
         narrowed
     }
 
-    /// What a call of this tier may do: reading excludes writing, programs and native code, and
-    /// writing excludes programs and native code.
+    /// Returns the permissions of a call of this tier: `read` excludes writing, programs and native
+    /// code; `write` excludes programs and native code.
     #[must_use]
     pub(crate) fn of_tier(&self, tier: Tier) -> PermissionProfile {
         let mut narrow = PermissionProfile::everything();
@@ -178,7 +184,7 @@ impl PermissionProfile {
         self.narrowed(&narrow)
     }
 
-    /// Whether `env` grants the variable.
+    /// Returns true if `env` grants the variable.
     pub(crate) fn shows_variable(&self, name: &str) -> bool {
         let matches = |entry: &String| PermissionKind::Env.contains(entry, name);
         let allowed = self.env.allowed();
@@ -186,7 +192,8 @@ impl PermissionProfile {
             && !self.env.denied().iter().any(matches)
     }
 
-    /// The same, as what the program that embeds haft decided.
+    /// Returns the same profile with the embedding program as the source of each kind that differs
+    /// from the default.
     #[must_use]
     pub(crate) fn by_program(mut self) -> PermissionProfile {
         let default = PermissionProfile::default();
@@ -199,13 +206,14 @@ impl PermissionProfile {
         self
     }
 
-    /// Sets one kind, and notes what decided it.
+    /// Sets the permission of one kind and its source.
     pub(crate) fn set(&mut self, kind: PermissionKind, granted: Permission, by: PermissionSource) {
         *self.of_mut(kind) = granted;
         self.sources.insert(kind, vec![by]);
     }
 
-    /// Replaces each path in it by what `anchor` makes of it. Names of programs are no paths.
+    /// Replaces each path with the result of `anchor`. A name of a program without a slash is not a
+    /// path.
     pub(crate) fn anchor(&mut self, anchor: impl Fn(&str) -> String) {
         let mut nothing = Vec::new();
         for kind in PermissionKind::ALL {
@@ -222,7 +230,8 @@ impl PermissionProfile {
         }
     }
 
-    /// The text and the hint of a refusal that these permissions word so; `None` for any other text.
+    /// Splits a refusal that these permissions produce into its text and its hint. `None` for any
+    /// other text.
     pub(crate) fn parts_of_refusal<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
         let (access, _) = text.strip_prefix('`')?.split_once("` is not permitted: ")?;
         let (kind, what) = access.split_once("` access to `")?;
@@ -233,7 +242,8 @@ impl PermissionProfile {
         }
     }
 
-    /// Why access of that kind to `what` is refused, and how to allow it: two lines.
+    /// Returns the refusal of that kind of access to `what`, in two lines: the reason, and a hint
+    /// that allows it.
     pub(crate) fn refusal(&self, kind: PermissionKind, what: &str) -> String {
         let reason = self.reason(kind);
         let what = what.replace(['\n', '\r'], " ");
@@ -248,7 +258,7 @@ impl PermissionProfile {
         )
     }
 
-    /// What the configuration says of that kind, and where.
+    /// Returns the configured permission of that kind, and the place where it is configured.
     pub(crate) fn reason(&self, kind: PermissionKind) -> String {
         let granted = self.of(kind);
         let sources = self.sources.get(&kind).map_or(&[][..], Vec::as_slice);
@@ -307,7 +317,7 @@ impl PermissionKind {
         PermissionKind::Import,
     ];
 
-    /// Its key in the configuration.
+    /// Returns the kind's key in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             PermissionKind::Read => "read",
@@ -321,7 +331,7 @@ impl PermissionKind {
         }
     }
 
-    /// The kind with that key.
+    /// Returns the kind with that key.
     fn from_name(name: &str) -> Option<PermissionKind> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -330,7 +340,7 @@ impl PermissionKind {
         matches!(self, Self::Read | Self::Write | Self::Ffi)
     }
 
-    /// Whether what `outer` names holds all that `inner` names.
+    /// Returns true if the entry `outer` covers everything that the entry `inner` covers.
     fn contains(self, outer: &str, inner: &str) -> bool {
         if outer == inner {
             return true;
@@ -350,13 +360,13 @@ impl PermissionKind {
             Self::Env => outer
                 .strip_suffix('*')
                 .is_some_and(|prefix| inner.starts_with(prefix)),
-            // Two ways to write a program may be two programs.
+            // Two spellings of a program may be two programs.
             Self::Run | Self::Sys => false,
         }
     }
 }
 
-/// The host and the port of `host:port`; what has several colons is an address of IPv6.
+/// Splits `host:port` into host and port. An entry with several colons is an IPv6 address.
 fn split_port(entry: &str) -> (&str, Option<&str>) {
     match entry.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
@@ -399,7 +409,7 @@ impl fmt::Display for Permission {
 }
 
 impl Permission {
-    /// What is granted, where that is a list.
+    /// Returns the granted entries, or `None` if everything is granted.
     fn allowed(&self) -> Option<&[String]> {
         match self {
             Permission::All => None,
@@ -409,12 +419,12 @@ impl Permission {
         }
     }
 
-    /// Whether it grants less than everything.
+    /// Returns true if less than everything is granted.
     pub(crate) fn is_bounded(&self) -> bool {
         *self != Permission::All
     }
 
-    /// What is refused although it is granted.
+    /// Returns the refused entries, which override the granted ones.
     pub(crate) fn denied(&self) -> &[String] {
         match self {
             Permission::Except { deny, .. } => deny,
@@ -422,7 +432,8 @@ impl Permission {
         }
     }
 
-    /// In Deno's notation: nothing, or a list, of which the empty one grants everything.
+    /// Returns the permission in Deno's notation: `None` for nothing, or a list, which grants
+    /// everything if it is empty.
     pub(crate) fn granted(&self) -> Option<Vec<String>> {
         match self {
             Permission::None => None,
@@ -430,7 +441,7 @@ impl Permission {
         }
     }
 
-    /// What both grant.
+    /// Returns the permission that covers what both permissions grant.
     fn both(&self, other: &Permission, kind: PermissionKind) -> Permission {
         let allow = match (self.allowed(), other.allowed()) {
             (None, None) => None,
@@ -454,13 +465,14 @@ impl Permission {
         }
     }
 
-    /// Whether it grants the path, which is absolute and has no `.` and `..`.
+    /// Returns true if the path is granted. The path must be absolute and must not contain `.` or
+    /// `..`.
     pub(crate) fn allows_path(&self, path: &Path) -> bool {
         let holds = |entry: &String| path.starts_with(entry);
         self.allowed().is_none_or(|list| list.iter().any(holds)) && !self.denied().iter().any(holds)
     }
 
-    /// Whether it grants connections to the host, to that port or to some.
+    /// Returns true if connections to the host are granted, on `port` or, without one, on any port.
     pub(crate) fn allows_host(&self, host: &str, port: Option<u16>) -> bool {
         let whole = match port {
             Some(port) => format!("{host}:{port}"),
@@ -528,7 +540,8 @@ impl<'de> Deserialize<'de> for Permission {
                 while let Some(name) = list.next_element()? {
                     names.push(name);
                 }
-                // An empty list grants nothing, and equal grants must be equal values.
+                // An empty list grants nothing. It becomes `None`, because equal permissions must
+                // be equal values.
                 Ok(if names.is_empty() {
                     Permission::None
                 } else {

@@ -1,6 +1,6 @@
-//! Where in a text something is, as people count.
+//! Line and column of a position in a text.
 
-/// The line and the column (in characters) of what follows `before`, each from 1.
+/// Returns the line and the column (in characters) of the text after `before`, each 1-based.
 pub(crate) fn place_after(before: &str) -> (usize, usize) {
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let column = before[line_start..].chars().count() + 1;

@@ -1,4 +1,4 @@
-//! Bad input as data: what is wrong, where, and what to do about it.
+//! Diagnostics for bad input: the fault, its location, and a hint.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Source;
 
-/// How a user gets to trust a project, or what changed in it; ends a hint.
+/// End of a hint: the way to trust a project or its changes.
 pub(crate) const TRUST_HINT: &str = "`haft trust` shows what would run, and asks";
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// For information: nothing is lost.
+    /// Information only: nothing is lost.
     Info,
     /// Something was ignored or repaired; the tool works.
     Warning,
@@ -22,43 +22,44 @@ pub enum Severity {
     Error,
 }
 
-/// One thing that is wrong with what was found. Problems never stop other tools.
+/// A fault in a file, a tool or a setting that was found. A problem never prevents other tools from
+/// loading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// The file or folder it is about.
+    /// The file or folder that the problem concerns.
     pub path: Option<PathBuf>,
     /// 1-based line in `file`, or in `path`.
     pub line: Option<u32>,
     /// 1-based column in that line.
     pub column: Option<u32>,
-    /// The file that the line is in, where it is not `path`: a helper that a module imports.
+    /// The file that contains the line, if it is not `path`: a helper that a module imports.
     pub file: Option<PathBuf>,
-    /// The tool it is about, where one is known.
+    /// The tool that the problem concerns, if one is known.
     pub tool_name: Option<String>,
-    /// What is wrong, one sentence without a final period.
+    /// Description of the fault in one sentence, without a final period.
     pub message: String,
-    /// What to do about it.
+    /// Instruction that resolves the problem.
     pub hint: Option<String>,
-    /// The author's lines around the place, ready to print.
+    /// The source lines around the location, ready to print.
     pub frame: Option<String>,
-    /// Who found the file, where it is about one that was found or named.
+    /// The provider and level of the file, if the problem concerns a file that was found or named.
     pub source: Option<Arc<Source>>,
 }
 
 impl Problem {
-    /// An error about nothing in particular; fill in with the `at`, `about` and `hint` builders.
+    /// Creates an error without a location; set one with the builders `at`, `about` and `hint`.
     pub fn error(message: impl Into<String>) -> Self {
         Self::new(Severity::Error, message)
     }
 
-    /// A warning, filled in like [`Problem::error`].
+    /// Creates a warning, to be completed like [`Problem::error`].
     pub fn warning(message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, message)
     }
 
-    /// A piece of information, filled in like [`Problem::error`].
+    /// Creates a piece of information, to be completed like [`Problem::error`].
     pub fn info(message: impl Into<String>) -> Self {
         Self::new(Severity::Info, message)
     }
@@ -78,26 +79,26 @@ impl Problem {
         }
     }
 
-    /// Names the file or folder.
+    /// Sets the file or folder.
     pub fn at(mut self, path: impl Into<PathBuf>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// Names the place in the file, both 1-based.
+    /// Sets the line and the column in the file, both 1-based.
     pub fn place(mut self, line: u32, column: u32) -> Self {
         self.line = Some(line);
         self.column = Some(column);
         self
     }
 
-    /// Names the tool.
+    /// Sets the name of the tool.
     pub fn about(mut self, tool_name: impl Into<String>) -> Self {
         self.tool_name = Some(tool_name.into());
         self
     }
 
-    /// Says what to do about it.
+    /// Sets the instruction that resolves the problem.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

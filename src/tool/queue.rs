@@ -1,22 +1,22 @@
-//! A queue from whoever reports to the one who listens.
+//! Unbounded queue with many senders and one receiver.
 //!
-//! Most calls report one thing or two, so it is a list that has room for what is in it and no more:
-//! a channel with room for dozens costs as much as a small tool.
+//! Most calls report one or two items, so the queue allocates only the space for its items. A
+//! channel that reserves space for dozens would cost as much as a small tool.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// The end of whoever reports; clones feed the same queue. Nothing is behind it where nobody listens.
+/// Sending half; clones feed the same queue. Without a receiver it holds no queue.
 #[derive(Debug)]
 pub(crate) struct Sender<T>(Option<Arc<Shared<T>>>);
 
-/// The end of whoever listens.
+/// Receiving half.
 #[derive(Debug)]
 pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
-/// Ends the queue when it is dropped, whatever the way there.
+/// Guard that closes the queue when it is dropped.
 #[derive(Debug)]
 pub(crate) struct EndOnDrop<T>(Sender<T>);
 
@@ -26,13 +26,13 @@ struct Shared<T>(Mutex<State<T>>);
 #[derive(Debug)]
 struct State<T> {
     waiting: VecDeque<T>,
-    /// Whoever listens, while they sleep.
+    /// Waker of the receiver while it waits.
     sleeper: Option<Waker>,
-    /// Nothing more comes, or nobody listens any more.
+    /// Set once the queue is closed: after the last item, or when the receiver was dropped.
     is_over: bool,
 }
 
-/// A new queue.
+/// Creates a queue.
 pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Shared(Mutex::new(State {
         waiting: VecDeque::new(),
@@ -42,29 +42,28 @@ pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender(Some(shared.clone())), Receiver(shared))
 }
 
-/// For what nobody listens to.
+/// Returns a sender without a receiver, which discards all items.
 pub(crate) fn unheard<T>() -> Sender<T> {
     Sender(None)
 }
 
 impl<T> Sender<T> {
-    /// Adds `item`, unless the queue has ended. Whoever does not listen any more misses it, that is
-    /// their right.
+    /// Adds `item`, unless the queue is closed. Items for a dropped receiver are discarded.
     pub(crate) fn send(&self, item: T) {
         self.put(usize::MAX, item, false);
     }
 
-    /// The same, but `item` is left out where so many wait.
+    /// Adds `item` like `send`, but discards it if the queue has `most` items already.
     pub(crate) fn send_within(&self, most: usize, item: T) {
         self.put(most, item, false);
     }
 
-    /// Adds the last item: whatever comes after it, from whomever, is left out.
+    /// Adds the last item. Items that any sender adds later are discarded.
     pub(crate) fn finish(&self, item: T) {
         self.put(usize::MAX, item, true);
     }
 
-    /// What ends the queue at the latest.
+    /// Returns a guard that closes the queue at the latest when it is dropped.
     pub(crate) fn end_on_drop(&self) -> EndOnDrop<T> {
         EndOnDrop(self.clone())
     }
@@ -99,7 +98,7 @@ impl<T> Drop for EndOnDrop<T> {
     }
 }
 
-/// Wakes whoever sleeps. They may run at once, on this thread.
+/// Wakes the receiver. Its task may run at once, on this thread, so the lock is released first.
 fn wake<T>(mut state: MutexGuard<'_, State<T>>) {
     let sleeper = state.sleeper.take();
     drop(state);
@@ -109,19 +108,19 @@ fn wake<T>(mut state: MutexGuard<'_, State<T>>) {
 }
 
 impl<T> Receiver<T> {
-    /// A queue that has ended, with nothing in it.
+    /// Returns the receiver of a closed, empty queue.
     pub(crate) fn ended() -> Receiver<T> {
         let (sender, receiver) = channel();
         drop(sender.end_on_drop());
         receiver
     }
 
-    /// The next item, as soon as there is one; `None` when the queue has ended.
+    /// Waits for the next item; `None` when the queue is closed and empty.
     pub(crate) async fn recv(&mut self) -> Option<T> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// The same as one look.
+    /// Polls for the next item.
     pub(crate) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let mut state = self.0.state();
         if let Some(item) = state.waiting.pop_front() {
@@ -137,12 +136,12 @@ impl<T> Receiver<T> {
         Poll::Pending
     }
 
-    /// The next item, if there is one.
+    /// Returns the next item, if there is one.
     pub(crate) fn try_recv(&mut self) -> Option<T> {
         self.0.state().waiting.pop_front()
     }
 
-    /// How many wait.
+    /// Returns the number of waiting items.
     pub(crate) fn len(&self) -> usize {
         self.0.state().waiting.len()
     }
@@ -155,13 +154,14 @@ impl<T> Drop for Receiver<T> {
         state.sleeper = None;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        // Large ones take their time.
+        // Dropped without the lock, because large items take time.
         drop(waiting);
     }
 }
 
 impl<T> Shared<T> {
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Locks the state. Code that holds the lock cannot panic, so a poisoned lock still guards
+    /// valid data.
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! The one interface between calling a tool and being one.
+//! Interface between the code that calls a tool and the families that run it.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -17,117 +17,121 @@ use super::{
 };
 use crate::error::Error;
 
-/// Runs one tool. Every family has its own; whoever calls it sees only this.
+/// Runner of one tool. Every family implements it; callers use only this interface.
 #[async_trait]
 pub trait Runner: Send + Sync {
-    /// What has to be done once before the first call; `None`: nothing, or nothing more. Its time is
-    /// not the call's; what goes wrong is told by the call.
+    /// Returns the work that is needed once before the first call; `None` if there is none or if it
+    /// is done. Its time does not count as the call's. If it fails, the call reports the failure.
     fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
         None
     }
 
-    /// Checks the arguments as the family demands, without starting anything.
+    /// Validates the arguments as the family requires, without starting anything.
     ///
     /// # Errors
     /// [`ErrorKind::BadArguments`](crate::ErrorKind) with every problem in its text.
     async fn check(&self, call: &Call) -> Result<(), Error>;
 
-    /// Runs the tool to its end. Checks the arguments first: nothing starts on bad ones, and where
-    /// `ctx.gate` is set nothing starts before it lets the call pass.
+    /// Runs the tool to its end. The arguments are validated first, and invalid ones start nothing.
+    /// If `ctx.gate` is set, nothing starts before the gate approves the call.
     ///
-    /// Returns soon after [`CallCtx::cancel`] fires, within the family's grace period,
+    /// Returns soon after [`CallCtx::cancel`] is cancelled, within the family's grace period,
     /// whatever the tool does.
     ///
     /// # Errors
-    /// When the tool could not be run; what the tool itself reports is an [`Outcome`].
+    /// Returns an error if the tool could not be run. A failure that the tool itself reports is an
+    /// [`Outcome`].
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error>;
 
-    /// The description as it is now, for tools whose author computes it. `None`: it never changes.
+    /// Computes the current description, for tools whose author computes it. `None` if it never
+    /// changes.
     async fn current_description(&self) -> Option<String> {
         None
     }
 
-    /// Draws a call or its result as the tool's author wants it to look; `None` leaves it to the
+    /// Draws a call or its result with the author's renderer; `None` leaves the drawing to the
     /// host. Returns soon, whatever the author's code does.
     ///
     /// # Errors
-    /// What is wrong with the author's renderer.
+    /// Returns the fault of the author's renderer.
     async fn render(&self, _scene: Scene<'_>, _look: &Look) -> Result<Option<Painted>, Problem> {
         Ok(None)
     }
 
-    /// What a call would run, for people, with secrets masked; nothing is started. `None`: that
-    /// cannot be known.
+    /// Returns the text of what a call would run, for people, with secrets masked. Starts nothing.
+    /// `None` if that cannot be known.
     ///
     /// # Errors
-    /// Those with which a call would not start.
+    /// Returns the error with which the call itself would fail to start.
     async fn preview(&self, _call: &Call) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// The tests that the tool's author wrote for it.
+    /// Returns the tests that the tool's author wrote for it.
     fn tests(&self) -> Vec<Test> {
         Vec::new()
     }
 
-    /// When the tool's own stance on approval is known.
+    /// Returns the source of the tool's own stance on approval.
     fn approval(&self) -> Approval<'_> {
         Approval::ByTier
     }
 }
 
-/// A test that a tool brings: a call without arguments whose outcome is an error where the test
-/// fails, with a line for each reason, and what the tool wrote in `details.output`.
+/// A test that a tool contains. It is run as a call without arguments. If the test fails, the
+/// outcome is an error with a line for each reason, and `details.output` has the tool's output.
 #[derive(Clone)]
 pub struct Test {
-    /// Unique among the tool's tests.
+    /// Name, unique among the tool's tests.
     pub name: String,
-    /// What it shows.
+    /// Description of the tested behaviour.
     pub description: Option<String>,
-    /// Why it is not run here, if it is not.
+    /// Reason for skipping the test here, if it is skipped.
     pub skipped: Option<String>,
-    /// What runs it.
+    /// Runner of the test.
     pub runner: Arc<dyn Runner>,
 }
 
-/// Stands between the check of the arguments and the start of a tool.
+/// Approval step between the validation of the arguments and the start of a tool.
 #[async_trait]
 pub trait Gate: Debug + Send + Sync {
-    /// Waits until it is decided whether the call may start. Dropped when the call is cancelled.
-    /// Gives the tier whose rights the call has, where they can be enforced: its own if that is why it may
-    /// start, else all.
+    /// Waits for the decision about the call. The future is dropped when the call is cancelled.
+    ///
+    /// Returns the tier whose rights the call gets, where they can be enforced. It is the call's
+    /// own tier if that tier is the reason for the approval, otherwise `exec`.
     ///
     /// # Errors
     /// [`ErrorKind::Denied`](crate::ErrorKind) with the text for the model.
     async fn pass(&self, stance: Stance) -> Result<Tier, Error>;
 
-    /// The tier of calls that nobody is asked about. What runs before [`Gate::pass`] has its rights.
+    /// Returns the highest tier of calls that need no question. Code that runs before
+    /// [`Gate::pass`] has the rights of this tier.
     fn unasked(&self) -> Tier;
 
-    /// How long somebody was asked: time that is not the tool's.
+    /// Returns the time that the user took for the answer. It does not count as the tool's time.
     fn waited(&self) -> Duration;
 }
 
-/// What a running call is given besides its arguments.
+/// Context of a running call.
 #[derive(Clone, Debug)]
 pub struct CallCtx {
-    /// Where its progress goes.
+    /// Receiver of the call's progress.
     pub updates: Updates,
-    /// What decides whether the call may start; `None`: that is decided, it may.
+    /// Gate that decides whether the call may start; `None` if the call is approved already.
     pub gate: Option<Arc<dyn Gate>>,
-    /// Whom the tool can ask; `None`: nobody.
+    /// The user for the tool's questions, if there is one.
     pub user: Option<User>,
-    /// Who hears what the tool logs; `None`: nobody but the log file.
+    /// Listener for the tool's log lines. Without one they go only to the log file.
     pub log: Option<Arc<dyn LogListener>>,
-    /// Calls like this one run without a question.
+    /// Set if calls like this one run without a question.
     pub auto_approve: bool,
-    /// What the call does is noted here; `None`: nowhere.
+    /// Record of the call's actions, if the call is recorded.
     pub(crate) trace: Option<Arc<CallTrace>>,
     ending: Arc<Ending>,
 }
 
 impl CallCtx {
-    /// A context for one call, which ends by `ending`.
+    /// Creates the context of one call, which `ending` cancels.
     pub(crate) fn new(ending: Arc<Ending>, updates: Updates) -> Self {
         CallCtx {
             updates,
@@ -140,23 +144,23 @@ impl CallCtx {
         }
     }
 
-    /// The same context with a gate before the start.
+    /// Returns the same context with a gate before the start.
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gate = Some(gate);
         self
     }
 
-    /// The same context with somebody whom the tool can ask.
+    /// Returns the same context with a user for the tool's questions.
     pub fn with_user(mut self, user: User) -> Self {
         self.user = Some(user);
         self
     }
 
-    /// Waits until the call may start, and says that it does. For runners whose arguments are
-    /// checked by now.
+    /// Waits for the approval of the call and reports its start. For runners that have validated
+    /// the arguments.
     ///
     /// # Errors
-    /// Why nothing may be started.
+    /// Returns the reason for which the call may not start.
     pub async fn admit(&self, stance: Stance) -> Result<(), NotAdmitted> {
         if let Some(gate) = &self.gate {
             tokio::select! {
@@ -172,59 +176,61 @@ impl CallCtx {
         Ok(())
     }
 
-    /// How long the call stood at its gate.
+    /// Returns the time that the call waited at its gate.
     pub fn waited(&self) -> Duration {
         self.gate
             .as_ref()
             .map_or(Duration::ZERO, |gate| gate.waited())
     }
 
-    /// Notes that the call sends a request to a host.
+    /// Records that the call sends a request to a host.
     pub(crate) fn connects(&self, url: &Url) {
         if let Some(trace) = &self.trace {
             trace.connects(url.as_str());
         }
     }
 
-    /// What ends the call.
+    /// Returns the cancellation of the call.
     pub(crate) fn ending(&self) -> &Arc<Ending> {
         &self.ending
     }
 
-    /// Fires when the call must end. Fire it with [`CallCtx::stop`], which says why.
+    /// Returns the token that is cancelled when the call must end. To cancel it, use
+    /// [`CallCtx::stop`], which sets the reason.
     pub fn cancel(&self) -> &CancellationToken {
         self.ending.token()
     }
 
-    /// True once the call must end.
+    /// Returns true once the call must end.
     pub fn is_cancelled(&self) -> bool {
         self.ending.is_wanted()
     }
 
-    /// Waits until the call must end, as [`Self::cancel`] does, at less expense: for one waiter at a time.
+    /// Waits until the call must end, like [`Self::cancel`] but cheaper. Only one task at a time
+    /// may wait here.
     pub(crate) async fn cancelled(&self) {
         self.ending.wanted().await;
     }
 
-    /// Makes the call end. The first reason counts.
+    /// Cancels the call. The first reason counts.
     pub fn stop(&self, why: Stopped) {
         let _ = self.ending.set(why);
         self.ending.want();
     }
 
-    /// Why the call must end; a token that somebody else fired means that the caller cancelled.
+    /// Returns the reason for the cancellation. If only the token was cancelled, the caller
+    /// cancelled the call.
     pub fn stop_reason(&self) -> Stopped {
         *self.ending.get().unwrap_or(&Stopped::Cancelled)
     }
 
-    /// Fires when the call, which [`Self::cancel`] has asked to end, is not waited for any more: nothing that
-    /// is still there may have a grace period then.
+    /// Returns the token that is cancelled when the grace period of the cancelled call is over.
+    /// Work of the call that still runs then must end at once.
     pub fn hurry(&self) -> CancellationToken {
         self.ending.hurry().clone()
     }
 
-    /// Waits until a call that was asked to end has had its time: `grace`, or less if somebody is in
-    /// a hurry.
+    /// Waits for the grace period of a cancelled call: `grace`, or less if [`Self::hurry`] ends it.
     pub async fn patience(&self, grace: Duration) {
         tokio::select! {
             () = self.ending.hurry().cancelled() => {}
@@ -233,30 +239,30 @@ impl CallCtx {
     }
 }
 
-/// Why a call may not start.
+/// Reason for which a call may not start.
 #[derive(Debug)]
 pub enum NotAdmitted {
-    /// A policy or the user said no.
+    /// A policy or the user refused the call.
     Denied(Error),
-    /// It was told to stop before it started.
+    /// The call was cancelled before it started.
     Stopped(Stopped),
 }
 
-/// Where a call's progress goes: to whoever hears its events, and to its clock. Sending never blocks
-/// and never fails: a caller that has gone away misses updates, nothing else, and after the call's end
-/// nobody hears anything.
+/// Sender of a call's progress, to the listener for its events and to its deadline. Sending never
+/// blocks and never fails. A caller that dropped its receiver only misses updates. After the call's
+/// end, updates are discarded.
 #[derive(Clone, Debug)]
 pub struct Updates {
     events: queue::Sender<Event>,
     clock: Option<Arc<Clock>>,
 }
 
-/// What a runner reports while a call goes on.
+/// Progress that a runner reports during a call.
 #[derive(Debug)]
 pub enum Progress {
-    /// Somebody is asked something: whether the tool may start, or a question of its own.
+    /// The user is asked for approval, or the tool asks the user a question.
     Asking,
-    /// They have answered that question.
+    /// The user has answered that question.
     Answered,
     /// The arguments are accepted and the tool runs.
     Started,
@@ -264,7 +270,7 @@ pub enum Progress {
     Partial(Box<RawValue>),
 }
 
-/// Lets a call's time stand still until it is dropped.
+/// Guard that pauses a call's deadline until it is dropped.
 pub(crate) struct ClockHold(Updates);
 
 impl Drop for ClockHold {
@@ -274,7 +280,7 @@ impl Drop for ClockHold {
 }
 
 impl Updates {
-    /// Lets the call's time stand still: what is done now is not the tool's.
+    /// Pauses the call's deadline for work that is not the tool's.
     pub(crate) fn hold_clock(&self) -> ClockHold {
         self.send(Progress::Asking);
         ClockHold(self.clone())
@@ -284,7 +290,7 @@ impl Updates {
         Updates { events, clock }
     }
 
-    /// Passes on what happened.
+    /// Forwards the progress to the events or to the deadline.
     pub fn send(&self, progress: Progress) {
         let clock = self.clock.as_deref();
         match (progress, clock) {

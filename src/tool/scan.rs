@@ -1,18 +1,19 @@
-//! How far the search for tools is (ikigai 13).
+//! Progress of the search for tools (ikigai 13).
 
 use serde::Serialize;
 
-/// How far the search for tools is. A tool that cannot be used is a problem and no failure.
+/// Progress of the search for tools. A tool that cannot be used is a problem, not a failure of the
+/// search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ScanState {
-    /// Nobody has needed the tools yet.
+    /// The search has not been needed yet.
     #[default]
     NotStarted,
-    /// Tools are being looked for, for the first time or again.
+    /// The search runs, for the first time or again.
     InProgress,
-    /// The catalog holds everything that was found.
+    /// The catalog contains everything that was found.
     Complete,
-    /// The host itself could not look.
+    /// The host itself could not search.
     Failed,
 }

@@ -1,8 +1,9 @@
-//! JSON Schema for tools whose parameters are a plain schema: compiled once, every problem at once.
+//! JSON Schema validator for tools whose parameters are a plain schema. A schema is compiled once,
+//! and a check reports all faults at once.
 //!
-//! Schemas are data, so nothing here fetches a remote `$ref`: such a schema does not compile. The
-//! words of a refusal are those that JavaScript tools have (`js-runtime/21_arguments.ts`), so that a
-//! model meets one form whatever a tool is written in.
+//! Schemas are data, so a remote `$ref` is never fetched: a schema that has one does not compile.
+//! Refusals have the same words as those of JavaScript tools (`js-runtime/21_arguments.ts`), so
+//! that a model sees one form for all tools.
 
 mod faults;
 mod words;
@@ -16,38 +17,40 @@ use super::json;
 use crate::error::{Error, ErrorKind};
 pub(crate) use faults::{FaultKind, faults, inner_schemas, is_pattern, percent_decoded};
 
-/// Longer strings are cut where received arguments are shown, in characters.
+/// Limit of strings in the received arguments that a refusal shows, in characters. Longer ones are
+/// cut.
 const MAX_SHOWN_STRING: usize = 256;
 
 /// A compiled schema.
 #[derive(Debug)]
 pub(crate) struct Schema(Validator);
 
-/// One thing that is wrong with a value.
+/// Violation of a schema by a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
-    /// The place in the value, as a JSON pointer. A missing property is named itself.
+    /// The position in the value, as a JSON pointer. For a missing property, it is the pointer of
+    /// that property.
     pub(crate) pointer: String,
-    /// The keyword of the schema that it offends.
+    /// The violated keyword of the schema.
     pub(crate) keyword: String,
-    /// The message, without the place.
+    /// The message, without the position.
     pub(crate) message: String,
 }
 
 impl Mismatch {
-    /// The place in the value for people: `a/b`, or `root` for all of it.
+    /// Returns the position in the value for people: `a/b`, or `root` for the whole value.
     pub(crate) fn path(&self) -> String {
         shown_path(&self.pointer)
     }
 
-    /// A line of a refusal.
+    /// Returns the line of a refusal.
     pub(crate) fn line(&self) -> String {
         format!("  - {}: {}", self.path(), self.message)
     }
 }
 
 impl Schema {
-    /// Compiles; the error says what is wrong with the schema.
+    /// Compiles a schema. The error describes the fault of the schema.
     pub(crate) fn compile(schema: &Value) -> Result<Schema, String> {
         build(options(), schema).map(Schema).map_err(|error| {
             let faults = faults(schema);
@@ -56,7 +59,7 @@ impl Schema {
         })
     }
 
-    /// Compiles what can be checked of a schema that has faults: see [`faults`].
+    /// Compiles the valid parts of a schema that has faults: see [`faults`].
     pub(crate) fn compile_rest(schema: &Value) -> Result<Schema, String> {
         if let Ok(built) = build(options(), schema) {
             return Ok(Schema(built));
@@ -68,7 +71,7 @@ impl Schema {
         build(options, &rest).map(Schema)
     }
 
-    /// Everything that is wrong with `value`; empty when it fits.
+    /// Returns all violations by `value`; empty if it is valid.
     pub(crate) fn mismatches(&self, value: &Value) -> Vec<Mismatch> {
         json::with_stack_for(value, || {
             let mut found = Vec::new();
@@ -79,9 +82,9 @@ impl Schema {
         })
     }
 
-    /// Checks the arguments of a call of `tool`; all that is wrong is in the error's text.
+    /// Validates the arguments of a call of `tool`. The error's text lists all violations.
     pub(crate) fn check(&self, tool: &str, arguments: &Value) -> Result<(), Error> {
-        // Nearly all arguments fit, and to hear only that is several times faster.
+        // Nearly all arguments are valid, and this check alone is several times faster.
         if json::with_stack_for(arguments, || self.0.is_valid(arguments)) {
             return Ok(());
         }
@@ -91,8 +94,8 @@ impl Schema {
     }
 }
 
-/// Returns the faults of a schema that calls are checked against, each with its consequence for calls;
-/// empty where the schema compiles.
+/// Returns the faults of a schema for arguments, each with its consequence for calls; empty if the
+/// schema compiles.
 pub(crate) fn problems(schema: &Value) -> Vec<(String, &'static str)> {
     let faults = faults(schema);
     if !faults.is_empty() && build(options(), schema).is_ok() {
@@ -109,7 +112,8 @@ pub(crate) fn problems(schema: &Value) -> Vec<(String, &'static str)> {
     said.collect()
 }
 
-/// Compiles. References are URIs, but many are written as they are: `#/$defs/List<Item>`.
+/// Compiles a schema. References are URIs, but many schemas contain them unescaped:
+/// `#/$defs/List<Item>`.
 fn build(options: ValidationOptions<'_>, schema: &Value) -> Result<Validator, String> {
     json::with_stack_for(schema, || {
         let error = match options.build(schema) {
@@ -124,12 +128,13 @@ fn build(options: ValidationOptions<'_>, schema: &Value) -> Result<Validator, St
     })
 }
 
-/// `format` says what a string is meant to be and refuses nothing, as 2020-12 has it by default.
+/// Returns the options. `format` is only an annotation and refuses nothing, which is the default in
+/// 2020-12.
 fn options() -> ValidationOptions<'static> {
     jsonschema::options().should_validate_formats(false)
 }
 
-/// Refuses every value that it sees, or strings alone.
+/// Keyword that refuses every value, or only strings.
 struct Unreadable {
     why: String,
     is_text: bool,
@@ -167,17 +172,17 @@ fn unreadable_text<'a>(_: &'a Map<String, Value>, why: &'a Value, _: Location) -
     }))
 }
 
-/// A JSON pointer with one step more.
+/// Returns a JSON pointer with one more step.
 pub(crate) fn below(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// A step of a JSON pointer as a key.
+/// Returns the key that a step of a JSON pointer stands for.
 pub(crate) fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
-/// A JSON pointer for people.
+/// Returns a JSON pointer in the form for people.
 fn shown_path(pointer: &str) -> String {
     match pointer.strip_prefix('/') {
         None => "root".to_owned(),
@@ -185,7 +190,7 @@ fn shown_path(pointer: &str) -> String {
     }
 }
 
-/// The arguments of a call as an object. No arguments at all are an empty one.
+/// Parses the arguments of a call as an object. `null` becomes an empty object.
 pub(crate) fn object_of(tool: &str, arguments: &RawValue) -> Result<Map<String, Value>, Error> {
     let parsed = json::parse(arguments.get()).map_err(|error| {
         let text = format!(
@@ -201,7 +206,7 @@ pub(crate) fn object_of(tool: &str, arguments: &RawValue) -> Result<Map<String, 
     }
 }
 
-/// What is wrong with arguments that fit their schema, in the words of a refusal.
+/// Returns the refusal of arguments that fit their schema but are invalid for the reason `why`.
 pub(crate) fn refused(tool: &str, why: &str, arguments: &Value) -> Error {
     refusal(tool, &format!("  - root: {why}"), arguments)
 }
@@ -214,7 +219,7 @@ fn refusal(tool: &str, lines: &str, arguments: &Value) -> Error {
     Error::new(ErrorKind::BadArguments, text)
 }
 
-/// A copy whose long strings are cut: a refused file need not go back to the model.
+/// Returns a copy whose long strings are cut, so that a refused file is not sent back to the model.
 fn shortened(value: &Value) -> Value {
     match value {
         Value::String(text) => match text.char_indices().nth(MAX_SHOWN_STRING) {

@@ -1,7 +1,7 @@
-//! The conversation that calls belong to, as tools see it through `ctx` (spec omp 8).
+//! The session (conversation) of a call, as tools see it through `ctx` (spec omp 8).
 //!
-//! Vocabulary only. An agent implements [`SessionProvider`] over its own history; tools read it and
-//! never write it.
+//! An agent implements [`SessionProvider`] over its own history. Tools read the session and never
+//! write it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -12,62 +12,65 @@ use serde_json::value::RawValue;
 
 use super::panic::caught;
 
-/// What an agent tells tools about itself and its conversation. Only [`view`](Self::view) is required.
+/// Interface through which an agent gives tools access to its session. Only [`view`](Self::view) is
+/// required.
 ///
-/// Called on a tool's own thread whenever a tool looks: must neither block nor call tools. Where it
-/// panics the tool gets an error, and nobody else notices.
+/// Called on a tool's own thread whenever the tool reads the session, so it must neither block nor
+/// call tools. If it panics, the tool gets an error; nothing else is affected.
 ///
 /// ```ignore
 #[doc = include_str!("../../tests/it/examples/session.rs")]
 /// ```
 pub trait SessionProvider: Send + Sync {
-    /// The session as it is now. As long as nothing changes it should be the same `Arc`: then tools
-    /// look at what they have already read.
+    /// Returns the current session. Implementations should return the same `Arc` as long as nothing
+    /// changes, so that tools can reuse the data that they have already read.
     fn view(&self) -> Arc<SessionView>;
 
-    /// `ctx.isIdle()`: the agent waits for its user. A tool that runs is usually no idle time.
+    /// Returns the value of `ctx.isIdle()`: true while the agent waits for its user. Usually it is
+    /// false while a tool runs.
     fn is_idle(&self) -> bool {
         false
     }
 
-    /// `ctx.hasQueuedMessages()`: the user has said something that the model has not read.
+    /// Returns the value of `ctx.hasQueuedMessages()`: true if the user has sent a message that the
+    /// model has not read.
     fn has_queued_messages(&self) -> bool {
         false
     }
 
-    /// `ctx.abort()`, which cancels the call by itself: the agent's part of it.
+    /// Performs the agent's part of `ctx.abort()`. haft cancels the call itself.
     fn abort(&self) {}
 }
 
-/// A session at one moment.
+/// Snapshot of a session.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
-    /// Its name for programs. Empty: that of the host.
+    /// The session's id. If it is empty, the host's id is used.
     pub id: String,
-    /// Its name for people.
+    /// The session's name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where it is kept.
+    /// The file that contains the session.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
     pub file: Option<PathBuf>,
-    /// The directory that it is about; the host's own without one.
+    /// The working directory of the session. Without one, it is the host's.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
     pub cwd: Option<PathBuf>,
     /// Every entry of every branch, oldest first: JSON objects as
     /// `{type, id, parentId, timestamp, message?}`.
     #[serde(serialize_with = "as_they_are")]
     pub entries: Vec<Arc<RawValue>>,
-    /// The entries from the first one to where the conversation stands.
+    /// The entries from the first one to the current position in the conversation.
     #[serde(serialize_with = "as_they_are")]
     pub branch: Vec<Arc<RawValue>>,
-    /// `ctx.model`: the JSON object of the model that is used.
+    /// `ctx.model`: the JSON object of the current model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Value>,
-    /// `ctx.modelRegistry.getAll()`: the models that there are.
+    /// `ctx.modelRegistry.getAll()`: the available models.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Value>,
-    /// `ctx.settings`: an object, asked by `get("a.b")`.
+    /// `ctx.settings`: an object, read by `get("a.b")`.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub settings: Value,
     #[serde(skip)]
@@ -75,17 +78,17 @@ pub struct SessionView {
     pub json: OnceLock<String>,
 }
 
-/// The models of an agent, for sessions that do not say any themselves. A model is a JSON object, as
+/// Models of an agent, for sessions that contain no models. A model is a JSON object such as
 /// `{"provider": "anthropic", "id": "claude-sonnet", "name": "Claude Sonnet"}`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Models {
-    /// `ctx.model`: the one that is used.
+    /// `ctx.model`: the current model.
     pub current: Option<Value>,
-    /// `ctx.modelRegistry.getAll()`: those that there are.
+    /// `ctx.modelRegistry.getAll()`: the available models.
     pub available: Vec<Value>,
 }
 
-/// What happens to a session; every `onSession` hears of it.
+/// Event in the life of a session. Every `onSession` handler receives it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(
     tag = "reason",
@@ -97,21 +100,21 @@ pub struct Models {
     reason = "the fields are the original's words (spec omp 8)"
 )]
 pub enum SessionEvent {
-    /// It begins, or goes on in a new process.
+    /// The session begins, or continues in a new process.
     Start,
-    /// Another session is open now.
+    /// Another session has been opened.
     Switch {
         #[serde(skip_serializing_if = "Option::is_none")]
         previous_session_file: Option<PathBuf>,
     },
-    /// It goes on from an earlier entry, as a session of its own.
+    /// The session continues from an earlier entry, as a session of its own.
     Branch {
         #[serde(skip_serializing_if = "Option::is_none")]
         previous_session_file: Option<PathBuf>,
     },
-    /// It stands elsewhere in its tree.
+    /// The position in the session's tree has changed.
     Tree,
-    /// It ends.
+    /// The session ends.
     Shutdown,
     AutoCompactionStart {
         trigger: String,
@@ -151,22 +154,23 @@ pub enum SessionEvent {
     },
 }
 
-/// The session of a host, which may become another one while it runs.
+/// The session of a host. It can be replaced while the host runs.
 #[derive(Default)]
 pub struct CurrentSession(RwLock<State>);
 
 #[derive(Default)]
 struct State {
     provider: Option<Arc<dyn SessionProvider>>,
-    /// What was told where nobody provides one.
+    /// The session that a peer reported. It is used without a provider.
     told: Arc<SessionView>,
     models: Models,
-    /// A view without models, and the same with those: what does not change is one thing.
+    /// A view without models, and its copy with models. Kept so that an unchanged view gives the
+    /// same `Arc`.
     filled: Option<(Arc<SessionView>, Arc<SessionView>)>,
 }
 
 impl SessionView {
-    /// The same, with models where it says none.
+    /// Returns a copy with `models` in place of missing models.
     fn with(&self, models: &Models) -> SessionView {
         SessionView {
             id: self.id.clone(),
@@ -185,16 +189,16 @@ impl SessionView {
         }
     }
 
-    /// As JavaScript reads it; made once.
+    /// Returns the session as JSON for JavaScript. It is serialized only once.
     pub fn json(&self) -> &str {
-        // Maps with keys that are texts, and JSON that was JSON: it can be written.
+        // Serialization cannot fail: all map keys are strings, and raw values are valid JSON.
         self.json
             .get_or_init(|| serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned()))
     }
 }
 
 impl CurrentSession {
-    /// From now on it is this one; `None`: what is told.
+    /// Sets the provider of the session. `None` switches to the session that a peer reported.
     pub fn set(&self, provider: Option<Arc<dyn SessionProvider>>) {
         self.0
             .write()
@@ -202,7 +206,7 @@ impl CurrentSession {
             .provider = provider;
     }
 
-    /// What a peer says about branch and entries. It counts where nobody provides a session.
+    /// Stores the branch and the entries that a peer reported. They are used without a provider.
     pub fn tell(&self, branch: Option<Vec<Arc<RawValue>>>, entries: Option<Vec<Arc<RawValue>>>) {
         if branch.is_none() && entries.is_none() {
             return;
@@ -216,10 +220,10 @@ impl CurrentSession {
         });
     }
 
-    /// The session as it is now.
+    /// Returns the current session.
     ///
     /// # Errors
-    /// A sentence, where its provider panics.
+    /// Returns a sentence if the provider panics.
     pub fn view(&self) -> Result<Arc<SessionView>, String> {
         let provided = self.ask(|provider| provider.view())?;
         let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -241,16 +245,16 @@ impl CurrentSession {
         Ok(filled)
     }
 
-    /// From now on these are the models of sessions that do not say any.
+    /// Sets the models for sessions that contain none.
     pub fn set_models(&self, models: Models) {
         let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
         (state.models, state.filled) = (models, None);
     }
 
-    /// What its provider says; nothing where there is none.
+    /// Calls `what` with the provider; `None` without a provider.
     ///
     /// # Errors
-    /// As for [`CurrentSession::view`].
+    /// Same as for [`CurrentSession::view`].
     pub fn ask<T>(
         &self,
         what: impl FnOnce(&dyn SessionProvider) -> T,
@@ -259,7 +263,7 @@ impl CurrentSession {
         let Some(provider) = state.provider.clone() else {
             return Ok(None);
         };
-        // It may look at the host's session itself.
+        // Released before the call, because the provider may read the host's session itself.
         drop(state);
         let answer = caught(|| what(&*provider));
         let answer = answer.map_err(|panicked| format!("the session provider failed: {panicked}"));
@@ -267,7 +271,7 @@ impl CurrentSession {
     }
 }
 
-// A path need not be text, and one that is not must not take the rest with it.
+// A path may be invalid UTF-8, which must not make the whole view fail to serialize.
 fn as_text<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_deref()
         .map(std::path::Path::to_string_lossy)

@@ -1,20 +1,21 @@
-//! Standing answers: which tools a user's `tool:read` or `tool:git-*` means (spec cycod 118–120).
+//! Standing answers: patterns such as `tool:read` or `tool:git-*`, which select tools (spec cycod
+//! 118–120).
 //!
-//! A word for harm (`read`, `write`, `run`) is about what a call may do; every other one is about
-//! the names and tags that people gave. Refusals reach into a tool, to those that it uses;
-//! approvals do not need to: a tool is as harmful as whatever it uses.
+//! A word for harm (`read`, `write`, `run`) refers to the effects of a call. Every other word
+//! refers to names and tags of tools. A refusal of a tool also refuses the tools that use it. An
+//! approval does not need that: a tool is as harmful as the tools that it uses.
 
 use super::{ApprovalMode, ApprovalPolicy, Rule, Stance, Tier, Tool, Used};
 
-/// Which tools a standing answer is for.
+/// Pattern that selects the tools of a standing answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolPattern(String);
 
 impl ToolPattern {
-    /// Reads `tool:weather`, `tool:git-*`, `*` or `all`. The `tool:` may be left out.
+    /// Parses `tool:weather`, `tool:git-*`, `*` or `all`. The prefix `tool:` is optional.
     ///
     /// # Errors
-    /// A sentence, where it names nothing.
+    /// Returns a sentence if the text is empty.
     pub fn parse(text: &str) -> Result<ToolPattern, String> {
         let body = text.trim();
         let body = body.strip_prefix("tool:").unwrap_or(body).trim();
@@ -27,7 +28,7 @@ impl ToolPattern {
         }
     }
 
-    /// The harm that it names, if it names one. haft's own word `exec` means `run`.
+    /// Returns the tier if the pattern is a word for harm. haft's own word `exec` means `run`.
     fn tier(&self) -> Option<Tier> {
         match self.0.as_str() {
             "read" => Some(Tier::Read),
@@ -37,7 +38,7 @@ impl ToolPattern {
         }
     }
 
-    /// Whether the word is meant; `*` stands for any text.
+    /// Returns true if the pattern matches the word; `*` stands for any text.
     fn fits(&self, word: &str) -> bool {
         let mut parts = self.0.split('*');
         let first = parts.next().unwrap_or_default();
@@ -63,8 +64,8 @@ impl ToolPattern {
         self.fits(name) || tags.iter().any(|tag| self.fits(tag))
     }
 
-    /// Whether it approves a call. A word for harm approves what is less harmful too, and nothing
-    /// of which the harm is unknown.
+    /// Returns true if the pattern approves a call. A word for harm also approves less harmful
+    /// calls. It never approves a call whose harm the author has not declared.
     fn approves(&self, tool: &Tool, stance: &Stance) -> bool {
         match self.tier() {
             Some(tier) => stance.tier <= tier && !stance.needs_yes && !stance.must_ask,
@@ -74,8 +75,8 @@ impl ToolPattern {
 }
 
 impl ApprovalPolicy {
-    /// Why the user refuses the tool whatever its arguments are, for a model. `tier`: what its
-    /// calls may do.
+    /// Returns the refusal, as text for a model, if the user refuses the tool whatever its
+    /// arguments are. `tier` is the tier of the call.
     pub(crate) fn refusal(&self, tool: &Tool, tier: Tier) -> Option<String> {
         let name = &tool.name;
         if let Some(most) = self.max_tier
@@ -108,8 +109,8 @@ impl ApprovalPolicy {
         None
     }
 
-    /// The tier whose rights the call has, if a pattern approves it: those of the word for harm that
-    /// approves it, all if the tool's name or tag does.
+    /// Returns the tier whose rights the call gets if a pattern approves it. A word for harm gives
+    /// the rights of its tier; a name or a tag gives all rights.
     pub(crate) fn approves(&self, tool: &Tool, stance: &Stance) -> Option<Tier> {
         let patterns = self.approve.iter();
         let approving = patterns.filter(|pattern| pattern.approves(tool, stance));
@@ -118,13 +119,13 @@ impl ApprovalPolicy {
             .max()
     }
 
-    /// The tier of the call: the user's word for the tool, else the tool's own.
+    /// Returns the tier of the call: the user's tier for the tool, otherwise the tool's own.
     pub(crate) fn tier(&self, tool: &Tool, stance: &Stance) -> Tier {
         self.tiers.get(&tool.name).copied().unwrap_or(stance.tier)
     }
 
-    /// The highest tier of calls that nobody is asked about. What runs before anybody was asked has
-    /// the rights of that tier.
+    /// Returns the highest tier of calls that run without a question. Code that runs before the
+    /// question has the rights of that tier.
     pub(crate) fn unasked_tier(&self) -> Tier {
         if !self.is_chosen && !self.approve.is_empty() {
             let named = self.approve.iter().filter_map(ToolPattern::tier);
@@ -137,18 +138,19 @@ impl ApprovalPolicy {
         }
     }
 
-    /// Whether the user wants to be asked about a tool inside of this one.
+    /// Returns true if a rule of the user demands a question for a tool that this tool uses.
     pub(crate) fn asks_inside(&self, tool: &Tool) -> bool {
         let asks = |used: &Used| self.tools.get(&used.name) == Some(&Rule::Prompt);
         tool.uses.iter().any(asks)
     }
 
-    /// What `ctx.autoApprove` says: calls run without a question, as far as the mode goes.
+    /// Returns the value of `ctx.autoApprove`: true if the mode lets all calls run without a
+    /// question.
     pub(crate) fn auto_approves(&self) -> bool {
         self.mode == ApprovalMode::Yolo
     }
 
-    /// Whether a call of this kind runs where nothing else is said about it.
+    /// Returns true if the mode lets a call run that no rule and no pattern covers.
     pub(crate) fn lets_pass(&self, stance: &Stance) -> bool {
         let is_for_all = self.is_chosen || self.approve.is_empty();
         let has_yes = self.is_chosen || !stance.needs_yes;
@@ -156,7 +158,7 @@ impl ApprovalPolicy {
     }
 }
 
-/// The first words are the original's (spec omp 10).
+/// Returns the text of a refusal. Its first words are oh-my-pi's (spec omp 10).
 fn blocked(tool: &str, used: Option<&str>, way_out: &str) -> String {
     let what = match used {
         Some(used) => format!("Tool \"{tool}\" uses \"{used}\", which is blocked by user policy."),

@@ -1,8 +1,8 @@
-//! What a tool asks of the world outside, on record: to test it without the world.
+//! Record and replay of a tool's external requests, for tests without network and programs.
 //!
-//! Vocabulary only; requests and answers are JSON text in the form of the op that they pass through.
+//! Requests and answers are JSON text in the form of the op that they pass through.
 
-/// A way out of a tool's isolate.
+/// Channel through which a tool reaches the outside of its isolate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// `pi.exec`.
@@ -11,22 +11,22 @@ pub enum Reach {
     Fetch,
 }
 
-/// What is done with a request.
+/// Decision about an external request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Played {
-    /// The world is asked, and [`Tape::keep`] hears what it said.
+    /// Perform the request. Its answer is passed to [`Tape::keep`].
     World,
-    /// This is the answer.
+    /// Return this recorded answer.
     Answer(String),
-    /// There is none; the text says why.
+    /// Fail the request; the text is the reason.
     Nothing(String),
 }
 
-/// Stands between a tool and the world. Called on the tool's own thread: must not block.
+/// Interface between a tool and the outside. Called on the tool's own thread, so it must not block.
 pub trait Tape: Send + Sync {
-    /// What to do with `request`.
+    /// Decides about `request`.
     fn play(&self, reach: Reach, request: &str) -> Played;
 
-    /// The world was asked, and this is what it said.
+    /// Receives the answer of a request that was performed.
     fn keep(&self, reach: Reach, request: &str, answer: &str);
 }

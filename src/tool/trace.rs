@@ -1,4 +1,4 @@
-//! What is noted of a call while it runs, for the log of calls.
+//! Record of a call's actions while it runs, for the log of calls.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,44 +7,45 @@ use url::Url;
 
 use super::Tool;
 
-/// More programs or hosts of one call are not kept.
+/// Limit for the programs, and for the hosts, that are recorded of one call.
 const MAX_NAMES: usize = 100;
 
-/// What one call does: noted by whoever sees it, read at its end.
+/// Recorder of one call. All code that observes the call writes to it; it is read at the call's
+/// end.
 #[derive(Debug, Default)]
 pub(crate) struct CallTrace(Mutex<Traced>);
 
-/// The notes.
+/// Recorded actions of a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Traced {
-    /// The tool that runs, once it is known.
+    /// The tool that is called, once it is known.
     pub(crate) tool: Option<Arc<Tool>>,
-    /// The hash of the grant under which it runs.
+    /// The hash of the grant under which the tool runs.
     pub(crate) grant: Option<Arc<str>>,
-    /// What was decided about its start, and by which rule.
+    /// The decision about the call's start, and the rule that decided.
     pub(crate) approval: Option<(&'static str, String)>,
-    /// The programs that it started, by the names that it used.
+    /// The programs that the call started, under the names that it used.
     pub(crate) programs: BTreeSet<String>,
-    /// The hosts that it connected to.
+    /// The hosts that the call connected to.
     pub(crate) hosts: BTreeSet<String>,
-    /// There were more of either.
+    /// Set if programs or hosts were left out because of the limit.
     pub(crate) has_more: bool,
 }
 
 impl CallTrace {
-    /// It is a call of `tool`, which may run under `grant`.
+    /// Records the called tool, and the grant under which it runs.
     pub(crate) fn runs(&self, tool: &Arc<Tool>, grant: Option<Arc<str>>) {
         let mut traced = self.traced();
         traced.tool = Some(tool.clone());
         traced.grant = grant;
     }
 
-    /// It may start, or not, because of `rule`.
+    /// Records the decision about the call's start, and the rule that decided.
     pub(crate) fn decided(&self, decision: &'static str, rule: String) {
         self.traced().approval = Some((decision, rule));
     }
 
-    /// It starts a program.
+    /// Records the start of a program.
     pub(crate) fn starts(&self, program: &str) {
         let mut traced = self.traced();
         match traced.programs.len() < MAX_NAMES {
@@ -53,12 +54,12 @@ impl CallTrace {
         }
     }
 
-    /// It connects to `target`: a host with its port, or a URL, of which nothing but that is kept. Paths and
-    /// queries hold secrets.
+    /// Records a connection to `target`, which is a host with its port, or a URL. Only the host and
+    /// the port of a URL are kept, because paths and queries contain secrets.
     pub(crate) fn connects(&self, target: &str) {
         let host = match Url::parse(target) {
             Ok(url) if url.has_host() => host_of(&url),
-            // `localhost:80` is a URL without a host, `127.0.0.1:80` none at all.
+            // `localhost:80` parses as a URL without a host, and `127.0.0.1:80` is not a URL.
             _ => target.to_owned(),
         };
         let mut traced = self.traced();
@@ -68,18 +69,19 @@ impl CallTrace {
         }
     }
 
-    /// The notes so far.
+    /// Returns a copy of the record so far.
     pub(crate) fn notes(&self) -> Traced {
         self.traced().clone()
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Locks the record. Code that holds the lock cannot panic, so a poisoned lock still guards
+    /// valid data.
     fn traced(&self) -> MutexGuard<'_, Traced> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The host of a URL, with its port.
+/// Returns the host of a URL, with its port.
 fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port_or_known_default() {

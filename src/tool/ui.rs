@@ -1,6 +1,7 @@
-//! The person at a surface, as tools see them: what they can be asked and told (spec omp 5.2).
+//! User interface of a surface, as tools use it: prompts, notifications and components (spec omp
+//! 5.2).
 //!
-//! Vocabulary only. A surface implements [`UserInterface`]; [`User`](super::User) is what a call is given.
+//! A surface implements [`UserInterface`]; a call uses it through [`User`](super::User).
 
 use std::time::Duration;
 
@@ -10,161 +11,167 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Canvas, Widget};
 
-/// Puts the questions of tools to a person. Every surface that has one brings its own; it serves all
-/// calls of one [`Host::with_ui`](crate::Host::with_ui) handle, and several at the same time.
+/// Interface that shows the questions of tools to the user. Each surface with a user implements it.
+/// One instance serves all calls of one [`Host::with_ui`](crate::Host::with_ui) handle, including
+/// concurrent ones.
 ///
-/// Only [`ask`](Self::ask) is required: what a surface cannot show is dropped.
+/// Only [`ask`](Self::ask) is required. By default, everything else is dropped.
 ///
 /// ```ignore
 #[doc = include_str!("../../tests/it/examples/user_interface.rs")]
 /// ```
 #[async_trait]
 pub trait UserInterface: Send + Sync {
-    /// Whether somebody can be asked at this moment: what `pi.hasUI` says. Where it is false nothing
-    /// is asked or told. Must not block.
+    /// Returns true if the user can be asked now: the value of `pi.hasUI`. While it is false, no
+    /// question and no notification is sent. Must not block.
     fn has_user(&self) -> bool {
         true
     }
 
-    /// Asks, and waits as long as the person thinks; the call's time stands still meanwhile.
+    /// Asks the user and waits for the answer without a time limit. The call's deadline is paused
+    /// meanwhile.
     ///
-    /// Dropped, with [`Question::withdrawn`] fired, when nobody waits for the answer any more. Runs on
-    /// the runtime of whoever started the call. A panic, here or in another of these functions, counts
-    /// as nobody being there.
+    /// The future is dropped, and [`Question::withdrawn`] cancelled, when the answer is not needed
+    /// any more. It runs on the runtime on which the call was started. A panic in this function
+    /// counts as [`Answer::Dismissed`]. A panic in another function counts as the default value of
+    /// its type.
     async fn ask(&self, question: Question) -> Answer;
 
-    /// Says something that needs no answer. Called on the tool's own thread: must not block.
+    /// Shows a notification that needs no answer. Called on the tool's own thread, so it must not
+    /// block.
     fn tell(&self, notice: Notice) {
         drop(notice);
     }
 
-    /// What the person has written and not yet sent. Called on the tool's own thread: must not block.
+    /// Returns the text that the user has written but not sent. Called on the tool's own thread, so
+    /// it must not block.
     fn editor_text(&self) -> String {
         String::new()
     }
 
-    /// Where components of tools can be shown at this moment (`pi.ui.custom`). `None`, as without an
-    /// implementation: nowhere, and no component is made. Called on the tool's own thread: must not
-    /// block.
+    /// Returns the space in which components of tools can be shown now (`pi.ui.custom`). `None`,
+    /// the default, means that no component can be shown or created. Called on the tool's own
+    /// thread, so it must not block.
     fn canvas(&self) -> Option<Canvas> {
         None
     }
 
-    /// Shows a component, and gives it the keyboard until it is done ([`Widget::painted`] says so).
-    /// Returning earlier takes it away without a result. The call's time stands still meanwhile.
+    /// Shows a component and gives it the keyboard until it is done, which [`Widget::painted`]
+    /// reports. Returning earlier removes it without a result. The call's deadline is paused
+    /// meanwhile.
     ///
-    /// Dropped, with [`Widget::withdrawn`] fired, when the component is to go at once. Runs where
-    /// [`ask`](Self::ask) runs.
+    /// The future is dropped, and [`Widget::withdrawn`] cancelled, when the component must be
+    /// removed at once. It runs where [`ask`](Self::ask) runs.
     async fn show(&self, widget: Widget) {
         drop(widget);
     }
 }
 
-/// Who wants something of the person.
+/// Origin of a question, a notification or a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
-    /// The call; `None` for what a tool does outside of any call of its own, as while it loads.
+    /// The call's id; `None` outside a call, for example while a module loads.
     pub call_id: Option<String>,
-    /// The tool's name; of a module that is loading its path.
+    /// The tool's name, or the path of a module that is loading.
     pub tool: String,
 }
 
-/// One question, and everything that a surface needs to put it.
+/// A question with all data that a surface needs to show it.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Who asks.
+    /// The call and the tool that ask.
     pub from: Speaker,
-    /// What is asked. The words are the tool's own: they may hold control sequences.
+    /// The question in the tool's own words. They may contain control sequences.
     pub what: Asked,
-    /// After this time the question is withdrawn; surfaces may show it.
+    /// Time after which the question is withdrawn. Surfaces may show it.
     pub timeout: Option<Duration>,
-    /// Fires when the answer is not wanted any more: the call has ended or was cancelled, the tool's
-    /// own signal fired, or the time was up.
+    /// Cancelled when the answer is not needed any more: the call has ended or was cancelled, the
+    /// tool's own signal was aborted, or the timeout passed.
     pub withdrawn: CancellationToken,
 }
 
-/// What can be asked.
+/// Kind and text of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Asked {
-    /// One of several, which is answered with its text.
+    /// A choice of one option. The answer is the option's text.
     Select {
         /// The question.
         title: String,
-        /// What can be chosen, at least one.
+        /// The options, at least one.
         options: Vec<String>,
     },
-    /// Yes or no.
+    /// A yes-or-no question.
     Confirm {
         /// The question.
         title: String,
         /// More about it; may be empty.
         message: String,
     },
-    /// A line of text.
+    /// A request for a line of text.
     Input {
         /// The question.
         title: String,
         /// An example of an answer.
         placeholder: Option<String>,
     },
-    /// Any text.
+    /// A request for a text of any length.
     Editor {
         /// The question.
         title: String,
-        /// What the text is to begin with.
+        /// The initial text.
         prefill: Option<String>,
     },
 }
 
-/// What became of a question.
+/// Answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The option that was chosen, or the text that was written.
+    /// The chosen option, or the written text.
     Text(String),
     /// Yes, to [`Asked::Confirm`].
     Yes,
     /// No, to [`Asked::Confirm`].
     No,
-    /// The person did not want to answer, or there is none.
+    /// The user dismissed the question, or no user is present.
     Dismissed,
 }
 
-/// Something that needs no answer.
+/// A notification that needs no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Who says it.
+    /// The call and the tool that sent it.
     pub from: Speaker,
-    /// What is said. The words are the tool's own: they may hold control sequences.
+    /// The notification in the tool's own words. They may contain control sequences.
     pub what: Told,
 }
 
-/// What can be told.
+/// Kind and text of a notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Told {
     /// A message.
     Notify {
-        /// Its text.
+        /// The message's text.
         message: String,
-        /// How loud it is.
+        /// The severity.
         level: NoticeLevel,
     },
-    /// A line that stays until another one comes under the same key.
+    /// A status line that stays until another one replaces it under the same key.
     Status {
-        /// Names the line.
+        /// The key of the line.
         key: String,
-        /// The line; `None` takes it away.
+        /// The line; `None` removes it.
         text: Option<String>,
     },
-    /// The text that the person is to edit and send.
+    /// A text for the user to edit and send.
     EditorText {
-        /// All of it.
+        /// The whole text.
         text: String,
     },
 }
 
-/// How loud a message is.
+/// Severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the words of the original")]

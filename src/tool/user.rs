@@ -1,7 +1,8 @@
-//! The user of one call: asks in its name, holds its clock, takes questions back when it ends.
+//! The user of one call. Questions carry the call's id, pause its deadline, and are withdrawn when
+//! it ends.
 //!
-//! A question is put on the runtime of whoever started the call, never on the tool's own thread: a
-//! neighbour of the tool that computes must not keep the person waiting.
+//! A question runs on the runtime on which the call was started, never on the tool's own thread.
+//! Otherwise another tool that computes on that thread would delay the question.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,41 +17,41 @@ use super::panic::{Caught, caught};
 use super::ui::{Answer, Asked, Notice, Question, Speaker, Told, UserInterface};
 use super::{Canvas, Progress, Updates, Widget};
 
-/// So many questions of one call may be open: more is no dialogue, and each costs memory.
+/// Limit of the open questions of one call. More are not a dialogue, and each takes memory.
 pub const MOST_QUESTIONS: usize = 16;
 
-/// Whom one call can ask. Cheap to clone.
+/// Handle through which one call asks the user. Cheap to clone.
 #[derive(Clone)]
 pub struct User(Arc<Inner>);
 
 struct Inner {
     listener: Listener,
     from: Speaker,
-    /// Fires when the call ends or must end.
+    /// Cancelled when the call has ended or must end.
     ended: CancellationToken,
-    /// Where the call's clock listens; `None` outside of calls.
+    /// Sender that pauses the call's deadline; `None` outside calls.
     updates: Option<Updates>,
     open: AtomicUsize,
 }
 
-/// The person behind a host: for calls whose handle has none of its own, and for what modules do
-/// outside of calls. It may come and go while the host runs.
+/// The default user of a host: for calls whose handle has no user interface of its own, and for
+/// modules outside calls. It can be set and removed while the host runs.
 #[derive(Default)]
 pub struct DefaultUser(RwLock<Option<Listener>>);
 
-/// An interface, and the runtime on which its questions are put.
+/// A user interface, with the runtime on which its questions run.
 #[derive(Clone)]
 struct Listener {
     ui: Arc<dyn UserInterface>,
     runtime: Option<Handle>,
 }
 
-/// A call has more than [`MOST_QUESTIONS`] questions open.
+/// Error of a call that already has [`MOST_QUESTIONS`] open questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyQuestions;
 
 impl User {
-    /// The user of the call `call_id`; `ended` takes its questions back.
+    /// Creates the user of the call `call_id`. `ended` withdraws its questions.
     pub fn of_call(
         ui: Arc<dyn UserInterface>,
         call_id: &str,
@@ -80,22 +81,24 @@ impl User {
         }))
     }
 
-    /// Whether somebody can be asked at this moment.
+    /// Returns true if the user can be asked now.
     pub fn is_there(&self) -> bool {
         said("has_user", || self.0.listener.ui.has_user())
     }
 
-    /// Whether the call has ended or must end: nothing is asked any more.
+    /// Returns true if the call has ended or must end. No question is asked any more then.
     pub fn must_end(&self) -> bool {
         self.0.ended.is_cancelled()
     }
 
-    /// Asks. The call's time stands still until there is an answer. Dropping the future takes the
-    /// question back, as do the end of the call and `timeout`: then it is [`Answer::Dismissed`], as it
-    /// is at once where nobody can be asked and for a choice of nothing.
+    /// Asks the user. The call's deadline is paused until there is an answer.
+    ///
+    /// Dropping the future withdraws the question. So do the end of the call and `timeout`, and the
+    /// answer is [`Answer::Dismissed`]. The answer is the same, at once, if no user can be asked or
+    /// a choice has no options.
     ///
     /// # Errors
-    /// When the call has too many open questions.
+    /// [`TooManyQuestions`] if the call already has [`MOST_QUESTIONS`] open questions.
     pub async fn ask(
         &self,
         what: Asked,
@@ -125,7 +128,7 @@ impl User {
         Ok(what.fitting(answer))
     }
 
-    /// Says something that needs no answer.
+    /// Shows a notification that needs no answer.
     pub fn tell(&self, what: Told) {
         if self.is_there() {
             let from = self.0.from.clone();
@@ -133,7 +136,7 @@ impl User {
         }
     }
 
-    /// What the person has written and not yet sent.
+    /// Returns the text that the user has written but not sent.
     pub fn editor_text(&self) -> String {
         match self.is_there() {
             true => said("editor_text", || self.0.listener.ui.editor_text()),
@@ -141,7 +144,7 @@ impl User {
         }
     }
 
-    /// Where a component of the tool's own can be shown at this moment.
+    /// Returns the space in which a component of the tool can be shown now.
     pub(crate) fn canvas(&self) -> Option<Canvas> {
         if !self.is_there() || self.must_end() {
             return None;
@@ -149,11 +152,11 @@ impl User {
         said("canvas", || self.0.listener.ui.canvas())
     }
 
-    /// Shows a component until the surface has it no more. The call's time stands still meanwhile.
-    /// Dropping the future takes it away, as does the end of the call.
+    /// Shows a component until the surface removes it. The call's deadline is paused meanwhile.
+    /// Dropping the future removes the component, as does the end of the call.
     ///
     /// # Errors
-    /// When the call has too many open questions.
+    /// [`TooManyQuestions`] if the call already has [`MOST_QUESTIONS`] open questions.
     pub(crate) async fn show(&self, widget: Widget) -> Result<(), TooManyQuestions> {
         let _open = Open::one_more(&self.0)?;
         let withdrawn = self.0.ended.child_token();
@@ -171,17 +174,17 @@ impl User {
 }
 
 impl DefaultUser {
-    /// From now on it is this one, or nobody.
+    /// Sets the user interface; `None` removes it.
     pub fn set(&self, ui: Option<Arc<dyn UserInterface>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = ui.map(Listener::here);
     }
 
-    /// The interface, if there is one.
+    /// Returns the user interface, if there is one.
     pub fn get(&self) -> Option<Arc<dyn UserInterface>> {
         Some(self.listener()?.ui)
     }
 
-    /// The user of `tool` outside of calls.
+    /// Returns the user of `tool` outside calls.
     pub fn of(&self, tool: &str) -> Option<User> {
         let from = Speaker {
             call_id: None,
@@ -203,7 +206,7 @@ impl Listener {
         Listener { ui, runtime }
     }
 
-    /// Has the interface do something; `None` if it panicked.
+    /// Runs a function of the interface; `None` if it panicked.
     async fn put<T: Send + 'static>(
         &self,
         doing: impl Future<Output = T> + Send + 'static,
@@ -222,8 +225,8 @@ impl Listener {
     }
 }
 
-/// What an interface says. Tools ask it on their own threads, where nobody may unwind: one that
-/// panics has said nothing.
+/// Calls a function of the interface and returns the default value if it panics. Tools call these
+/// functions on their own threads, which must not unwind.
 fn said<T: Default>(function: &str, ask: impl FnOnce() -> T) -> T {
     caught(ask).unwrap_or_else(|panicked| {
         tell_of(function, &panicked);
@@ -236,7 +239,8 @@ fn tell_of(function: &str, panicked: &str) {
 }
 
 impl Asked {
-    /// `answer` if this question can have it: an interface may be another program.
+    /// Returns `answer` if it is valid for this question, otherwise a dismissal. An interface may
+    /// be another program, so its answers are checked.
     fn fitting(&self, answer: Answer) -> Answer {
         let fits = match (self, &answer) {
             (Asked::Confirm { .. }, Answer::Yes | Answer::No) => true,
@@ -248,7 +252,7 @@ impl Asked {
     }
 }
 
-/// A question that is open. The call's clock stands still while there is one.
+/// Guard of an open question. The call's deadline is paused while it exists.
 struct Open<'a>(&'a Inner);
 
 impl<'a> Open<'a> {

@@ -1,7 +1,7 @@
-//! The files of a trusted project that may become code, with the digest that each must have.
+//! Files of a trusted project that may become code, with the digest that each must have.
 //!
-//! Made of the user's grant, and asked wherever bytes turn into code: by the module loader, and
-//! right before a program starts. Code of the user's own has none.
+//! The list is made from the user's grant. It is checked wherever bytes become code: in the module
+//! loader, and immediately before a program starts. The user's own code has no such list.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,53 +9,53 @@ use std::path::{Path, PathBuf};
 
 use super::Family;
 
-/// The bytes of one trusted project. Knows paths and digests, and reads nothing.
+/// Digests of the files of one trusted project. This type reads no files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct VerifiedFiles {
     /// The project's real path.
     pub project: PathBuf,
-    /// The path by which the project was reached, where that is not its real one.
+    /// The path through which the project was reached, if that is not its real path.
     pub alias: Option<PathBuf>,
-    /// What modules of the project may import, by path.
+    /// Files that modules of the project may import, by path.
     pub modules: HashMap<PathBuf, blake3::Hash>,
-    /// Its tool files: what each was trusted as.
+    /// The project's tool files as they were trusted, by path.
     pub entries: HashMap<PathBuf, VerifiedEntry>,
-    /// Whether modules may make code of text (`eval`, `new Function`, `node:vm`).
+    /// Permission of modules to compile text to code (`eval`, `new Function`, `node:vm`).
     pub code_from_text: CodeFromData,
-    /// Whether modules may make WebAssembly of bytes that are no trusted file.
+    /// Permission of modules to compile WebAssembly from bytes that are not a trusted file.
     pub code_from_bytes: CodeFromData,
 }
 
-/// Whether data may become code.
+/// Permission to turn data into code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CodeFromData {
-    /// Never: the trust page did not say that modules do it.
+    /// Never: the trust page did not state that modules do it.
     #[default]
     Never,
-    /// While the data cannot come from a file of the project that may have changed: until such a file
-    /// is opened. The trust page said that modules do it.
+    /// Until a file of the project that may have changed is opened. From then on, the data could
+    /// come from that file. The trust page stated that modules do it.
     UntilFilesAreRead,
-    /// Always: the user allowed it by name.
+    /// Always: the user allowed it explicitly.
     Always,
 }
 
 /// A tool file of the project as it was trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedEntry {
-    /// What kind of tool it is.
+    /// The family of the tool.
     pub family: Family,
-    /// The id of the provider that found it.
+    /// The id of the provider that found the file.
     pub provider: String,
-    /// The digest of the file; of what it leads to, if it is a link.
+    /// The digest of the file, or of the link's target.
     pub digest: blake3::Hash,
 }
 
-/// Why bytes must not become code.
+/// Reason for which bytes must not become code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unverified {
-    /// The file is not among those that were trusted.
+    /// The file is not among the trusted files.
     Unlisted,
-    /// The file has other bytes than those that were trusted.
+    /// The file's bytes differ from the trusted ones.
     Changed,
 }
 
@@ -63,40 +63,40 @@ impl VerifiedFiles {
     /// Checks the digest of a file that a module imports.
     ///
     /// # Errors
-    /// With the reason why it must not be loaded.
+    /// Returns the reason for which the file must not be loaded.
     pub fn check_module(&self, path: &Path, digest: &blake3::Hash) -> Result<(), Unverified> {
         compare(self.modules.get(self.real(path).as_ref()), digest)
     }
 
-    /// Whether modules may import the file, as far as its path tells.
+    /// Returns true if the list of modules contains the path. The digest is not checked.
     pub fn lists(&self, path: &Path) -> bool {
         self.modules.contains_key(self.real(path).as_ref())
     }
 
-    /// Whether any module may import bytes with this digest.
+    /// Returns true if any module may import bytes with this digest.
     pub fn has_digest(&self, digest: &blake3::Hash) -> bool {
         self.modules.values().any(|trusted| trusted == digest)
     }
 
-    /// Whether the file at `path`, which is a real path, belongs to the project.
+    /// Returns true if the file belongs to the project. `path` must be a real path.
     pub fn is_of_project(&self, path: &Path) -> bool {
         path.starts_with(&self.project)
     }
 
-    /// The tool file at `path`, as a candidate names it.
+    /// Returns the tool file at `path`, which is the path of a candidate.
     pub fn entry(&self, path: &Path) -> Option<&VerifiedEntry> {
         self.entries.get(self.real(path).as_ref())
     }
 
-    /// Checks the digest of the tool file at `path`, as a candidate names it.
+    /// Checks the digest of the tool file at `path`, which is the path of a candidate.
     ///
     /// # Errors
-    /// With the reason why it may not run.
+    /// Returns the reason for which the file may not run.
     pub fn check_entry(&self, path: &Path, digest: &blake3::Hash) -> Result<(), Unverified> {
         compare(self.entry(path).map(|entry| &entry.digest), digest)
     }
 
-    /// The path below the project's real path.
+    /// Returns the path with the project's alias replaced by its real path.
     fn real<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         let alias = self.alias.as_ref();
         match alias.and_then(|alias| path.strip_prefix(alias).ok()) {
@@ -115,7 +115,7 @@ fn compare(trusted: Option<&blake3::Hash>, found: &blake3::Hash) -> Result<(), U
 }
 
 impl Unverified {
-    /// The refusal as a sentence about the file, with what the user can do.
+    /// Returns the refusal as a sentence about the file, with the user's options.
     pub fn refusal(self, path: &Path) -> String {
         let path = path.display();
         match self {

@@ -1,9 +1,10 @@
-//! Text whose every character can be seen: what would hide text, reorder it or control a terminal
-//! becomes an escape such as `\u{202e}`.
+//! Sanitizer that makes every character of a text visible. Characters that hide text, reorder it or
+//! control a terminal become escapes such as `\u{202e}`.
 //!
-//! Two rules. A name, a path or anything else that a decision depends on is escaped completely
-//! ([`name`]). Prose keeps what languages and emoji need: joiners between the letters of scripts that
-//! join, variation selectors behind emoji, marks beside right-to-left letters ([`prose`]).
+//! There are two rules. A name, a path or another text that a decision depends on is escaped
+//! completely ([`name`]). Prose keeps the characters that languages and emoji need: joiners between
+//! letters of scripts that join, variation selectors after emoji, marks beside right-to-left
+//! letters ([`prose`]).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -17,10 +18,10 @@ const ZERO_WIDTH_NON_JOINER: char = '\u{200c}';
 const ZERO_WIDTH_JOINER: char = '\u{200d}';
 const SOFT_HYPHEN: char = '\u{ad}';
 
-/// True for characters that hide, reorder or control: all that are invisible, all controls, and what
-/// ends a line without being a line feed.
+/// Returns true for characters that hide, reorder or control text: invisible characters, control
+/// characters (including line feeds and tabs), and other line separators.
 pub(crate) fn is_harmful(c: char) -> bool {
-    // Most text is ASCII, and that is soon seen.
+    // Fast path, because most text is ASCII.
     if matches!(c, ' '..='~') {
         return false;
     }
@@ -50,7 +51,7 @@ pub(crate) fn is_harmful(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// True for characters that look like a space and are none, or like nothing at all.
+/// Returns true for characters that are not a space but look like one, or like nothing.
 fn looks_like_space(c: char) -> bool {
     matches!(
         c,
@@ -59,8 +60,8 @@ fn looks_like_space(c: char) -> bool {
     )
 }
 
-/// `text` on one line, with every character that cannot be seen as an escape. For names, paths and all
-/// else that a decision depends on.
+/// Returns `text` on one line, with every invisible character as an escape. For names, paths and
+/// other texts that a decision depends on.
 pub(crate) fn name(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_harmful(c) || looks_like_space(c);
     if !text.contains(is_hidden) {
@@ -76,7 +77,8 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text` on one line with what is harmful as escapes, joiners of emoji among it. Spaces of all kinds stay.
+/// Returns `text` on one line with harmful characters as escapes, including joiners of emoji.
+/// Spaces of all kinds stay.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
@@ -91,14 +93,14 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text` with what is harmful as escapes. Line feeds and tabs stay, and so does what the letters and
-/// emoji beside it need.
+/// Returns `text` with harmful characters as escapes. Line feeds and tabs stay, and so do the
+/// characters that neighbouring letters and emoji need.
 pub(crate) fn prose(text: &str) -> Cow<'_, str> {
     without(text, |c| is_harmful(c) && c != '\n' && c != '\t')
 }
 
-/// Output for a terminal, as it is before it is printed: the escape sequences that haft itself writes
-/// stay, everything else is as in [`prose`].
+/// Returns output for a terminal with harmful characters as escapes, as in [`prose`]. ASCII control
+/// characters stay, because haft writes escape sequences itself.
 pub(crate) fn printed(text: &str) -> Cow<'_, str> {
     without(text, |c| is_harmful(c) && c > '\u{7f}')
 }
@@ -113,7 +115,7 @@ fn without(text: &str, is_doubtful: impl Fn(char) -> bool) -> Cow<'_, str> {
     while let Some(c) = rest.next() {
         let after = rest.clone().next();
         if c == '\r' && after == Some('\n') && is_doubtful(c) {
-            // The end of a line as on Windows.
+            // A line ending of Windows.
             continue;
         }
         let stays = if flag_left > 0 {
@@ -134,7 +136,8 @@ fn without(text: &str, is_doubtful: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Escapes what a terminal or a reader of JSON text could be misled by. The result is the same JSON.
+/// Escapes characters that could mislead a terminal or a reader of JSON text. The result is
+/// equivalent JSON.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t');
     if !text.contains(is_hidden) {
@@ -157,14 +160,15 @@ fn escape(c: char, shown: &mut String) {
     match c {
         '\n' => shown.push_str("\\n"),
         '\t' => shown.push_str("\\t"),
-        // Writing to a text never fails.
+        // Writing to a string never fails.
         c => {
             let _ = write!(shown, "\\u{{{:x}}}", c as u32);
         }
     }
 }
 
-/// How many of the characters at the start of `text` make a flag of the black flag before them.
+/// Returns the number of characters at the start of `text` that form a flag with the black flag
+/// before them.
 fn tags_of_flag(text: &str) -> usize {
     let tags: String = text
         .chars()
@@ -186,7 +190,7 @@ fn untagged(c: char) -> char {
     char::from_u32(c as u32 - 0xe0000).unwrap_or(c)
 }
 
-/// Whether prose needs the character where it stands.
+/// Returns true if prose needs the character at this position.
 fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     let Some(before) = before else {
         return false;
@@ -213,7 +217,7 @@ fn is_emoji_modifier(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')
 }
 
-/// Pictographs and the symbols that have an emoji form.
+/// Returns true for pictographs and for symbols that have an emoji form.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
@@ -227,7 +231,7 @@ fn is_emoji(c: char) -> bool {
         | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Letters of scripts in which joiners change how words read.
+/// Returns true for letters of scripts in which joiners change the meaning of words.
 fn joins(c: char) -> bool {
     matches!(c,
         '\u{600}'..='\u{6ff}'

@@ -1,7 +1,7 @@
-//! A tool's own component on the screen of a surface (`pi.ui.custom`, spec omp 5.2).
+//! Component of a tool on the screen of a surface (`pi.ui.custom`, spec omp 5.2).
 //!
-//! The component lives with the tool, the screen with the surface. Between them go lines in one
-//! direction, of which only the newest count, and keys and sizes in the other.
+//! The component runs in the tool, and the surface owns the screen. The component sends lines, of
+//! which only the newest count. The surface sends keys and sizes.
 
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
@@ -9,45 +9,46 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Screen, Speaker};
 
-/// Where a surface shows components of tools.
+/// Space in which a surface shows components of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canvas {
-    /// The columns that a component has.
+    /// Width of a component in columns.
     pub columns: usize,
-    /// The rows that a component has; what is higher may be cut.
+    /// Height of a component in rows. Rows beyond it may be cut.
     pub rows: usize,
-    /// What else the screen can show.
+    /// Other capabilities of the screen.
     pub screen: Screen,
 }
 
-/// A component that wants to be shown, and the keyboard with it. It says nothing before it knows
-/// how large it may be: [`Widget::touch`] it with a [`Touch::Size`] first.
+/// A component to be shown, which gets the keyboard meanwhile. It draws nothing before it knows its
+/// size, so send it a [`Touch::Size`] with [`Widget::touch`] first.
 #[derive(Debug)]
 pub struct Widget {
-    /// Whose it is.
+    /// The call and the tool that the component belongs to.
     pub from: Speaker,
-    /// Fires when it is to go: the call has ended or was cancelled, or the component is done.
+    /// Cancelled when the component must be removed: the call has ended or was cancelled, or the
+    /// component is done.
     pub withdrawn: CancellationToken,
     painted: watch::Receiver<String>,
     touches: Touches,
 }
 
-/// Reaches a [`Widget`] from where its keys come in. Cheap to clone.
+/// Sender of input to a [`Widget`]. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Touches(mpsc::UnboundedSender<Touch>);
 
-/// What comes to a component from its screen.
+/// Input of a component from its screen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Touch {
-    /// So large may it be from now on.
+    /// The new size.
     Size {
-        /// Its columns.
+        /// Width in columns.
         columns: usize,
-        /// Its rows.
+        /// Height in rows.
         rows: usize,
     },
-    /// One key, or one paste, as a terminal sends it: `a`, `\r`, `\x1b[A`, `\x1b[200~text\x1b[201~`.
+    /// One key or one paste, as a terminal sends it: `a`, `\r`, `\x1b[A`, `\x1b[200~text\x1b[201~`.
     Key {
         /// The bytes, as text.
         data: String,
@@ -61,7 +62,7 @@ pub(crate) struct Puppet {
 }
 
 impl Widget {
-    /// Both ends. Whose it is, [`User::show`](super::User::show) knows.
+    /// Creates both ends. [`User::show`](super::User::show) sets the call and the tool later.
     pub(crate) fn pair() -> (Widget, Puppet) {
         let (painter, painted) = watch::channel(String::new());
         let (sender, touches) = mpsc::unbounded_channel();
@@ -81,7 +82,7 @@ impl Widget {
         (widget, puppet)
     }
 
-    /// The same, as that of a call.
+    /// Returns the same component with its call and tool.
     pub(crate) fn of(self, from: Speaker, withdrawn: CancellationToken) -> Widget {
         Widget {
             from,
@@ -90,30 +91,31 @@ impl Widget {
         }
     }
 
-    /// Waits for the component's next picture: its lines, each ended by a newline. `None`: it is done.
+    /// Waits for the component's next picture: its lines, each ended by a newline. `None` when the
+    /// component is done.
     ///
-    /// The lines are the tool's own: they may hold any control sequences and be too wide.
+    /// The lines are the tool's own. They may contain any control sequences and be too wide;
     /// [`safe_lines`](crate::safe_lines) makes them safe to print.
     pub async fn painted(&mut self) -> Option<String> {
         self.painted.changed().await.ok()?;
         Some(self.painted.borrow_and_update().clone())
     }
 
-    /// Where keys go.
+    /// Returns a sender for keys.
     pub fn touches(&self) -> Touches {
         self.touches.clone()
     }
 
-    /// Tells the component; see [`Touches::send`].
+    /// Sends input to the component; see [`Touches::send`].
     pub fn touch(&self, touch: Touch) {
         self.touches.send(touch);
     }
 }
 
 impl Touches {
-    /// Tells the component. One that is gone hears nothing.
+    /// Sends input to the component. Input for a component that is gone is discarded.
     pub fn send(&self, touch: Touch) {
-        // Whoever is done listens no more.
+        // Fails only if the component is gone.
         let _ = self.0.send(touch);
     }
 }

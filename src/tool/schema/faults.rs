@@ -1,26 +1,27 @@
-//! Faults of a schema itself, each with its place, and the schema without them.
+//! Faults of a schema itself, each with its position, and the schema without them.
 //!
-//! The validator refuses a schema for one wrong keyword. So the places are found here: a keyword that
-//! holds the wrong thing means nothing and is not checked; an unreadable pattern or reference stands
-//! for a check that its author wants, so values that it applies to are refused.
+//! The validator refuses the whole schema because of one invalid keyword, so the faults are located
+//! here. A keyword with an invalid value has no meaning and is not checked. An unreadable pattern
+//! or reference stands for a check that the author intended, so values that it applies to are
+//! refused.
 
 use serde_json::{Map, Value};
 
 use super::{below, unescaped};
 
-/// Deeper schemas end readers that descend by recursion.
+/// Limit of the nesting. Deeper schemas overflow the stack of recursive readers.
 const MAX_DEPTH: usize = 200;
 
-/// A keyword of our own: values that it applies to are refused with the text that it holds.
+/// Keyword of haft's own: values that it applies to are refused, and its text is the reason.
 pub(super) const UNREADABLE: &str = "haft:unreadable";
-/// The same for strings only.
+/// The same keyword for strings only.
 pub(super) const UNREADABLE_TEXT: &str = "haft:unreadable-text";
 
 const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// The kind of value that a keyword holds.
+/// Kind of value that a keyword has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Type,
@@ -31,12 +32,12 @@ enum Holds {
     List,
     /// Schemas by name.
     Named,
-    /// The same, with regular expressions for names.
+    /// Schemas by regular expression.
     ByPattern,
     Text,
     Pattern,
     Names,
-    /// Lists of names by name.
+    /// Lists of names, by name.
     NamesByName,
     Values,
     Number,
@@ -100,12 +101,12 @@ const KEYWORDS: [(&str, Holds); 50] = [
     ("unevaluatedProperties", Holds::One),
 ];
 
-/// One thing that is wrong with a schema.
+/// A fault in a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// The place, as a JSON pointer; empty for the root.
+    /// The position, as a JSON pointer; empty for the root.
     pub(crate) at: String,
-    /// The reason, without the place.
+    /// The reason, without the position.
     pub(crate) text: String,
     pub(crate) kind: FaultKind,
 }
@@ -113,22 +114,23 @@ pub(crate) struct Fault {
 /// The consequence of a fault for calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
-    /// The keyword means nothing and is not checked.
+    /// The keyword has no meaning and is not checked.
     Meaningless,
-    /// A regular expression that the validator does not understand: strings there are refused.
+    /// The validator does not understand a regular expression: strings at this position are
+    /// refused.
     Pattern,
-    /// A reference that leads nowhere: values there are refused.
+    /// A reference has no target: values at this position are refused.
     Reference,
 }
 
 impl Fault {
-    /// The place for people.
+    /// Returns the position in the form for people.
     pub(crate) fn place(&self) -> &str {
         if self.at.is_empty() { "root" } else { &self.at }
     }
 }
 
-/// Everything that is wrong with `schema`, in its order.
+/// Returns all faults of `schema`, in the order in which they occur.
 pub(crate) fn faults(schema: &Value) -> Vec<Fault> {
     let mut search = Search {
         root: schema,
@@ -138,7 +140,7 @@ pub(crate) fn faults(schema: &Value) -> Vec<Fault> {
     search.found
 }
 
-/// The schemas that a schema holds in its keyword `key`.
+/// Returns the schemas inside the value of the keyword `key`.
 pub(crate) fn inner_schemas<'a>(key: &str, value: &'a Value) -> Vec<&'a Value> {
     let known = KEYWORDS.iter().find(|(name, _)| *name == key);
     match (known.map(|(_, holds)| *holds), value) {
@@ -146,16 +148,16 @@ pub(crate) fn inner_schemas<'a>(key: &str, value: &'a Value) -> Vec<&'a Value> {
         (Some(Holds::One), one @ Value::Object(_)) => vec![one],
         (Some(Holds::List), Value::Array(items)) => items.iter().collect(),
         (Some(Holds::Named | Holds::ByPattern), Value::Object(named)) => named.values().collect(),
-        // Before 2020-12.
+        // A keyword of drafts before 2020-12.
         (None, Value::Object(named)) if key == "dependencies" => named.values().collect(),
         _ => Vec::new(),
     }
 }
 
-/// The schema without its faults: what remains is checked.
+/// Returns the schema without its faulty keywords, so that the rest can be checked.
 pub(super) fn without(schema: &Value, faults: &[Fault]) -> Value {
     let mut schema = schema.clone();
-    // From the end: what is taken out of a list must not move what comes after it.
+    // From last to first, because removing an entry moves the entries after it.
     for fault in faults.iter().rev() {
         let Some((parent, key)) = fault.at.rsplit_once('/') else {
             return Value::Bool(true);
@@ -227,7 +229,7 @@ impl Search<'_> {
             Holds::Type => self.types(value, at),
             Holds::Reference => self.reference(value, at),
             Holds::One => match value {
-                // The form that lists had before 2020-12.
+                // The form of tuples before 2020-12.
                 Value::Array(items) if key == "items" => self.schemas(items, at, depth),
                 one => self.schema(one, at, depth + 1),
             },
@@ -302,7 +304,8 @@ impl Search<'_> {
         }
     }
 
-    /// References to other documents are never fetched; those into this one must lead somewhere.
+    /// Checks a reference. A reference to another document is a fault, because none is fetched. A
+    /// reference into this document must have a target.
     fn reference(&mut self, value: &Value, at: &str) {
         let Some(reference) = value.as_str() else {
             return self.fault(at, "it is not a text");
@@ -343,7 +346,7 @@ fn is_count(value: &Value) -> bool {
             .is_some_and(|number| number >= 0.0 && number.fract() == 0.0)
 }
 
-/// True for a regular expression that the validator understands.
+/// Returns true if the validator understands the regular expression.
 pub(crate) fn is_pattern(pattern: &str) -> bool {
     let schema = serde_json::json!({ "pattern": pattern });
     jsonschema::options().build(&schema).is_ok()
@@ -365,7 +368,7 @@ fn has_anchor(schema: &Value, anchor: &str) -> bool {
     }
 }
 
-/// The schema with references in which everything is encoded that a URI cannot hold.
+/// Returns the schema with its references percent-encoded where a URI requires it.
 pub(super) fn with_encoded_references(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
@@ -397,7 +400,7 @@ fn percent_encoded(reference: &str) -> String {
     encoded
 }
 
-/// A pointer as it stands in a `$ref`, with its `%20` and the like decoded.
+/// Decodes the percent-encoding (`%20`) of a pointer in a `$ref`.
 pub(crate) fn percent_decoded(pointer: &str) -> String {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();

@@ -1,7 +1,8 @@
-//! Messages about values that do not fit a schema, in words that a model can act on.
+//! Messages about values that violate a schema, in words that a model can act on.
 //!
-//! Each says what the value must be and what it was. A union says what its branches ask for: the
-//! branch that is meant is found by the types and the fixed values (`kind: "a"`) of the branches.
+//! Each message states the expected value and the actual one. For a union, it states the
+//! expectation of the branch that the author probably meant. That branch is found by the types and
+//! the fixed values (`kind: "a"`) of the branches.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
@@ -9,16 +10,16 @@ use serde_json::Value;
 
 use super::{Mismatch, below, shown_path};
 
-/// Longer strings are cut where a message shows the value, in characters.
+/// Limit of strings in a message, in characters. Longer ones are cut.
 const MAX_SHOWN_VALUE: usize = 80;
 
-/// More choices than these are counted, not listed.
+/// Limit of the listed choices. Further ones are only counted.
 const MAX_SHOWN_CHOICES: usize = 50;
 
-/// More branches of a union than these are counted, not described.
+/// Limit of the described branches of a union. Further ones are only counted.
 const MAX_SHOWN_FORMS: usize = 4;
 
-/// Adds what `error` says to `found`, in one or more messages.
+/// Adds the messages for `error` to `found`.
 pub(super) fn describe(error: &ValidationError<'_>, found: &mut Vec<Mismatch>) {
     let at = error.instance_path().as_str();
     let keyword = error.kind().keyword();
@@ -44,13 +45,13 @@ fn push(found: &mut Vec<Mismatch>, at: &str, keyword: &str, message: String) {
         keyword: keyword.to_owned(),
         message,
     };
-    // Branches of an `allOf` often say the same.
+    // Branches of an `allOf` often produce the same message.
     if !found.contains(&mismatch) {
         found.push(mismatch);
     }
 }
 
-/// The message about a single keyword.
+/// Returns the message about a single keyword.
 fn message(error: &ValidationError<'_>) -> String {
     let value = error.instance().as_ref();
     let was = || was(value);
@@ -116,7 +117,7 @@ fn message(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// A union that no branch of fits.
+/// Adds the messages for a union of which no branch matches.
 fn describe_union(
     error: &ValidationError<'_>,
     branches: Vec<Vec<&ValidationError<'_>>>,
@@ -146,7 +147,7 @@ fn describe_union(
     if let [branch] = nearest.as_slice() {
         let of_branch = described(branch);
         let is_here = of_branch.iter().all(|wrong| wrong.pointer == at);
-        // The other choices are of the same type as the value, so any of them may be meant.
+        // The other choices have the same type as the value, so any of them may be meant.
         if are_fixed && is_here {
             let why: Vec<&str> = of_branch
                 .iter()
@@ -177,7 +178,7 @@ fn describe_union(
     push(found, at, keyword, in_forms(at, &forms));
 }
 
-/// The mismatches of one branch.
+/// Returns the mismatches of one branch.
 fn described(branch: &[&ValidationError<'_>]) -> Vec<Mismatch> {
     let mut found = Vec::new();
     for error in branch {
@@ -186,14 +187,14 @@ fn described(branch: &[&ValidationError<'_>]) -> Vec<Mismatch> {
     found
 }
 
-/// The types or values that a branch asks for.
+/// Types or values that a branch expects.
 struct Choices {
     phrases: Vec<String>,
-    /// They are values, not types.
+    /// True for values, false for types.
     is_fixed: bool,
 }
 
-/// Returns the types or values that a branch asks for, if it refuses the value for one of these.
+/// Returns the types or values that a branch expects, if it refuses the value because of them.
 fn choices_of(branch: &[&ValidationError<'_>], at: &str) -> Option<Choices> {
     let here = branch.iter().filter(|e| e.instance_path().as_str() == at);
     let mut of_type = None;
@@ -211,7 +212,7 @@ fn choices_of(branch: &[&ValidationError<'_>], at: &str) -> Option<Choices> {
                     is_fixed: false,
                 });
             }
-            // A branch that nothing fits adds no choice.
+            // A branch that no value matches adds no choice.
             ValidationErrorKind::FalseSchema => {
                 of_type = Some(Choices {
                     phrases: Vec::new(),
@@ -237,7 +238,8 @@ fn choices_of(branch: &[&ValidationError<'_>], at: &str) -> Option<Choices> {
     of_type
 }
 
-/// The branches whose fixed properties (`kind: "a"`) are those of the value; all if there are none.
+/// Returns the branches whose fixed properties (`kind: "a"`) match the value; all branches if none
+/// matches.
 fn nearest<'a, 'e>(
     at: &str,
     branches: Vec<Vec<&'a ValidationError<'e>>>,
@@ -248,7 +250,7 @@ fn nearest<'a, 'e>(
             .any(|error| is_fixed(error) && is_child(at, error.instance_path().as_str()))
     };
     let fitting: Vec<_> = branches.iter().filter(fits).cloned().collect();
-    // A value without the property that tells the branches apart fits none better than another.
+    // A value without the discriminating property matches no branch better than another.
     match fitting.is_empty() {
         true => branches,
         false => fitting,
@@ -268,7 +270,8 @@ fn is_child(parent: &str, at: &str) -> bool {
         .is_some_and(|key| !key.contains('/'))
 }
 
-/// The property that tells the branches apart, if each of them wants another value there.
+/// Returns the mismatch of the discriminating property: a property for which every branch expects a
+/// fixed value.
 fn discriminator(at: &str, branches: &[Vec<&ValidationError<'_>>]) -> Option<Mismatch> {
     let first = branches.first()?;
     let fixed = first.iter().filter(|e| is_fixed(e));
@@ -301,7 +304,8 @@ fn discriminator(at: &str, branches: &[Vec<&ValidationError<'_>>]) -> Option<Mis
     None
 }
 
-/// `must fit one of 2 forms: (a: is required) or (b: must be a string (was 1))`.
+/// Returns a text such as `must fit one of 2 forms: (a: is required) or (b: must be a string (was
+/// 1))`.
 fn in_forms(at: &str, forms: &[Vec<Mismatch>]) -> String {
     let one = |form: &Vec<Mismatch>| {
         let lines = form.iter().map(|wrong| {
@@ -320,7 +324,7 @@ fn in_forms(at: &str, forms: &[Vec<Mismatch>]) -> String {
     format!("must fit one of {} forms: {}", forms.len(), one_of(&shown))
 }
 
-/// Returns the types or values that a type, a constant or an enumeration asks for.
+/// Returns the types or values that a type, a constant or an enumeration expects.
 fn expected(error: &ValidationError<'_>) -> Vec<String> {
     match error.kind() {
         ValidationErrorKind::Constant { expected_value } => vec![shown(expected_value, usize::MAX)],
@@ -407,7 +411,7 @@ fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-/// `a, b or c`.
+/// Joins the choices as `a, b or c`.
 fn one_of(choices: &[String]) -> String {
     let mut shown: Vec<&str> = choices.iter().map(String::as_str).collect();
     let more = choices.len().saturating_sub(MAX_SHOWN_CHOICES);
@@ -427,7 +431,8 @@ fn was(value: &Value) -> String {
     format!(" (was {})", shown(value, MAX_SHOWN_VALUE))
 }
 
-/// A value in a message; strings are cut after `most` characters, and what holds others is named only.
+/// Formats a value for a message. Strings are cut after `most` characters; arrays and objects are
+/// only named.
 fn shown(value: &Value, most: usize) -> String {
     match value {
         Value::Array(_) if most < usize::MAX => "an array".to_owned(),
