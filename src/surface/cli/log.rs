@@ -1,4 +1,4 @@
-//! `haft log`: shows past calls with their callers, their approvals and their results.
+//! `haft log`: shows past calls with their callers, rights and results.
 //!
 //! Only reads the log files; it does not look for tools.
 

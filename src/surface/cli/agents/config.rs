@@ -198,7 +198,7 @@ impl Args {
         Ok(SUCCESS)
     }
 
-    /// Says which token the variable has to hold, unless the user chose the variable.
+    /// Prints which token the variable has to hold, unless the user chose the variable.
     fn say_of_variable(&self) {
         if self.no_token || self.token_env.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! `haft agents list`: lists the agents' configuration files and the ones that contain haft.
+//! `haft agents list`: shows which configuration files of agents contain haft.
 
 use std::io::Write;
 
