@@ -135,7 +135,7 @@ impl Order {
 struct Tools {
     /// Names without the server's prefix, as the agent knows them.
     names: Vec<String>,
-    /// True if the host has more tools than these.
+    /// True if the request or the client's rights limit the tools.
     is_selection: bool,
 }
 
