@@ -1,4 +1,4 @@
-//! One line of a session: an entry, which comes after another one.
+//! One line of a session file: an entry of the conversation tree.
 
 use std::io;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use sys_traits::impls::RealSys;
 
 use crate::tool::Moment;
 
-/// An entry as it is in the file, and what its place in the tree is.
+/// An entry as it is in the file, with its place in the tree.
 pub(super) struct Entry {
     pub(super) id: String,
-    /// `None`: it is the first of its branch.
+    /// `None` for the first entry of a branch.
     pub(super) parent: Option<String>,
     pub(super) json: Arc<RawValue>,
 }
 
-/// What is looked at of a line.
+/// Fields of a line that haft itself needs.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Read {
     id: String,
-    /// Not there: it comes after the line before.
+    /// `None` if the key is missing: the entry follows the line before it.
     #[serde(default, deserialize_with = "present")]
     parent_id: Option<Option<String>>,
 }
@@ -47,7 +47,8 @@ struct Message<'a> {
 }
 
 impl Entry {
-    /// The entry of a line; `before` is the one of the line before. `None` if it is none.
+    /// Parses a line; `before` is the id of the previous line's entry. Returns `None` if the line
+    /// is not an entry.
     pub(super) fn read(line: &str, before: Option<&str>) -> Option<Entry> {
         let Read { id, parent_id } = serde_json::from_str(line).ok()?;
         let json = RawValue::from_string(line.trim().to_owned()).ok()?;
@@ -58,7 +59,7 @@ impl Entry {
         })
     }
 
-    /// A new entry with a message, after `parent`.
+    /// Creates an entry with a message, as a child of `parent`.
     pub(super) fn message(parent: Option<&str>, message: &Value) -> io::Result<Entry> {
         let id = new_id();
         let json = to_raw_value(&Message {
@@ -76,13 +77,13 @@ impl Entry {
     }
 }
 
-/// The session's id, if `line` begins one.
+/// Returns the session's id if `line` is a session header.
 pub(super) fn header(line: &str) -> Option<String> {
     let Header { r#type, id } = serde_json::from_str(line).ok()?;
     (r#type == "session").then_some(id)
 }
 
-/// Eight random hex digits: short to type, and nobody has so many entries.
+/// Returns eight random hex digits: short to type, and unique enough for the entries of one file.
 pub(crate) fn new_id() -> String {
     let mut bytes = [0; 4];
     if RealSys.sys_random(&mut bytes).is_err() {
@@ -91,7 +92,7 @@ pub(crate) fn new_id() -> String {
     format!("{:08x}", u32::from_be_bytes(bytes))
 }
 
-/// The moment as text.
+/// Returns the current time as text.
 pub(super) fn now() -> String {
     Moment::of(SystemTime::now()).precise()
 }

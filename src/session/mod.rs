@@ -1,7 +1,8 @@
-//! Sessions of our own: one file of JSON lines each, for the command line and whoever has no history.
+//! Session files of haft itself: one file of JSON lines each. The command line uses them, and so do
+//! embedders that keep no history.
 //!
-//! A file is only ever appended to, a line at a time, so that nothing is lost when two programs have
-//! it open or one dies. Lines that cannot be read are left alone and skipped.
+//! Files are only ever appended to, one line at a time. So nothing is lost when two programs have a
+//! file open, or when one of them dies. Lines that cannot be parsed are kept and skipped.
 
 mod entry;
 
@@ -19,7 +20,7 @@ use crate::tool::{Call, Outcome, SessionProvider, SessionView, json};
 use entry::Entry;
 pub(crate) use entry::new_id;
 
-/// A session that is kept in a file of JSON lines.
+/// A session that is stored in a file of JSON lines.
 pub struct SessionFile {
     path: PathBuf,
     cwd: PathBuf,
@@ -29,14 +30,14 @@ pub struct SessionFile {
 struct State {
     id: String,
     entries: Vec<Entry>,
-    /// Where the conversation stands.
+    /// Id of the entry that the next one will follow.
     leaf: Option<String>,
     view: Arc<SessionView>,
-    /// How many lines could not be read.
+    /// Number of lines that could not be parsed.
     unreadable: usize,
-    /// The last line of the file has no end.
+    /// True if the last line of the file lacks its line break.
     is_torn: bool,
-    /// The first line, while there is no file.
+    /// The header line, as long as the file does not exist.
     header: Option<String>,
 }
 
@@ -44,7 +45,8 @@ struct State {
 const VERSION: u32 = 3;
 
 impl SessionFile {
-    /// Opens the session in the file `path`, or begins one there. `cwd`: what a new one is about.
+    /// Opens the session in the file `path`, or creates it there. `cwd` is the directory of a new
+    /// session.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for a file that cannot be read or written, or that is something else.
@@ -74,8 +76,7 @@ impl SessionFile {
         Ok(session)
     }
 
-    /// A session that begins in the file `path` with the first thing that is appended: until then
-    /// there is no file.
+    /// Returns a session in the file `path` that is created by the first append.
     pub fn later(path: impl Into<PathBuf>, cwd: &Path) -> SessionFile {
         let session = SessionFile {
             path: path.into(),
@@ -86,20 +87,21 @@ impl SessionFile {
         session
     }
 
-    /// Where it is kept.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many of its lines could not be read.
+    /// Returns the number of lines that could not be parsed.
     pub fn unreadable(&self) -> usize {
         self.state().unreadable
     }
 
-    /// Goes on from the entry `id`: what is appended next comes after it. The other entries stay.
+    /// Continues from the entry `id`: the next appended entry becomes its child. The other entries
+    /// stay.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if there is no such entry.
+    /// [`ErrorKind::Usage`] if the entry does not exist.
     pub fn branch(&self, id: &str) -> Result<(), Error> {
         let mut state = self.state();
         let Some(entry) = state.entries.iter().find(|entry| entry.id == id) else {
@@ -113,14 +115,14 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Appends a call and what it came to, as an agent keeps them: what the model said, and the
-    /// tool's result. Gives the id of the result's entry.
+    /// Appends a call and its result in the form that agents use: the model's message and the
+    /// tool's result. Returns the id of the result's entry.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn append(&self, call: &Call, outcome: &Outcome) -> io::Result<String> {
         let now = entry::millis();
-        // Text that JSON allows, and Rust's own reading does not.
+        // JSON allows texts (lone surrogates, for example) that serde_json rejects.
         let arguments: Value = json::read(call.arguments.get()).unwrap_or_default();
         let asked = json!({
             "role": "assistant",
@@ -162,7 +164,7 @@ impl SessionFile {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the view of what there is now.
+    /// Rebuilds the view from the current entries.
     fn look_again(&self, state: &mut State) {
         state.view = Arc::new(SessionView {
             id: state.id.clone(),
@@ -185,7 +187,7 @@ impl SessionProvider for SessionFile {
     }
 }
 
-/// The id of the session in the file `path`; `None` if there is none.
+/// Returns the id of the session in the file `path`, or `None` if it does not contain one.
 pub(crate) fn id_of(path: &Path) -> Option<String> {
     let mut line = String::new();
     BufReader::new(File::open(path).ok()?)
@@ -194,11 +196,11 @@ pub(crate) fn id_of(path: &Path) -> Option<String> {
     entry::header(&line)
 }
 
-/// From the first entry to `leaf`.
+/// Returns the entries from the first one to `leaf`.
 fn branch_to(entries: &[Entry], leaf: Option<&str>) -> Vec<Arc<RawValue>> {
     let mut branch = Vec::new();
     let mut wanted = leaf;
-    // Parents come before their children, so one look back is enough, and no circle can hold us up.
+    // Parents come before their children, so one pass backwards is enough and cannot loop.
     for entry in entries.iter().rev() {
         if wanted == Some(entry.id.as_str()) {
             branch.push(entry.json.clone());
@@ -210,7 +212,7 @@ fn branch_to(entries: &[Entry], leaf: Option<&str>) -> Vec<Arc<RawValue>> {
 }
 
 impl State {
-    /// That of a session that has not begun.
+    /// Returns the state of a session that has not begun.
     fn new(cwd: &Path) -> State {
         let id = new_id();
         let header = json!({
@@ -232,7 +234,7 @@ impl State {
     }
 }
 
-/// Writes the header, unless that has been done.
+/// Writes the header unless it is written already.
 fn begin(path: &Path, state: &mut State) -> io::Result<()> {
     let Some(header) = &state.header else {
         return Ok(());
@@ -246,7 +248,7 @@ fn begin(path: &Path, state: &mut State) -> io::Result<()> {
             .mode(0o700)
             .create(folder)?;
     }
-    // What tools return may be secret: nobody else reads it.
+    // Results of tools may be secret, so only the owner can read the file.
     let mut file: File = OpenOptions::new()
         .append(true)
         .create(true)

@@ -1,16 +1,16 @@
-//! What happens in a session, in the words of its clients (spec aynd 75).
+//! Events of a session, as its clients receive them (spec aynd 75).
 
 use serde_json::{Value, json};
 
-/// One thing that happened.
+/// One event of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Happened {
     pub(crate) kind: Kind,
-    /// What there is to say of it, ready to be sent.
+    /// Payload of the event, ready to be sent.
     pub(crate) data: Value,
 }
 
-/// The sorts of events. A session ends with one `Completed`, and nothing comes after it.
+/// Kinds of events. A session ends with one `Completed`, which is its last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Message,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The name of the event on the wire.
+    /// Returns the name of the event on the wire.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Kind::Message => "message",
@@ -38,7 +38,7 @@ impl Happened {
         Happened { kind, data }
     }
 
-    /// Something went wrong. `is_fatal`: the session ends with it.
+    /// Creates an error event. `is_fatal` means that the session ends with it.
     pub(crate) fn error(message: impl Into<String>, is_fatal: bool) -> Happened {
         let message: String = message.into();
         Happened::new(Kind::Error, json!({"message": message, "fatal": is_fatal}))

@@ -1,6 +1,7 @@
-//! The events of one session: the newest of them kept, for any number of readers at any pace.
+//! Event log of one session: keeps the newest events, for any number of readers at any pace.
 //!
-//! A reader never holds up the agent. Whoever is too slow finds the oldest events gone, and is told.
+//! A reader never delays the agent. A reader that is too slow loses the oldest events and gets a
+//! `Gap`.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,15 +10,15 @@ use tokio::sync::watch;
 
 use super::event::Happened;
 
-/// The most events that are kept.
+/// Maximum number of kept events.
 const MOST_EVENTS: usize = 10_000;
-/// The most bytes of them.
+/// Maximum size of the kept events in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The events of one session.
+/// Event log of one session.
 pub(crate) struct Log {
     kept: Mutex<Kept>,
-    /// How many events there have been; readers wait for it to grow.
+    /// Number of events so far. Readers wait for it to change.
     count: watch::Sender<u64>,
 }
 
@@ -25,18 +26,18 @@ pub(crate) struct Log {
 struct Kept {
     events: VecDeque<(Arc<Happened>, usize)>,
     bytes: usize,
-    /// The number of the first that is kept, from 0.
+    /// Number of the first kept event, counted from 0.
     first: u64,
     is_closed: bool,
 }
 
-/// What a reader gets next.
+/// Reply to a reader that waits for an event.
 pub(crate) enum Next {
-    /// The event of this number, from 0.
+    /// The event with this number, counted from 0.
     Event(u64, Arc<Happened>),
-    /// Those before this number are gone.
+    /// All events before this number have been dropped.
     Gap(u64),
-    /// There will be no more.
+    /// The log is closed and has no further event.
     End,
 }
 
@@ -48,7 +49,7 @@ impl Log {
         }
     }
 
-    /// Adds an event, unless the session has ended.
+    /// Adds an event unless the log is closed.
     pub(super) fn add(&self, event: Happened) {
         let size = size_of(&event.data);
         let mut kept = self.kept();
@@ -69,13 +70,13 @@ impl Log {
         self.count.send_modify(|count| *count += 1);
     }
 
-    /// Nothing comes any more.
+    /// Closes the log and wakes its readers.
     pub(super) fn close(&self) {
         self.kept().is_closed = true;
         self.count.send_modify(|_| ());
     }
 
-    /// Waits for the event of this number.
+    /// Waits for the event with this number.
     pub(crate) async fn next(&self, number: u64) -> Next {
         let mut count = self.count.subscribe();
         loop {
@@ -83,14 +84,14 @@ impl Log {
             if let Some(next) = self.at(number) {
                 return next;
             }
-            // The sender lives as long as `self`.
+            // `self` owns the sender, so this cannot fail while `self` exists.
             if count.changed().await.is_err() {
                 return Next::End;
             }
         }
     }
 
-    /// How many events there have been.
+    /// Returns the number of events so far.
     pub(crate) fn count(&self) -> u64 {
         *self.count.borrow()
     }
@@ -112,7 +113,7 @@ impl Log {
     }
 }
 
-/// Roughly the bytes that a value takes.
+/// Estimates the size of a value in bytes.
 fn size_of(value: &serde_json::Value) -> usize {
     match value {
         serde_json::Value::String(text) => text.len() + 32,

@@ -1,8 +1,9 @@
-//! Sessions of an agent: a prompt in, what it says and does out, its tools from here (spec aynd 74, 75).
+//! Agent sessions: a prompt goes in, events come out, and the tools are those of this host (spec
+//! aynd 74, 75).
 //!
-//! An agent is a program. It is told in its own configuration to start `haft serve mcp`, so it
-//! calls the tools as every other MCP client does. Many sessions run side by side; a reader that is
-//! slow or gone holds up none of them, and the end of the host ends them with all they started.
+//! An agent is a program. Its configuration makes it start `haft serve mcp`, so it calls tools like
+//! every other MCP client. Many sessions run in parallel. A slow or vanished reader delays none of
+//! them. The shutdown of the host ends all sessions and everything that they started.
 
 mod event;
 mod log;
@@ -26,42 +27,43 @@ pub(crate) use event::Happened;
 pub(crate) use log::{Log, Next};
 use order::Order;
 
-/// Sessions that have ended are kept so that their events can still be read; so many.
+/// Maximum number of ended sessions that are kept so that their events can still be read.
 const MOST_ENDED: usize = 50;
 
-/// What a session is asked for. What is not said is as the configuration says.
+/// Request for a session. Missing values come from the configuration.
 pub(crate) struct Wish {
-    /// What the agent is to do.
+    /// Prompt for the agent.
     pub(crate) prompt: String,
-    /// Where it works: the host's directory or one below it.
+    /// Working directory: the host's directory, one of `sessions.directories`, or a directory below
+    /// one of these.
     pub(crate) project: Option<PathBuf>,
-    /// In the agent's own words.
+    /// Permission mode, as the agent names it.
     pub(crate) permission_mode: Option<String>,
-    /// Only these of the host's tools.
+    /// Names of the host's tools that the agent may use; `None` for all.
     pub(crate) tools: Option<Vec<String>>,
-    /// The client that asks for it.
+    /// Client that requests the session.
     pub(crate) owner: String,
-    /// Which tools that client may give it.
+    /// Filter for the tools that this client may pass on to the session.
     pub(crate) allows: Arc<dyn Fn(&Tool) -> bool + Send + Sync>,
-    /// The highest tier of a call of our tools; `None`: any.
+    /// Highest tier that a call of our tools may have; `None` for any.
     pub(crate) max_tier: Option<Tier>,
-    /// Fires when the client has no right to it any more.
+    /// Fires when the client loses its right to the session.
     pub(crate) ended: CancellationToken,
 }
 
-/// Why there is no session.
+/// Reasons for which a session is refused.
 pub(crate) enum Refused {
     /// The user has turned sessions off.
     Off,
-    /// So many run already.
+    /// This many sessions run already, which is the limit.
     Busy(usize),
-    /// The host is ending.
+    /// The host is shutting down.
     Ending,
-    /// Something about the wish, or about the machine.
+    /// The request is invalid, or the machine cannot serve it.
     Because(Error),
 }
 
-/// How a session is.
+/// State of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Running,
@@ -73,27 +75,27 @@ pub(crate) enum State {
 /// One session.
 pub(crate) struct Session {
     pub(crate) id: String,
-    /// The client that asked for it.
+    /// Client that requested the session.
     pub(crate) owner: String,
     pub(crate) prompt: String,
     pub(crate) project: PathBuf,
     pub(crate) permission_mode: String,
-    /// The names under which the agent may call the tools.
+    /// Names under which the agent may call the tools.
     pub(crate) allowed_tools: Vec<String>,
     pub(crate) started: SystemTime,
-    /// What happened.
+    /// Events of the session so far.
     pub(crate) log: Log,
     state: watch::Sender<State>,
     cancel: CancellationToken,
 }
 
-/// All sessions of a host. Cheap to clone.
+/// Registry of a host's sessions. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Sessions(Arc<Inner>);
 
 struct Inner {
     host: Host,
-    /// How this haft was told which tools there are, for the one that the agent starts.
+    /// Command line options that give the agent's own haft the same tools as this one.
     words: Vec<String>,
     places: Arc<Semaphore>,
     closing: CancellationToken,
@@ -101,7 +103,8 @@ struct Inner {
 }
 
 impl Sessions {
-    /// `words`: what a haft is told on its command line that is to have the same tools.
+    /// Creates the registry. `words` are the command line options that give another haft the same
+    /// tools.
     pub(crate) fn new(host: Host, words: Vec<String>) -> Sessions {
         let most = host.config().sessions.most;
         Sessions(Arc::new(Inner {
@@ -113,7 +116,7 @@ impl Sessions {
         }))
     }
 
-    /// Starts the agent. The session goes on whoever listens.
+    /// Starts the agent. The session runs on without any reader.
     pub(crate) async fn start(&self, wish: Wish) -> Result<Arc<Session>, Refused> {
         let inner = &self.0;
         let config = inner.host.config();
@@ -125,7 +128,7 @@ impl Sessions {
         }
         let place = inner.places.clone().try_acquire_owned();
         let place = place.map_err(|_| Refused::Busy(config.sessions.most))?;
-        // Not to be guessed; who may ask at all is for the surface.
+        // The id cannot be guessed. The surface checks which client may use it.
         let id = random_id();
         let (owner, ended) = (wish.owner.clone(), wish.ended.clone());
         let catalog = inner.host.catalog().await;
@@ -157,7 +160,8 @@ impl Sessions {
                     following.await
                 }
             };
-            // Whoever hears the end may start another one at once.
+            // A client that sees the end may start another session at once, so free the place
+            // first.
             drop(place);
             running.state.send_replace(state);
             running.log.close();
@@ -165,17 +169,17 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The session of that id.
+    /// Returns the session with that id.
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Session>> {
         self.known().iter().find(|one| one.id == id).cloned()
     }
 
-    /// All that are known, the newest first.
+    /// Returns all known sessions, the newest first.
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
         self.known().iter().rev().cloned().collect()
     }
 
-    /// Ends all of them with everything they started, and waits until they have.
+    /// Ends all sessions with everything that they started, and waits for their end.
     pub(crate) async fn shutdown(&self) {
         self.0.closing.cancel();
         for session in self.all() {
@@ -201,26 +205,26 @@ impl Sessions {
 }
 
 impl Session {
-    /// How it is now.
+    /// Returns the current state.
     pub(crate) fn state(&self) -> State {
         *self.state.borrow()
     }
 
-    /// Ends it with everything it started. Its last event says so.
+    /// Cancels the session and everything that it started. Its last event reports the cancellation.
     pub(crate) fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the session.
     pub(crate) async fn ended(&self) {
         let mut state = self.state.subscribe();
-        // The sender lives as long as `self`.
+        // `self` owns the sender, so this cannot fail while `self` exists.
         let _ = state.wait_for(|state| *state != State::Running).await;
     }
 }
 
 impl State {
-    /// Its name on the wire.
+    /// Returns the name of the state on the wire.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             State::Running => "running",

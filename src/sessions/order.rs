@@ -1,6 +1,6 @@
-//! What a session needs before its agent starts: where, with which tools, by which command.
+//! Launch plan of a session: directory, tools and command of the agent.
 //!
-//! All that can be refused is refused here, so that a wrong wish starts nothing.
+//! All checks happen here, so that an invalid request starts nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,23 +19,23 @@ use crate::tool_registry::{SERVER, allowed_name};
 
 use super::Wish;
 
-/// A prompt beyond this is no prompt.
+/// Maximum size of a prompt in bytes.
 const LONGEST_PROMPT: usize = 4 << 20;
 
-/// What an agent says on its standard error so much is kept of, for the case that it fails.
+/// Limits for the standard error output of an agent, which is kept for the message if it fails.
 const COMPLAINT: Keep = Keep::HeadAndTail {
     head: 2 << 10,
     tail: 8 << 10,
 };
 
-/// Where the parts of the command are put that each session has of its own.
+/// Placeholders in the configured command, which are replaced for each session.
 const MCP_CONFIG: &str = "{mcp_config}";
 const ALLOWED_TOOLS: &str = "{allowed_tools}";
 const PERMISSION_MODE: &str = "{permission_mode}";
 const PROJECT: &str = "{project}";
 const PROMPT: &str = "{prompt}";
 
-/// A session that can be started.
+/// A checked session that can be started.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) prompt: String,
@@ -43,17 +43,17 @@ pub(super) struct Order {
     pub(super) permission_mode: String,
     pub(super) allowed_tools: Vec<String>,
     pub(super) spawn: Spawn,
-    /// Files that this session alone has. They go when it ends.
+    /// Folder with the files of this session. It is removed when the session ends.
     pub(super) folder: Folder,
 }
 
-/// A folder that is removed with all in it when it is dropped.
+/// A folder that is removed with its content when the guard is dropped.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is a few hundred bytes of no use.
+        // A folder that cannot be removed only wastes a few hundred bytes.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -94,7 +94,8 @@ impl Order {
         })?;
         let allowed_tools: Vec<String> = tools.names.iter().map(|it| allowed_name(it)).collect();
         let fill = |word: &String| {
-            // One after another, and the prompt last: what it says is not looked at again.
+            // Replaced one after another. The prompt comes last, so placeholders in it stay as they
+            // are.
             word.replace(MCP_CONFIG, &mcp_config.display().to_string())
                 .replace(ALLOWED_TOOLS, &allowed_tools.join(","))
                 .replace(PERMISSION_MODE, &permission_mode)
@@ -110,7 +111,7 @@ impl Order {
                 true => Stdin::Empty,
                 false => Stdin::Bytes(wish.prompt.clone().into_bytes()),
             },
-            // It is read as it comes.
+            // The output is read as a stream instead.
             stdout: Keep::Head(0),
             stderr: COMPLAINT,
             deadline: config.sessions.timeout,
@@ -130,11 +131,11 @@ impl Order {
     }
 }
 
-/// The tools of a session.
+/// Tools of a session.
 struct Tools {
-    /// As the agent knows them, without the server's name.
+    /// Names without the server's prefix, as the agent knows them.
     names: Vec<String>,
-    /// Whether these are not all that there are.
+    /// True if the request or the client's rights limit the tools.
     is_selection: bool,
 }
 
@@ -173,7 +174,7 @@ fn tools(
     })
 }
 
-/// The agent's configuration: one server, which is this program again.
+/// Returns the agent's MCP configuration: one server, which is this program again.
 fn server(
     config: &Config,
     words: &[String],
@@ -182,7 +183,8 @@ fn server(
     max_tier: Option<Tier>,
 ) -> String {
     let mut args = words.to_vec();
-    // What a server has unless somebody said no, and what a variable may have said.
+    // A setting may come from the configuration or from a variable, so it is passed on as an
+    // option.
     let says = |args: &[String], flag: &str| args.iter().any(|word| word == flag);
     if config.aynd.builtin_tools && !says(&args, "--builtin-tools") {
         args.push("--builtin-tools".to_owned());
@@ -191,7 +193,7 @@ fn server(
         let folder = config.aynd.tools_dir.display().to_string();
         args.extend(["--aynd-tools".to_owned(), folder]);
     }
-    // Trust that was given for one directory is not for another.
+    // Trust for one directory does not extend to another one.
     if project != config.cwd {
         args.retain(|word| word != "--trust-project");
     }
@@ -212,7 +214,7 @@ fn server(
         args,
     };
     let mut entry = server.identity(Agent::ClaudeCode);
-    // Agents do not hand their whole environment on to servers.
+    // Agents do not pass their whole environment on to servers.
     let mut variables = config.sessions.variables.clone();
     let mode = config.approval.mode.name().to_owned();
     variables.insert("HAFT_APPROVAL_MODE".to_owned(), mode);
@@ -227,7 +229,8 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     replace(path, text.as_bytes(), Lasting::Remade)
 }
 
-/// Where the agent works. Whoever can reach the server must not thereby reach every directory.
+/// Returns the agent's working directory. Access to the server must not give access to every
+/// directory.
 fn project(config: &Config, wanted: Option<&Path>) -> Result<PathBuf, Error> {
     let Some(wanted) = wanted else {
         return Ok(config.cwd.clone());
@@ -250,7 +253,7 @@ fn project(config: &Config, wanted: Option<&Path>) -> Result<PathBuf, Error> {
     let roots = std::iter::once(&config.cwd).chain(&config.sessions.directories);
     let mut roots = roots.filter_map(|root| fs::canonicalize(root).ok());
     match roots.any(|root| real.starts_with(root)) {
-        // The same directory keeps the name that its trust is known by.
+        // Trust is stored under this spelling of the directory, so keep it.
         true if fs::canonicalize(&config.cwd).is_ok_and(|cwd| cwd == real) => {
             Ok(config.cwd.clone())
         }

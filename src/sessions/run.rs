@@ -1,4 +1,4 @@
-//! One agent from its start to its last event.
+//! Run of one agent, from its start to its last event.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ use super::stream::{AgentResult, Stream};
 use crate::error::{Error, ErrorKind};
 use crate::process::{Child, End, Finished, SpawnError, Stream as Output};
 
-/// Of what an agent complained about so many lines are told.
+/// Maximum number of lines of an agent's error output in a message.
 const MOST_LINES: usize = 20;
 
-/// An agent that runs.
+/// A running agent.
 pub(super) struct Started {
     child: Child,
-    /// It goes when this does.
+    /// Folder of the session's files, removed when the agent is dropped.
     _folder: Folder,
     at: Instant,
     program: String,
@@ -28,7 +28,7 @@ pub(super) struct Started {
 /// Starts the agent.
 ///
 /// # Errors
-/// [`ErrorKind::Load`] if there is no such program, or the system refuses it.
+/// [`ErrorKind::Load`] if the program is missing, or if the system refuses to start it.
 pub(super) async fn start(order: Order, cancel: &CancellationToken) -> Result<Started, Error> {
     let program = order.spawn.program.to_string_lossy().into_owned();
     let child = order.spawn.start(cancel).await.map_err(|error| {
@@ -50,7 +50,7 @@ pub(super) async fn start(order: Order, cancel: &CancellationToken) -> Result<St
     })
 }
 
-/// Reads what the agent says until it has ended; gives how it ended.
+/// Reads the agent's output until it has ended, and returns the final state.
 pub(super) async fn follow(mut agent: Started, log: &Log, cancel: &CancellationToken) -> State {
     let mut stream = Stream::default();
     while let Some(chunk) = agent.child.next().await {
@@ -72,7 +72,7 @@ pub(super) async fn follow(mut agent: Started, log: &Log, cancel: &CancellationT
     end.state
 }
 
-/// How a session ended.
+/// End of a session.
 struct Ending {
     state: State,
     error: Option<String>,
@@ -94,7 +94,7 @@ impl Ending {
         };
         match finished.end {
             End::Cancelled(_) => ended(State::Cancelled, None),
-            // It was asked to end, and did before anybody had to make it.
+            // The agent was asked to end and did so before it had to be killed.
             _ if cancel.is_cancelled() => ended(State::Cancelled, None),
             End::TimedOut(_) => {
                 let text = format!("`{program}` was stopped: the session's time was up");

@@ -1,35 +1,36 @@
-//! The stream of JSON lines that an agent writes, as events. Bytes in, events out; no I/O.
+//! Parser for the stream of JSON lines that an agent writes. It turns bytes into events and does no
+//! I/O.
 //!
-//! The form is that of `claude --output-format stream-json`. What is not known is passed over, what
-//! is no JSON is told: neither ends a session.
+//! The format is that of `claude --output-format stream-json`. Unknown lines are ignored and lines
+//! that are not JSON are reported; neither ends a session.
 
 use serde_json::{Value, json};
 
 use super::event::{Happened, Kind};
 use crate::tool_registry::tool_of_allowed;
 
-/// A line beyond this is skipped: a result with a large image fits.
+/// Maximum length of a line in bytes: a result with a large image fits. Longer lines are skipped.
 const LONGEST_LINE: usize = 16 << 20;
 
-/// Of a line that is no JSON so much is told.
+/// Maximum length of a reported line that is not JSON, in characters.
 const TOLD: usize = 500;
 
-/// Takes the stream apart.
+/// Incremental parser of an agent's output.
 #[derive(Default)]
 pub(super) struct Stream {
     line: Vec<u8>,
     is_too_long: bool,
-    /// What the agent said at its end.
+    /// Last line of the stream, once it has come.
     pub(super) result: Option<AgentResult>,
-    /// The agent's own name for the session.
+    /// Id that the agent itself gives the session.
     pub(super) agent_session: Option<String>,
 }
 
-/// The last line of an agent's stream.
+/// Last line of an agent's stream.
 #[derive(Clone, Debug)]
 pub(super) struct AgentResult {
     pub(super) is_error: bool,
-    /// Its last words, or why it failed.
+    /// Final text of the agent, or the reason for its failure.
     pub(super) text: Option<String>,
     pub(super) subtype: Option<String>,
     pub(super) turns: Option<u64>,
@@ -37,7 +38,7 @@ pub(super) struct AgentResult {
 }
 
 impl Stream {
-    /// The events in the next bytes.
+    /// Parses the next bytes and returns their events.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Happened> {
         let mut events = Vec::new();
         let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
@@ -54,7 +55,7 @@ impl Stream {
         events
     }
 
-    /// The events in what is left when the stream has ended.
+    /// Parses the rest when the stream has ended, and returns its events.
     pub(super) fn end(&mut self) -> Vec<Happened> {
         let mut events = Vec::new();
         self.end_line(&mut events);
@@ -105,13 +106,14 @@ impl Stream {
                 let text = text.unwrap_or_else(|| "the agent reports an error".to_owned());
                 events.push(Happened::error(text, false));
             }
-            // Parts of messages that come whole later, and whatever there will be.
+            // Parts of messages that are also sent whole, and kinds of lines that are not known
+            // yet.
             _ => {}
         }
     }
 }
 
-/// The blocks of a message, in their order: texts in a row are one message.
+/// Adds the blocks of a message in order. Consecutive texts become one message.
 fn said(line: &Value, role: &str, events: &mut Vec<Happened>) {
     let content = &line["message"]["content"];
     let parent = line["parent_tool_use_id"].as_str();
@@ -147,7 +149,7 @@ fn message(role: &str, parent: Option<&str>, words: &mut Vec<Value>, events: &mu
     events.push(under(parent, Happened::new(Kind::Message, data)));
 }
 
-/// What an agent of the agent does carries the call that started it.
+/// Marks an event of a subagent with the call that started the subagent.
 fn under(parent: Option<&str>, mut event: Happened) -> Happened {
     if let Some(parent) = parent {
         event.data["parentToolUseId"] = json!(parent);

@@ -1,4 +1,4 @@
-//! Recordings on disk: one file beside each test file, with the answers of the world by test.
+//! Recordings on disk: one file beside each test file, with the recorded answers of each test.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::tape::Recorded;
 
-/// Beside the test file.
+/// Name of the recordings' folder, which is beside the test file.
 const FOLDER: &str = "__cassettes__";
 
-/// Grows when older programs could not read it any more.
+/// Version of the format. It increases when older programs cannot read the files any more.
 const VERSION: u32 = 1;
 
-/// The recordings of a test file.
+/// Recordings of a test file.
 pub(super) struct Cassettes {
     path: PathBuf,
     tests: BTreeMap<String, Vec<Recorded>>,
@@ -28,7 +28,7 @@ struct Written {
 }
 
 impl Cassettes {
-    /// Those of the test file; none is no mistake.
+    /// Opens the recordings of the test file. A missing file is not an error.
     pub(super) fn open(test_file: &Path) -> Result<Cassettes, String> {
         let folder = test_file.parent().unwrap_or(Path::new("/")).join(FOLDER);
         let mut name = test_file.file_name().unwrap_or_default().to_owned();
@@ -54,12 +54,12 @@ impl Cassettes {
         })
     }
 
-    /// What the world said in a test.
+    /// Returns the recorded answers of a test.
     pub(super) fn of(&self, test: &str) -> Vec<Recorded> {
         self.tests.get(test).cloned().unwrap_or_default()
     }
 
-    /// What the world says now.
+    /// Replaces the recorded answers of a test.
     pub(super) fn replace(&mut self, test: &str, recorded: Vec<Recorded>) {
         if self.of(test) == recorded {
             return;
@@ -71,7 +71,7 @@ impl Cassettes {
         };
     }
 
-    /// Writes them if anything is new; gives the file then.
+    /// Writes the recordings if they have changed, and returns the file in that case.
     pub(super) fn save(&mut self) -> Result<Option<&Path>, String> {
         if !std::mem::take(&mut self.is_changed) {
             return Ok(None);

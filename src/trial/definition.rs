@@ -1,4 +1,4 @@
-//! What a test file says, read strictly: a key that is not known is a mistake.
+//! Strict parser of test files: an unknown key is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
@@ -14,9 +14,9 @@ use super::schema;
 use super::tape::{ExecStub, FetchStub, Recorded, read_stubs};
 use crate::tool::Answer;
 
-/// A file of tests.
+/// A test file.
 pub(super) struct FileDefinition {
-    /// The module, relative to the file; the one beside it if it says nothing.
+    /// Module, relative to the file; `None` for the module beside it.
     pub(super) module: Option<String>,
     pub(super) tests: Vec<TestDefinition>,
 }
@@ -25,29 +25,29 @@ pub(super) struct FileDefinition {
 pub(super) struct TestDefinition {
     pub(super) name: String,
     pub(super) calls: Vec<CallDefinition>,
-    /// Answers of the world that stand in the test itself; `None`: they are on tape.
+    /// Answers to `exec` and `fetch` that the test itself contains; `None` if they are recorded.
     pub(super) stubs: Option<Vec<Recorded>>,
-    /// The world is met really.
+    /// True if the test uses the real network and real programs.
     pub(super) is_live: bool,
-    /// A folder beside the file that the tool works in a copy of.
+    /// Folder beside the test file. The tool works in a copy of it.
     pub(super) project: Option<String>,
-    /// Files of the folder that the tool works in.
+    /// Files to create in the folder that the tool works in.
     pub(super) files: BTreeMap<String, String>,
-    /// What is different from the environment; `None`: it is not there.
+    /// Changes to the environment; `None` removes a variable.
     pub(super) env: BTreeMap<String, Option<String>>,
-    /// What a person answers, question by question; `None`: there is nobody.
+    /// Answers to prompts, in order; `None` if the test has no user.
     pub(super) answers: Option<Vec<Answer>>,
-    /// A session event to begin with: `{event?, branch?, entries?}`.
+    /// Initial session event: `{event?, branch?, entries?}`.
     pub(super) session: Option<Value>,
     pub(super) timeout: Option<Duration>,
     pub(super) skip: Option<String>,
-    /// The script has a function `check` for it.
+    /// True if the script has a function `check` for the test.
     pub(super) has_check: bool,
 }
 
-/// One call, and what is expected of it.
+/// One call and its expected result.
 pub(super) struct CallDefinition {
-    /// The tool; the only one of the module if it says nothing.
+    /// Name of the tool; `None` for the only tool of the module.
     pub(super) tool: Option<String>,
     pub(super) arguments: Value,
     pub(super) expect: Expectation,
@@ -133,7 +133,7 @@ struct WrittenCall {
     expect: Option<Value>,
 }
 
-/// Reads a file's text. Only scripts may have `check`, which has become a flag by now.
+/// Parses a test file. Only scripts may have `check`, which has been replaced by a flag before.
 pub(super) fn read(text: &str, is_script: bool) -> Result<FileDefinition, String> {
     let written: Value =
         serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;

@@ -1,37 +1,37 @@
-//! Which files hold tests, and which module each is about.
+//! Finds test files and the module that each of them tests.
 
 use std::path::{Path, PathBuf};
 
 use super::definition;
 use crate::tool::Problem;
 
-/// What the name of a test file ends with.
+/// Middle part of the name of a test file, before its extension.
 const SUFFIX: &str = ".tool-test.";
 
-/// Languages in which tests can be written, besides JSON.
+/// Extensions of test files that are scripts. The other test files are JSON.
 const SCRIPTS: &[&str] = &["ts", "js", "mts", "mjs"];
 
-/// What the module beside a test may end with, the most likely first.
+/// Extensions of a module beside a test, the most likely first.
 const MODULES: &[&str] = &["ts", "js", "mjs", "cjs", "mts", "cts", "tsx", "yaml"];
 
-/// Folders that hold other people's files.
+/// Folders that are not searched: dependencies, build output and recordings.
 const SKIPPED: &[&str] = &["node_modules", "target", "__cassettes__"];
 
-/// Folders whose names start with a dot and hold tools all the same.
+/// Hidden folders that are searched, since they hold tools.
 const DOTTED: &[&str] = &[".omp", ".claude", ".codex", ".cycod", ".kodelet"];
 
 /// A file with tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TestFile {
     pub(crate) path: PathBuf,
-    /// It is a module, to be run to learn what it says.
+    /// True if the file is a module, which must run to export its tests.
     pub(crate) is_script: bool,
-    /// The user named it, or the module that it is about.
+    /// True if the user named the file or its module.
     pub(crate) is_named: bool,
 }
 
 impl TestFile {
-    /// The file, if its name says that it holds tests.
+    /// Returns the file if its name is that of a test file.
     fn of(path: &Path) -> Option<TestFile> {
         let name = path.file_name()?.to_str()?;
         let (stem, extension) = name.split_once(SUFFIX)?;
@@ -44,7 +44,7 @@ impl TestFile {
         })
     }
 
-    /// The files that running its tests would load, as far as that can be told without running it.
+    /// Returns the files that its tests would load, as far as they are known without running it.
     pub(crate) fn loads(&self) -> Vec<PathBuf> {
         let text = match self.is_script {
             true => None,
@@ -67,8 +67,9 @@ impl TestFile {
     }
 }
 
-/// The test files that `asked` names: files themselves, folders with all below them, modules with the
-/// tests beside them. Nothing asked is all below `cwd`. Reads folders; opens nothing.
+/// Returns the test files that `asked` names: files themselves, folders with all below them,
+/// modules with the tests beside them. An empty `asked` means everything below `cwd`. Reads folders
+/// but opens no file.
 pub(crate) fn find(asked: &[PathBuf], cwd: &Path) -> Result<Vec<TestFile>, Problem> {
     let everything = [cwd.to_owned()];
     let asked = if asked.is_empty() {
@@ -106,14 +107,14 @@ pub(crate) fn find(asked: &[PathBuf], cwd: &Path) -> Result<Vec<TestFile>, Probl
 }
 
 fn walk(folder: &Path, found: &mut Vec<TestFile>) {
-    // A folder that cannot be read holds nothing for us.
+    // A folder that cannot be read is treated as empty.
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
-        // Links are not followed: they could lead around in a circle.
+        // Links are not followed, since they may form a cycle.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if !is_folder {
             found.extend(TestFile::of(&path));
@@ -137,7 +138,8 @@ fn beside(module: &Path) -> Vec<TestFile> {
     existing.filter_map(|path| TestFile::of(&path)).collect()
 }
 
-/// The module that the tests in `file` are about: the one that it names, or the one of its name.
+/// Returns the module that the tests in `file` are about: the named one, or the one with the same
+/// stem.
 pub(super) fn module_of(file: &Path, named: Option<&str>) -> Result<PathBuf, String> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     if let Some(named) = named {

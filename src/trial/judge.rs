@@ -1,4 +1,4 @@
-//! Whether a call came to what was expected of it, and if not, the difference in words.
+//! Assertions: compares the result of a call with the expected one and describes the differences.
 
 use regress::Regex;
 use serde_json::{Map, Value};
@@ -7,15 +7,15 @@ use similar::{ChangeTag, TextDiff};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Outcome, Stopped};
 
-/// What is expected of a call. What it does not say does not matter, but for success: a call that is
-/// not expected to fail must not.
+/// Expected result of a call. Missing fields are not checked, except that the call must succeed
+/// unless a failure is expected.
 pub(super) struct Expectation {
     text: Option<TextMatch>,
     content: Option<Value>,
     details: Option<Value>,
     is_error: bool,
     updates: Option<Vec<Update>>,
-    /// The call could not be run or was refused, with this text.
+    /// Text of the error, for a call that could not run or was refused.
     error: Option<TextMatch>,
     stopped: Option<String>,
 }
@@ -31,10 +31,10 @@ enum Update {
     Partial(Value),
 }
 
-/// What a call came to.
+/// Actual result of a call.
 pub(super) struct Came {
     pub(super) ended: Result<Outcome, Error>,
-    /// The updates, as they came.
+    /// Updates in the order of arrival.
     pub(super) updates: Vec<Value>,
 }
 
@@ -42,7 +42,7 @@ const KNOWN: &[&str] = &[
     "text", "content", "details", "isError", "updates", "error", "stopped",
 ];
 
-/// Reads what a test file says under `expect`.
+/// Parses the value of `expect` in a test file.
 pub(super) fn read_expectation(written: Value) -> Result<Expectation, String> {
     let fields = match written {
         Value::Null => Map::new(),
@@ -124,7 +124,7 @@ fn text_match(written: &Value, key: &str) -> Result<TextMatch, String> {
     }
 }
 
-/// The differences; none if all is as expected.
+/// Returns the differences; empty if the result is as expected.
 pub(super) fn differences(expected: &Expectation, came: &Came) -> Vec<String> {
     let mut found = Vec::new();
     match (&came.ended, &expected.error) {
@@ -270,7 +270,8 @@ fn not_run(error: &Error) -> String {
     )
 }
 
-/// Whether `actual` has what `expected` names: objects may have more, all else is the same.
+/// Returns true if `actual` contains `expected`. Objects may have more keys; everything else must
+/// be equal.
 fn holds(expected: &Value, actual: &Value) -> bool {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => expected
@@ -290,7 +291,7 @@ fn holds(expected: &Value, actual: &Value) -> bool {
     }
 }
 
-/// `actual` without what `expected` says nothing about, for a short difference.
+/// Returns `actual` without the parts that `expected` does not mention, for a short difference.
 fn trimmed(expected: &Value, actual: &Value) -> Value {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {
@@ -313,7 +314,7 @@ fn pretty(value: &Value) -> String {
     format!("{value:#}")
 }
 
-/// The lines of both, `-` expected and `+` came.
+/// Returns a line diff: `-` marks expected lines and `+` actual lines.
 fn diff(expected: &str, came: &str) -> String {
     let mut text = String::new();
     for change in TextDiff::from_lines(expected, came).iter_all_changes() {

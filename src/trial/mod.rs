@@ -1,7 +1,7 @@
 //! Tests of tools without a model: `*.tool-test.{json,ts}` beside a module (docs/testing.md).
 //!
-//! A test is calls and what is expected of them. Each has a host of its own, in a folder of its own,
-//! and meets no network and no program: what those would say is on tape. Nothing here prints.
+//! A test makes calls and checks their results. Each test has its own host and its own folder. It
+//! reaches neither network nor programs; recorded answers take their place. Nothing here prints.
 
 mod definition;
 mod find;
@@ -29,34 +29,34 @@ pub use schema::json_schema;
 use script::Script;
 use secrets::Secrets;
 
-/// How the world is met.
+/// Source of the answers to `exec` and `fetch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum World {
-    /// On tape only.
+    /// Recorded answers only.
     Replayed,
-    /// Really, and what it says goes on tape.
+    /// Real answers, which are recorded.
     Recorded,
-    /// Really.
+    /// Real answers.
     Live,
 }
 
-/// What holds for all tests of a run.
+/// Settings for all tests of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub(crate) world: World,
-    /// How long a call may take where the test says nothing.
+    /// Timeout of a call in a test that does not set one.
     pub(crate) timeout: Duration,
-    /// The system's folder for temporary files.
+    /// System folder for temporary files.
     pub(crate) temp_dir: PathBuf,
-    /// Values that must not get into a recording.
+    /// Values that must not appear in a recording.
     pub(crate) secrets: Vec<String>,
-    /// Fires when the run is to end: what runs then is stopped.
+    /// Fires when the run is to end, and stops the running test.
     pub(crate) stop: CancellationToken,
 }
 
-/// A file with tests, read.
+/// A parsed test file.
 pub(crate) struct Suite {
-    /// Where it lies.
+    /// Path of the test file.
     pub(crate) path: PathBuf,
     module: PathBuf,
     tests: Vec<TestDefinition>,
@@ -65,27 +65,27 @@ pub(crate) struct Suite {
     secrets: Secrets,
 }
 
-/// What came of a test.
+/// Result of a test.
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
     pub(crate) status: Status,
-    /// What else there is to know.
+    /// Remarks that do not change the status.
     pub(crate) notes: Vec<String>,
     pub(crate) duration: Duration,
 }
 
-/// How a test ended.
+/// Status of a finished test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Passed,
-    /// With the reasons, each of one or more lines.
+    /// Contains the reasons, each of one or more lines.
     Failed(Vec<String>),
-    /// With the author's reason.
+    /// Contains the author's reason.
     Skipped(String),
 }
 
 impl Suite {
-    /// Reads a file; a TypeScript one is run for that.
+    /// Reads a test file. A script is run for that.
     pub(crate) async fn read(file: &TestFile, terms: &Terms) -> Result<Suite, Problem> {
         let problem = |text: String| Problem::error(text).at(&file.path);
         let (written, script) = match file.is_script {
@@ -112,17 +112,17 @@ impl Suite {
         })
     }
 
-    /// The module that its tests are about.
+    /// Returns the module that the tests are about.
     pub(crate) fn module(&self) -> &Path {
         &self.module
     }
 
-    /// The names of its tests, in order.
+    /// Returns the names of the tests, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.tests.iter().map(|test| test.name.as_str())
     }
 
-    /// Runs the test at `index`. Ends whatever the tool does.
+    /// Runs the test at `index`. It ends even if the tool does not.
     pub(crate) async fn run(&mut self, index: usize, terms: &Terms) -> Report {
         let test = &self.tests[index];
         if let Some(why) = &test.skip {
@@ -135,13 +135,13 @@ impl Suite {
         stage::run(self, index, terms).await
     }
 
-    /// Writes what was recorded; says where, if anything was.
+    /// Writes new recordings and returns their path, if there are any.
     pub(crate) fn save(&mut self) -> Result<Option<&Path>, Problem> {
         let saved = self.cassettes.save();
         saved.map_err(|error| Problem::error(error).at(&self.path))
     }
 
-    /// Ends what belongs to the file.
+    /// Ends the script of the file.
     pub(crate) async fn close(self) {
         if let Some(script) = self.script {
             script.close().await;

@@ -1,4 +1,4 @@
-//! The person in a test: answers what tools ask with what the test says, one answer after the other.
+//! Scripted user of a test: replies to prompts with the answers of the test, in order.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::tool::{Answer, Asked, Question, UserInterface};
 
-/// Has an answer to everything, as long as there are answers.
+/// User interface with a fixed list of answers.
 pub(super) struct Person(Mutex<State>);
 
 struct State {
@@ -24,12 +24,12 @@ impl Person {
         }))
     }
 
-    /// Questions that there was no answer for.
+    /// Returns the titles of prompts that had no answer left.
     pub(super) fn missed(&self) -> Vec<String> {
         self.state().missed.clone()
     }
 
-    /// How many answers nobody wanted.
+    /// Returns the number of unused answers.
     pub(super) fn unused(&self) -> usize {
         self.state().answers.len()
     }
@@ -55,8 +55,8 @@ impl UserInterface for Person {
     }
 }
 
-/// What a test says under `ui`: a text (also the option that is chosen), yes or no, or `null` for a
-/// person who does not want to answer.
+/// Parses one value of `ui`: a text (also the chosen option), yes or no, or `null` for a dismissed
+/// prompt.
 pub(super) fn read_answer(written: Value) -> Result<Answer, String> {
     match written {
         Value::String(text) => Ok(Answer::Text(text)),

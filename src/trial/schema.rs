@@ -1,7 +1,7 @@
 //! The JSON Schema of `*.tool-test.json`, for editors: `types/tool-test.schema.json`.
 //!
-//! It is made of the types that read such files. What is read by hand, for the sake of its messages,
-//! has a type of its own here that says the same; a test holds one against the other.
+//! It is derived from the types that parse such files. Fields that are parsed by hand, for better
+//! messages, have an equivalent type here. A test compares both.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::definition::{WrittenFile, WrittenTest};
 
-/// The schema of a whole file: an object with tests, or the list of them alone.
+/// Returns the schema of a test file: an object with tests, or just the list of tests.
 pub fn json_schema() -> Value {
     let settings = SchemaSettings::draft07();
     let mut generator = settings.into_generator();

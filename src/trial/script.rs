@@ -1,7 +1,7 @@
-//! Test files in TypeScript: run by a host of their own, as modules that offer two tools.
+//! Test files in TypeScript. Each runs in its own host, as a module that offers two tools.
 //!
-//! A module of ours imports the file; one of its tools tells what the file exports, the other runs
-//! the function `check` of a test on a result. So the engine needs to know nothing of tests.
+//! A generated module imports the test file. One of its tools returns the exports, the other calls
+//! the function `check` of a test. So the engine does not need to know about tests.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::stage::quiet_config;
 use crate::host::Host;
 use crate::tool::{Call, Outcome, Problem, Severity};
 
-/// A script that runs.
+/// A running script.
 pub(super) struct Script {
     host: Host,
     _folder: TempDir,
@@ -24,7 +24,7 @@ const LIST: &str = "haft_test_list";
 const CHECK: &str = "haft_test_check";
 
 impl Script {
-    /// Runs the file; gives the JSON of what it exports.
+    /// Runs the file and returns its exports as JSON.
     pub(super) async fn load(path: &Path, terms: &Terms) -> Result<(String, Script), Problem> {
         let problem = |text: String| Problem::error(text).at(path);
         let folder = tempfile::Builder::new()
@@ -66,7 +66,7 @@ impl Script {
         }
     }
 
-    /// Runs `check` of the test at `index`; the error says why it is not content.
+    /// Runs `check` of the test at `index`. The error is the reason for which the check failed.
     pub(super) async fn check(&self, index: usize, results: &Value) -> Result<(), String> {
         let outcome = self
             .call(CHECK, json!({"index": index, "results": results}))

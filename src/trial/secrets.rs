@@ -1,7 +1,7 @@
-//! What must not get into a recording that people share.
+//! Masks secrets in recordings, which people share.
 //!
-//! Values that are known to be secret, and what looks like one: keys of known makers, tokens after
-//! their names, passwords in addresses.
+//! Masks values that are known to be secret, and values that look like secrets: keys in the formats
+//! of known vendors, values of secret names, passwords in URLs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,16 +9,16 @@ use regress::Regex;
 
 use crate::family::shell::run::mask::Mask;
 
-/// What stands for a secret.
+/// Replacement for a secret.
 pub(super) const MASKED: &str = "***";
 
-/// A shorter value is a word, and hiding it everywhere would spoil the recording.
+/// Minimum length of a known secret. Masking a shorter value everywhere would spoil the recording.
 const SHORTEST: usize = 6;
 
-/// Names of headers, parameters and fields whose values are secret.
+/// Pattern of header, parameter and field names whose values are secret.
 const SECRET_NAMES: &str = "authorization|cookie|token|secret|passw(?:or)?d|api[-_]?key|access[-_]?key|private[-_]?key|credential|session[-_]?id";
 
-/// What is secret by its form alone.
+/// Patterns of values that are secret by their form alone.
 const FORMS: &[&str] = &[
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\bgh[pousr]_[A-Za-z0-9]{20,}",
@@ -31,12 +31,12 @@ const FORMS: &[&str] = &[
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----",
 ];
 
-/// Hides secrets. Cheap to clone.
+/// Masks secrets. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Secrets(Arc<Mask>);
 
 impl Secrets {
-    /// Hides `values` besides what looks secret.
+    /// Masks `values` in addition to everything that looks like a secret.
     pub(super) fn new(values: &[String]) -> Secrets {
         let long = values
             .iter()
@@ -44,7 +44,7 @@ impl Secrets {
         Secrets(Arc::new(Mask::new(long)))
     }
 
-    /// Hides these values as well.
+    /// Returns a mask that also covers these values.
     pub(super) fn and(&self, values: &[String]) -> Secrets {
         let more = Secrets::new(values);
         Secrets(Arc::new(self.0.and(&more.0)))
@@ -59,7 +59,7 @@ impl Secrets {
     }
 }
 
-/// Whether a header, a variable or a parameter of that name holds a secret.
+/// Returns true if a header, variable or parameter of that name holds a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     static NAME: OnceLock<Option<Regex>> = OnceLock::new();
     let name_pattern = NAME.get_or_init(|| Regex::with_flags(SECRET_NAMES, "i").ok());
@@ -68,22 +68,22 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         .is_some_and(|pattern| pattern.find(name).is_some())
 }
 
-/// Every pattern with the group that is secret; 0 is all of it.
+/// Returns each pattern with the number of its secret group; 0 is the whole match.
 fn patterns() -> &'static [(Regex, usize)] {
     static PATTERNS: OnceLock<Vec<(Regex, usize)>> = OnceLock::new();
     PATTERNS.get_or_init(|| {
         let by_form = FORMS.iter().map(|form| ((*form).to_owned(), 0));
         let by_name = [
-            // In addresses and forms: `?api_key=…`, `--token=…`.
+            // URLs and forms: `?api_key=…`, `--token=…`.
             format!(r#"[\w.-]*(?:{SECRET_NAMES})[\w.-]*=([^&\s"']+)"#),
-            // In JSON, written once or twice.
+            // JSON, also JSON text within a JSON string.
             format!(r#"\\?"[\w.-]*(?:{SECRET_NAMES})[\w.-]*\\?"\s*:\s*\\?"((?:[^"\\]|\\[^"])+)"#),
-            // In headers.
+            // Headers.
             r"\b(?:Bearer|Basic)\s+([A-Za-z0-9+/=._~-]{6,})".to_owned(),
             r"://[^/\s:@]+:([^/\s@]+)@".to_owned(),
         ];
         let all = by_form.chain(by_name.into_iter().map(|pattern| (pattern, 1)));
-        // All of them compile: a test proves it by what they hide.
+        // All patterns compile. A test proves it by what they mask.
         all.filter_map(|(pattern, group)| Some((Regex::with_flags(&pattern, "i").ok()?, group)))
             .collect()
     })

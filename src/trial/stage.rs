@@ -1,4 +1,4 @@
-//! One test at work: a folder and a host of its own, the tape between the tool and the world.
+//! Runner of one test: its own folder, its own host, and replay of the external answers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,14 +24,15 @@ use crate::host::Host;
 use crate::registry::Catalog;
 use crate::tool::{Block, Call, Event, Outcome, Severity, json};
 
-/// From the polite stop to the forced one: a tool under test has nothing to lose.
+/// Time between cancellation and forced termination. Short, since a tool under test has nothing to
+/// lose.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Providers that are asked: what is named, nothing else.
+/// Providers for discovery: only the paths that the configuration names.
 const PROVIDERS: [&str; 1] = ["config"];
 
-/// A configuration that nothing of this machine gets into: home, state and temporary files are below
-/// `folder`, and `module` is all there is.
+/// Returns a configuration that ignores this machine. Home, state and temporary files are below
+/// `folder`, and only `module` is loaded.
 pub(super) fn quiet_config(
     cwd: &Path,
     folder: &Path,
@@ -54,7 +55,7 @@ pub(super) fn quiet_config(
     config.only_providers = Some(PROVIDERS.map(str::to_owned).to_vec());
     config.limits.grace = GRACE;
     config.limits.isolates = 1;
-    // A long text is compared whole.
+    // Texts are compared whole, so a long text must not be spilled.
     config.limits.spill_kb = 0;
     Ok(config)
 }
@@ -80,7 +81,7 @@ pub(super) async fn run(suite: &mut Suite, index: usize, terms: &Terms) -> Repor
 fn mode_of(test: &TestDefinition, world: World) -> Mode {
     match world {
         _ if test.is_live => Mode::Live,
-        // What stands in the test itself is not recorded over.
+        // Answers in the test itself are never recorded.
         _ if test.stubs.is_some() => Mode::Replay,
         World::Replayed => Mode::Replay,
         World::Recorded => Mode::Record,
@@ -103,7 +104,7 @@ impl Stage {
             .prefix("haft-test-")
             .tempdir_in(&terms.temp_dir)
             .map_err(|error| format!("no temporary folder can be made: {error}"))?;
-        // Links in the way to it would have tools say another name than we do.
+        // Tools see the resolved path, so links in it must be resolved here as well.
         let real = folder
             .path()
             .canonicalize()
@@ -115,7 +116,8 @@ impl Stage {
             .map_err(|error| error.message().to_owned())?;
         config.limits.call_timeout = Some(test.timeout.unwrap_or(terms.timeout));
         if mode == Mode::Replay {
-            // What goes around `pi.exec` and `fetch` is not on tape, so it does not go at all.
+            // Only `pi.exec` and `fetch` are replayed, so deny all other access to programs and
+            // network.
             for kind in [PermissionKind::Run, PermissionKind::Net] {
                 let replay = PermissionSource::Replay;
                 config.permissions.set(kind, Permission::None, replay);
@@ -144,7 +146,7 @@ impl Stage {
         })
     }
 
-    /// What is not as expected.
+    /// Plays the calls of the test and returns the differences.
     async fn play(&self, suite: &Suite, index: usize, terms: &Terms) -> Vec<String> {
         let test = &suite.tests[index];
         let catalog = self.host.catalog().await;
@@ -171,7 +173,7 @@ impl Stage {
                 true => format!("call {}: {text}", step + 1),
                 false => text,
             };
-            // Later calls build on this one.
+            // Later calls depend on this one.
             if !differs.is_empty() {
                 found.extend(differs.into_iter().map(place));
                 break;
@@ -280,7 +282,7 @@ impl Stage {
         (status, notes)
     }
 
-    /// The folder of the test has another name every time.
+    /// Replaces the path of the test folder, which differs in every run.
     fn portable(&self, text: &str) -> String {
         text.replace(&*self.cwd.to_string_lossy(), CWD)
     }
@@ -322,7 +324,7 @@ impl Stage {
 }
 
 impl Suite {
-    /// What is secret in a test: also what it puts into variables of such names.
+    /// Returns the secrets of a test, including its environment variables with secret names.
     fn secrets_of(&self, test: &TestDefinition) -> Secrets {
         let own = test.env.iter().filter(|(name, _)| is_secret_name(name));
         let own: Vec<String> = own.filter_map(|(_, value)| value.clone()).collect();
@@ -331,7 +333,7 @@ impl Suite {
 }
 
 impl Came {
-    /// What the function `check` of a script is given.
+    /// Returns the argument of the script's function `check`.
     fn as_json(&self) -> Value {
         match &self.ended {
             Ok(outcome) => json!({
@@ -346,7 +348,7 @@ impl Came {
     }
 }
 
-/// The one who is meant where a call names nobody.
+/// Returns the tool of a call: the named one, or the only one of the module.
 fn tool_of<'a>(call: &'a CallDefinition, catalog: &'a Catalog) -> Result<&'a str, String> {
     if let Some(tool) = &call.tool {
         return Ok(tool);
@@ -364,7 +366,7 @@ fn tool_of<'a>(call: &'a CallDefinition, catalog: &'a Catalog) -> Result<&'a str
     }
 }
 
-/// Why there is no tool to test.
+/// Returns the reason for an empty catalog, or `None` if it has entries.
 fn why_empty(catalog: &Catalog) -> Option<String> {
     if !catalog.entries.is_empty() {
         return None;

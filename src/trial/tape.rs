@@ -1,7 +1,7 @@
-//! The answers of the world in one test: given in the test, recorded before, or recorded now.
+//! External answers of one test: given in the test, recorded before, or recorded now.
 //!
-//! Requests are compared after masking and with the test's own folder called `$CWD`, so a recording
-//! holds on another machine and without its secrets.
+//! Requests are compared after masking secrets and after replacing the test folder by `$CWD`. So a
+//! recording works on other machines and contains no secrets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::secrets::{self, Secrets};
 use crate::tool::{Played, Reach, Tape};
 
-/// What stands for the folder of the test.
+/// Placeholder for the path of the test folder.
 pub(super) const CWD: &str = "$CWD";
 
 /// One request and its answer.
@@ -28,18 +28,18 @@ pub(super) struct Recorded {
     pub(super) answer: Value,
 }
 
-/// What is asked of whom.
+/// Source of the answers in one test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The tape alone answers.
+    /// Recorded answers only.
     Replay,
-    /// The world answers, and the tape keeps it.
+    /// Real answers, which are recorded.
     Record,
-    /// The world answers.
+    /// Real answers.
     Live,
 }
 
-/// The tape of a test.
+/// Recording of a test, for replay or to be filled.
 pub(super) struct TestTape {
     mode: Mode,
     folder: PathBuf,
@@ -50,9 +50,9 @@ pub(super) struct TestTape {
 #[derive(Default)]
 struct State {
     recorded: Vec<Recorded>,
-    /// Which of them have answered.
+    /// True for each recorded request that has been answered.
     used: Vec<bool>,
-    /// Requests without an answer.
+    /// Requests for which no answer was recorded.
     missed: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl TestTape {
             state: Mutex::default(),
         };
         if mode == Mode::Replay {
-            // What a person wrote is compared in the form that requests get.
+            // Requests in the test itself get the same form as the requests of the tool.
             let portable = |asked: Option<Value>| asked.map(|asked| tape.portable_request(&asked));
             let recorded = recorded.into_iter().map(|one| Recorded {
                 exec: portable(one.exec),
@@ -87,17 +87,17 @@ impl TestTape {
         tape
     }
 
-    /// What was recorded.
+    /// Returns the recorded requests and answers.
     pub(super) fn recorded(&self) -> Vec<Recorded> {
         self.state().recorded.clone()
     }
 
-    /// Requests that nobody had an answer for, in words.
+    /// Returns descriptions of the requests that had no answer.
     pub(super) fn missed(&self) -> Vec<String> {
         self.state().missed.clone()
     }
 
-    /// Answers that nobody asked for, in words.
+    /// Returns descriptions of the answers that no request used.
     pub(super) fn unused(&self) -> Vec<String> {
         let state = self.state();
         let all = state.recorded.iter().zip(&state.used);
@@ -109,7 +109,7 @@ impl TestTape {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The request as it stands in recordings.
+    /// Returns the request in the form of recordings.
     fn request(&self, reach: Reach, request: &str) -> Recorded {
         let asked: Value = serde_json::from_str(request).unwrap_or_default();
         let mut kept = Map::new();
@@ -136,7 +136,7 @@ impl TestTape {
         Recorded::new(reach, Value::Object(kept), Value::Null)
     }
 
-    /// A request without secrets, those in its headers among them.
+    /// Returns a request without secrets, including those in its headers.
     fn portable_request(&self, request: &Value) -> Value {
         let mut portable = self.portable(request);
         let headers = portable.get_mut("headers").and_then(Value::as_object_mut);
@@ -148,7 +148,7 @@ impl TestTape {
         portable
     }
 
-    /// Without secrets, and without the name of the test's own folder.
+    /// Masks secrets and replaces the path of the test folder.
     fn portable(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {
@@ -166,7 +166,7 @@ impl TestTape {
         }
     }
 
-    /// The reverse, for answers.
+    /// Restores the path of the test folder in an answer.
     fn local(&self, answer: &Value) -> Value {
         let text = answer.to_string();
         if !text.contains(CWD) {
@@ -191,7 +191,7 @@ impl Recorded {
         }
     }
 
-    /// The request in words.
+    /// Returns a description of the request.
     fn title(&self) -> String {
         match (&self.exec, &self.fetch) {
             (Some(exec), _) => {
@@ -213,8 +213,8 @@ impl Recorded {
         }
     }
 
-    /// Whether `self`, which a person may have written, answers `asked`: what it does not mention does
-    /// not matter.
+    /// Returns true if `self`, which may be handwritten, answers `asked`. Fields that `self` omits
+    /// are not compared.
     fn answers(&self, asked: &Recorded) -> bool {
         let fits = |ours: &Option<Value>, theirs: &Option<Value>| match (ours, theirs) {
             (Some(ours), Some(theirs)) => {
@@ -231,8 +231,8 @@ impl Recorded {
     }
 }
 
-/// Whether all headers of `wanted` are among the `asked`; a boundary between parts is another one in
-/// every request.
+/// Returns true if `asked` has all headers of `wanted`. A multipart boundary differs in every
+/// request and is not compared.
 fn has_headers(asked: &Value, wanted: &Value) -> bool {
     let kind = |value: &Value| -> String {
         let text = value.as_str().unwrap_or_default();
@@ -245,7 +245,7 @@ fn has_headers(asked: &Value, wanted: &Value) -> bool {
     wanted.all(|(name, value)| kind(&asked[name]) == kind(value))
 }
 
-/// Bodies that are JSON are compared as JSON.
+/// Compares bodies. Bodies that are JSON are compared as JSON.
 fn same(one: &Value, other: &Value) -> bool {
     if one == other {
         return true;
@@ -292,7 +292,7 @@ impl Tape for TestTape {
     }
 }
 
-/// Headers that say who asks, and those that do not fit the body any more.
+/// Removes headers that identify the client, and headers that do not match the stored body.
 fn without_private_headers(answer: &mut Value) {
     const DROPPED: &[&str] = &[
         "set-cookie",
@@ -357,7 +357,7 @@ pub(super) struct FetchStub {
     error: Option<String>,
 }
 
-/// The answers that stand in a test itself.
+/// Parses the answers that a test itself contains.
 pub(super) fn read_stubs(exec: Vec<Value>, fetch: Vec<Value>) -> Result<Vec<Recorded>, String> {
     let mut all = Vec::new();
     for (index, written) in exec.into_iter().enumerate() {
@@ -401,7 +401,7 @@ impl ExecStub {
 impl FetchStub {
     fn into_recorded(self) -> Recorded {
         let mut request = Map::new();
-        // As `Request` writes it: `https://example.org` gets its slash.
+        // `Request` normalises the URL: `https://example.org` gets its slash.
         let url = url::Url::parse(&self.url).map_or(self.url.clone(), String::from);
         request.insert("url".into(), url.clone().into());
         request.extend(

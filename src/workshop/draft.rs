@@ -1,9 +1,10 @@
-//! A definition while it is put together, piece by piece.
+//! Tool definition that is built up piece by piece.
 
 use crate::family::shell::author::yaml;
 use crate::family::shell::definition::Datum;
 
-/// A file's content as data. Keys may come in any order; the file has them in the usual one.
+/// Content of a tool file as data. Keys may be set in any order; the file has them in the usual
+/// one.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft(Datum);
 
@@ -14,7 +15,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// Of data that was read elsewhere.
+    /// Wraps data that was parsed elsewhere.
     pub(crate) fn of(data: Datum) -> Draft {
         Draft(data)
     }
@@ -23,35 +24,35 @@ impl Draft {
         matches!(&self.0, Datum::Object(entries) if entries.is_empty())
     }
 
-    /// Whether there is something under the key.
+    /// Returns true if the key has a value.
     pub(crate) fn has(&self, key: &str) -> bool {
         matches!(&self.0, Datum::Object(entries) if entries.iter().any(|(own, _)| own == key))
     }
 
-    /// Sets a value below these keys; the last one of a key counts.
+    /// Sets the value at this path of keys. A later value of a key replaces the earlier one.
     pub(crate) fn set(&mut self, keys: &[&str], value: Datum) {
         set(&mut self.0, keys, value);
     }
 
-    /// Adds to the list below these keys.
+    /// Appends to the list at this path of keys.
     pub(crate) fn push(&mut self, keys: &[&str], value: Datum) {
         push(&mut self.0, keys, value);
     }
 
-    /// As a file.
+    /// Returns the draft as the text of a file.
     pub(crate) fn text(&self) -> String {
         yaml(&self.0)
     }
 }
 
-/// Sets a value in a mapping below these keys.
+/// Sets the value at this path of keys in a mapping.
 pub(crate) fn set(node: &mut Datum, keys: &[&str], value: Datum) {
     if let Some(slot) = slot(node, keys) {
         *slot = value;
     }
 }
 
-/// Adds to a list in a mapping below these keys.
+/// Appends to the list at this path of keys in a mapping.
 pub(crate) fn push(node: &mut Datum, keys: &[&str], value: Datum) {
     if let Some(slot) = slot(node, keys) {
         match slot {
@@ -61,7 +62,8 @@ pub(crate) fn push(node: &mut Datum, keys: &[&str], value: Datum) {
     }
 }
 
-/// The value below these keys, made if need be. `None`: on the way stands what is no mapping.
+/// Returns the value at this path of keys and creates it if need be. Returns `None` if a value on
+/// the way is not a mapping.
 fn slot<'a>(node: &'a mut Datum, keys: &[&str]) -> Option<&'a mut Datum> {
     let Some((first, rest)) = keys.split_first() else {
         return Some(node);

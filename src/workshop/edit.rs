@@ -1,5 +1,5 @@
-//! A draft in the user's editor. The tool itself stays as it is until the draft is good, and a draft
-//! that is not is kept.
+//! Drafts in the user's editor. The tool itself changes only once the draft is valid; an invalid
+//! draft is kept.
 
 use std::fs;
 use std::io;
@@ -9,22 +9,22 @@ use crate::config::{Config, paths};
 use crate::error::{Error, ErrorKind};
 use crate::process::in_foreground;
 
-/// Where drafts lie, and what opens them.
+/// Folder for drafts, and the editor that opens them.
 pub(crate) struct Desk {
     folder: PathBuf,
     editor: String,
 }
 
-/// What came back.
+/// Result of an editor session.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Edited {
-    /// Nothing was changed.
+    /// The text is unchanged.
     Same,
     Changed(String),
 }
 
 impl Desk {
-    /// With the editor that was named, else the user's own, else `vi`.
+    /// Uses the editor `named`, else the configured one, else `vi`.
     pub(crate) fn new(config: &Config, named: Option<&str>) -> Desk {
         let editor = named.or(config.editor.as_deref()).unwrap_or("vi");
         Desk {
@@ -33,7 +33,7 @@ impl Desk {
         }
     }
 
-    /// Writes a draft; only its user may read it.
+    /// Writes a draft that only its user can read.
     pub(crate) fn lay(&self, name: &str, extension: &str, text: &str) -> Result<PathBuf, Error> {
         let write = || -> io::Result<PathBuf> {
             fs::create_dir_all(&self.folder)?;
@@ -47,7 +47,7 @@ impl Desk {
                     .create_new(true)
                     .open(&path)
                 {
-                    // A draft that was kept, or somebody else's of this moment.
+                    // The name belongs to a kept draft or to a draft of another process.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                     Err(error) => return Err(error),
                     Ok(mut file) => {
@@ -70,7 +70,7 @@ impl Desk {
     /// Opens the draft and waits until the editor is closed. Blocks.
     ///
     /// # Errors
-    /// When the editor fails or is killed. The draft is still there.
+    /// If the editor fails or is killed. The draft is kept.
     pub(crate) fn edit(&self, draft: &Path, before: &str) -> Result<Edited, Error> {
         let editor = &self.editor;
         let ended = in_foreground(editor, draft.as_os_str())
@@ -94,9 +94,9 @@ impl Desk {
         })
     }
 
-    /// Takes a draft away that nobody needs any more.
+    /// Removes a draft that is not needed any more.
     pub(crate) fn clear(&self, draft: &Path) {
-        // One that stays costs nothing but room.
+        // A draft that cannot be removed only takes up space.
         let _ = fs::remove_file(draft);
     }
 }

@@ -1,4 +1,4 @@
-//! The folders of the three scopes and the files in them.
+//! Tool files in the folders of the three scopes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -13,16 +13,16 @@ use crate::family::shell::definition::Scope;
 use crate::family::shell::json_schema;
 use crate::files::{Replacing, put};
 
-/// The scopes' folders.
+/// Store of YAML tool files, with a folder for each scope.
 pub(crate) struct Workshop {
     cwd: PathBuf,
     folders: [(Scope, PathBuf); 3],
 }
 
-/// There is no tool of that name.
+/// Error: a tool of that name does not exist.
 pub(crate) struct Missing {
     pub(crate) name: String,
-    /// `None`: it was looked for everywhere.
+    /// `None` if all scopes were searched.
     pub(crate) scope: Option<Scope>,
 }
 
@@ -38,7 +38,7 @@ impl Workshop {
         }
     }
 
-    /// The folder of a scope, which may not be there yet.
+    /// Returns the folder of a scope, which may not exist yet.
     pub(crate) fn folder(&self, scope: Scope) -> &Path {
         let [local, user, global] = &self.folders;
         match scope {
@@ -48,7 +48,7 @@ impl Workshop {
         }
     }
 
-    /// Every file of a scope, or of all; in the order in which they claim names.
+    /// Returns every file of a scope, or of all scopes, in the order in which they claim names.
     pub(crate) fn files(&self, scope: Option<Scope>) -> Vec<ToolFile> {
         let mut files = Vec::new();
         let mut names = HashSet::new();
@@ -74,8 +74,8 @@ impl Workshop {
         files
     }
 
-    /// The first tool of that name. A file that is too broken to have a name is known by its
-    /// file's.
+    /// Returns the first tool of that name. A file that is too broken to have a name is found by
+    /// its file name.
     pub(crate) fn find(&self, name: &str, scope: Option<Scope>) -> Result<ToolFile, Missing> {
         let mut files = self.files(scope);
         let is_named = |file: &ToolFile| file.name() == name;
@@ -98,10 +98,11 @@ impl Workshop {
         }
     }
 
-    /// Writes a tool's file; gives its path. `text` must be that tool's, and its name a safe one.
+    /// Writes a tool's file and returns its path. `text` must be the definition of that tool, and
+    /// `name` must be safe as a file name.
     ///
     /// # Errors
-    /// Where there is one and it may not be replaced, or the system refuses.
+    /// If the file exists and may not be replaced, or if it cannot be written.
     pub(crate) fn write(
         &self,
         name: &str,
@@ -122,7 +123,8 @@ impl Workshop {
             Some(file) => file.path,
             None => folder.join(format!("{name}.yaml")),
         };
-        // A text without a name of its own takes the file's, which may be another one.
+        // Without a `name` key the tool is named after its file. That name may be another one than
+        // `name`.
         let is_same = path.file_stem().is_some_and(|stem| stem == name);
         let named = match is_same {
             true => None,
@@ -130,14 +132,14 @@ impl Workshop {
         };
         match put(&path, named.as_deref().unwrap_or(text), replacing) {
             Ok(()) => Ok(path),
-            // Somebody else was faster.
+            // Another process created the file meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
             Err(error) => Err(refused("written", &path, &error)),
         }
     }
 
-    /// Puts the format's schema beside the folder of a scope, where the first line of a template
-    /// says that it is. Editors complete and check by it.
+    /// Writes the schema of the format beside the folder of a scope, where the first line of a
+    /// template points to. Editors use it for completion and checks.
     pub(crate) fn lay_schema(&self, scope: Scope) -> Result<(), Error> {
         let folder = self.folder(scope);
         self.prepare(folder, scope)?;
@@ -149,21 +151,21 @@ impl Workshop {
         put(&path, &schema, Replacing::Yes).map_err(|error| refused("written", &path, &error))
     }
 
-    /// Replaces the text of a file that was found.
+    /// Replaces the text of an existing file.
     pub(crate) fn rewrite(&self, file: &ToolFile, text: &str) -> Result<(), Error> {
         self.prepare(self.folder(file.scope), file.scope)?;
         put(&file.path, text, Replacing::Yes)
             .map_err(|error| refused("written", &file.path, &error))
     }
 
-    /// Removes a file that was found; of a link the link.
+    /// Removes an existing file. For a link, only the link is removed.
     pub(crate) fn remove(&self, file: &ToolFile) -> Result<(), Error> {
         self.prepare(self.folder(file.scope), file.scope)?;
         fs::remove_file(&file.path).map_err(|error| refused("removed", &file.path, &error))
     }
 
-    /// Makes the folder. A project's own must be inside the project: a link that somebody else
-    /// committed must not decide where we write.
+    /// Creates the folder. The folder of a project must be inside the project. Otherwise a
+    /// committed link would decide which folder haft writes to.
     fn prepare(&self, folder: &Path, scope: Scope) -> Result<(), Error> {
         fs::create_dir_all(folder).map_err(|error| refused("made", folder, &error))?;
         if scope != Scope::Local {
@@ -201,7 +203,7 @@ impl From<Missing> for Error {
     }
 }
 
-/// By name, as loading takes them.
+/// Returns the YAML files by name, in the order of loading.
 fn yaml_files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();

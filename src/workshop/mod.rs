@@ -1,8 +1,8 @@
-//! Where people make their own YAML shell tools: finding, checking, writing, removing the files.
+//! Management of the users' own YAML shell tools: find, check, write and remove their files.
 //!
-//! The commands `haft tool …` translate for it. It runs no tool and asks nobody; what a file means
-//! is for `family::shell`. The hard thing is never to lose or to overwrite what somebody else wrote
-//! meanwhile, and never to leave the folder of a scope.
+//! The commands `haft tool …` are built on it. It runs no tool and prompts for nothing;
+//! `family::shell` interprets the files. It must never lose or overwrite concurrent changes, and
+//! never leave the folder of a scope.
 
 mod draft;
 mod edit;

@@ -1,28 +1,28 @@
-//! A first TypeScript tool: a folder with a module, its test, its types and settings for editors.
+//! Template for a TypeScript tool: a folder with a module, its test, its types and editor settings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind};
 
-/// What authors import types from, as the checkout has it.
+/// Types that tool modules import, as in the checkout.
 const TYPES: &str = include_str!("../../types/haft.d.ts");
 
-/// What tests in TypeScript are.
+/// Types of tests in TypeScript.
 const TEST_TYPES: &str = include_str!("../../types/tool-test.d.ts");
 
-/// What tests in JSON are, for editors.
+/// JSON Schema of tests in JSON, for editors.
 const TEST_SCHEMA: &str = include_str!("../../types/tool-test.schema.json");
 
-/// A tool that has not been written yet.
+/// A tool that is about to be written.
 pub(crate) struct NewModule {
-    /// The folder that is made.
+    /// Folder that will be created.
     pub(crate) folder: PathBuf,
     name: String,
 }
 
 impl NewModule {
-    /// The tool `name` below `folder`.
+    /// Plans the tool `name` below `folder`.
     pub(crate) fn below(folder: &Path, name: &str) -> Result<NewModule, Error> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -49,7 +49,7 @@ impl NewModule {
         })
     }
 
-    /// Writes it; gives the files, the module first.
+    /// Writes the files and returns their paths, the module first.
     pub(crate) fn write(&self) -> Result<Vec<PathBuf>, Error> {
         let files = [
             ("index.ts", module(&self.name)),

@@ -1,4 +1,4 @@
-//! What is wrong with a tool because of the others: what it uses, what it stands for.
+//! Checks of a tool against all other tools: the tools that it uses, and the base of an alias.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::family::shell::input_schema;
 use crate::family::shell::shelf::{Brought, Shelf, Shelved};
 use crate::tool::Problem;
 
-/// An alias with everything that it has of its base.
+/// An alias merged with everything that it inherits from its base.
 pub(crate) struct Merged(Arc<Shelved>);
 
 impl Merged {
@@ -21,8 +21,8 @@ impl Merged {
 }
 
 impl Workshop {
-    /// Holds a tool against all others; gives what is wrong, and how it is there if nothing is. It
-    /// counts as the first of its name, wherever it lies.
+    /// Resolves a tool together with all others. Returns the resolved tool if that succeeds, and
+    /// the tool's problems. The tool counts as the first of its name in any scope.
     pub(crate) fn beside_others(
         &self,
         path: &Path,
@@ -52,7 +52,7 @@ impl Workshop {
         (shelf.get(&definition.name).cloned(), own)
     }
 
-    /// An alias as what it stands for; `None` for every other file.
+    /// Returns an alias merged with its base; `None` for every other file.
     pub(crate) fn merged(&self, file: &ToolFile) -> Option<Merged> {
         let definition = file.opened.definition.as_ref()?;
         if !matches!(definition.work, Work::Alias(_)) {
@@ -63,13 +63,13 @@ impl Workshop {
             .map(Merged)
     }
 
-    /// The JSON Schema that a model sees; `None` where there is no tool.
+    /// Returns the JSON Schema that a model sees; `None` if the file is not a valid tool.
     pub(crate) fn schema(&self, file: &ToolFile) -> Option<String> {
         let (shelved, _) = self.beside_others(&file.path, file.scope, &file.opened);
         Some(input_schema(&shelved?.definition).to_string())
     }
 
-    /// Everything that is wrong with a file, by place.
+    /// Returns all problems of a file, sorted by position.
     pub(crate) fn problems(&self, file: &ToolFile) -> Vec<Problem> {
         let mut problems = file.opened.problems.clone();
         let (_, more) = self.beside_others(&file.path, file.scope, &file.opened);
@@ -78,7 +78,7 @@ impl Workshop {
         problems
     }
 
-    /// The same file as it is now.
+    /// Reads the file again and returns its current state.
     pub(crate) fn again(&self, file: ToolFile) -> ToolFile {
         let opened = open_file(&file.path);
         ToolFile { opened, ..file }

@@ -1,6 +1,6 @@
-//! What a new tool starts as: short, complete, and with a test that passes.
+//! Template of a new YAML tool: short, complete, and with a test that passes.
 
-/// A file for a tool of that name.
+/// Returns the text of a file for a tool of that name.
 pub(crate) fn template(name: &str) -> String {
     format!(
         "\

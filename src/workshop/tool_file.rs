@@ -1,4 +1,4 @@
-//! One tool's file in its scope.
+//! File of one tool in its scope.
 
 use std::path::PathBuf;
 
@@ -6,28 +6,28 @@ use crate::family::shell::author::{Fixed, Opened, advice, fix};
 use crate::family::shell::definition::{Definition, Scope};
 use crate::tool::Problem;
 
-/// A file in the folder of a scope, whether or not it is a tool.
+/// A file in the folder of a scope. It may be invalid as a tool.
 pub(crate) struct ToolFile {
     pub(crate) scope: Scope,
     pub(crate) path: PathBuf,
     pub(crate) opened: Opened,
-    /// A tool of this name in an earlier scope comes before it.
+    /// True if a tool of this name in an earlier scope takes precedence.
     pub(crate) is_shadowed: bool,
 }
 
-/// What a list says of a tool.
+/// Data of a tool for lists.
 pub(crate) struct Summary<'a> {
     pub(crate) name: &'a str,
     pub(crate) description: &'a str,
     pub(crate) version: &'a str,
     pub(crate) category: Option<&'a str>,
-    /// Its tags, those of `metadata` among them (spec cycod 170).
+    /// Tags of the tool, including those of `metadata` (spec cycod 170).
     pub(crate) tags: Vec<&'a str>,
-    /// Empty: everywhere.
+    /// Empty means all platforms.
     pub(crate) platforms: Vec<&'static str>,
     pub(crate) keywords: &'a [String],
     pub(crate) tests: usize,
-    /// `Some`: it should not be used any more; what to use instead may be empty.
+    /// `Some` if the tool is deprecated. The text names the replacement and may be empty.
     pub(crate) deprecated: Option<&'a str>,
 }
 
@@ -36,17 +36,17 @@ impl ToolFile {
         &self.opened.name
     }
 
-    /// `None`: the file is no tool, its problems say why.
+    /// Returns `None` if the file is not a valid tool. Its problems give the reasons.
     pub(crate) fn summary(&self) -> Option<Summary<'_>> {
         self.opened.definition.as_ref().map(Summary::of)
     }
 
-    /// What an author should hear besides the problems.
+    /// Returns advice for the author in addition to the problems.
     pub(crate) fn advice(&self) -> Vec<Problem> {
         advice(&self.path, &self.opened)
     }
 
-    /// Its text after the repairs that cannot be wrong.
+    /// Returns the text after the repairs that are safe.
     pub(crate) fn fixed(&self) -> Fixed {
         fix(&self.path, &self.opened)
     }
@@ -78,12 +78,12 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// Whether it can run on a platform.
+    /// Returns true if the tool can run on the platform.
     pub(crate) fn runs_on(&self, platform: &str) -> bool {
         self.platforms.is_empty() || self.platforms.contains(&platform)
     }
 
-    /// Whether the text is in its name, description, keywords or tags; capitals do not matter.
+    /// Returns true if the name, description, keywords or tags contain the text. Case is ignored.
     pub(crate) fn mentions(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let keywords = self.keywords.iter().map(String::as_str);

@@ -1,15 +1,17 @@
-//! What is made plain of a command line before it is read.
+//! Normalises a command line before clap parses it.
 //!
-//! `--auto-approve tool:read tool:weather`: `--auto-approve` alone means every tool, and a command's
-//! own words may follow it. So only what can be nothing else than a pattern is taken for its value
-//! (spec cycod 119, 372, 373). `haft tool run NAME --CITY London`: an option that haft has not is a
-//! parameter of the tool (spec cycod 151).
+//! `--auto-approve tool:read tool:weather`: the option alone means every tool, and the command
+//! itself may follow it. So a word becomes its value only if it must be a pattern (spec cycod 119,
+//! 372, 373).
+//!
+//! `haft tool run NAME --CITY London`: an unknown option is a parameter of the tool (spec cycod
+//! 151).
 
 use std::ffi::{OsStr, OsString};
 
 use clap::Command;
 
-/// The same words as clap takes them.
+/// Returns the arguments in the form that clap parses.
 pub(super) fn plain(
     args: impl IntoIterator<Item = OsString>,
     command: impl FnOnce() -> Command,
@@ -19,7 +21,7 @@ pub(super) fn plain(
 
 const OPTIONS: [&str; 2] = ["--auto-approve", "--auto-deny"];
 
-/// Each pattern behind its own option: `--auto-approve=tool:read`.
+/// Attaches each pattern to its own option: `--auto-approve=tool:read`.
 fn joined(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     let mut open = None;
@@ -59,7 +61,7 @@ fn joined(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     joined
 }
 
-/// An option that more values may follow.
+/// An option that may take further values.
 #[derive(Clone, Copy)]
 struct Open {
     option: &'static str,
@@ -71,13 +73,13 @@ fn is_pattern(arg: &OsStr) -> bool {
     text.starts_with("tool:") || text == "*" || text == "all"
 }
 
-/// After `tool run` every option that is none of its own as `--param KEY=VALUE`.
+/// Rewrites the unknown options after `tool run` as `--param KEY=VALUE`.
 fn parameters(args: Vec<OsString>, command: impl FnOnce() -> Command) -> Vec<OsString> {
     let Some(start) = after_run(&args) else {
         return args;
     };
     let mut command = command();
-    // Only a command that was built knows the options that it shares.
+    // Shared options are only known to a command that has been built.
     command.build();
     let run = command.find_subcommand("tool");
     let Some(run) = run.and_then(|tool| tool.find_subcommand("run")) else {
@@ -100,7 +102,8 @@ fn parameters(args: Vec<OsString>, command: impl FnOnce() -> Command) -> Vec<OsS
         }
         let Some((key, value)) = option(arg).filter(|(key, _)| !own.contains(&key.as_str())) else {
             plain.push(arg.clone());
-            // The value of an option of ours is none of the tool's, whatever it looks like.
+            // The value of one of our options is not a tool parameter, even if it looks like an
+            // option.
             let takes_next = own_that_takes_a_value(run, arg);
             plain.extend(takes_next.then(|| rest.next().cloned()).flatten());
             continue;
@@ -116,19 +119,19 @@ fn parameters(args: Vec<OsString>, command: impl FnOnce() -> Command) -> Vec<OsS
     plain
 }
 
-/// The place of the first word after `tool run`.
+/// Returns the index of the first word after `tool run`.
 fn after_run(args: &[OsString]) -> Option<usize> {
     let tool = args
         .iter()
         .position(|arg| arg == "tool" || arg == "tools")?;
     let run = args[tool..].iter().position(|arg| arg == "run")?;
-    // Between the two stand options only.
+    // Only options may stand between the two words.
     let between = &args[tool + 1..tool + run];
     let is_option = |arg: &OsString| arg.to_string_lossy().starts_with('-');
     between.iter().all(is_option).then_some(tool + run + 1)
 }
 
-/// `--KEY` or `--KEY=VALUE`.
+/// Splits `--KEY` or `--KEY=VALUE`.
 fn option(arg: &OsStr) -> Option<(String, Option<String>)> {
     let text = arg.to_str()?.strip_prefix("--")?;
     let (key, value) = match text.split_once('=') {

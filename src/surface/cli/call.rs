@@ -1,7 +1,7 @@
-//! `haft call`: one tool, once, with its updates while it runs.
+//! `haft call`: calls one tool once and shows its updates while it runs.
 //!
-//! The result goes to standard output in the form that was asked for; what happens
-//! meanwhile goes to standard error, unless `--events` wants it as data.
+//! The result goes to standard output in the requested form. Updates go to standard error, unless
+//! `--events` includes them as data.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -96,12 +96,12 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The tool's name.
+    /// Returns the name of the tool.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// In which form a failure is told.
+    /// Returns the format in which standard output reports a failure.
     pub(super) fn answer(&self) -> Answer {
         if self.events {
             Answer::Event {
@@ -113,7 +113,7 @@ impl Args {
         }
     }
 
-    /// The global flags and what this command adds to them.
+    /// Returns the global flags with the additions of this command.
     pub(super) fn over(&self, flags: Flags) -> Flags {
         Flags {
             by_name: true,
@@ -122,14 +122,14 @@ impl Args {
         }
     }
 
-    /// The arguments as given.
+    /// Parses the arguments as given.
     pub(super) fn input(&self) -> Result<Input, Error> {
         Input::read(self.arguments.as_deref(), &self.pairs)
     }
 
     pub(super) async fn run(&self, input: Input, session: &mut Session<'_>) -> Result<u8, Failure> {
         let manner = self.manner();
-        // Whoever pipes the arguments in by name sits there all the same.
+        // With `-` the arguments are piped in, but a user may still be at the terminal.
         let is_attended = session.is_attended || self.arguments.as_deref() == Some("-");
         if manner.form.is_for_people() && is_attended && io::stderr().is_terminal() {
             session.has_later();
@@ -137,7 +137,7 @@ impl Args {
         if self.learn {
             session.learns()?;
         }
-        // Loaded before the clock and the spinner of the call start.
+        // Loaded first, so that loading is not part of the call's time and spinner.
         let entry = session.tool_to_call(&self.name).await?;
         let arguments = input.typed_by(&entry.tool)?;
         let kept = match &self.session {
@@ -163,7 +163,7 @@ impl Args {
         match ended {
             Ok(called) => Ok(called.code),
             Err(failure) => {
-                // Whoever asked twice does not wait for anything else either.
+                // After a second Ctrl-C nothing else is waited for.
                 session.killed |= matches!(&failure, Failure::Killed(_));
                 Err(failure)
             }
@@ -198,7 +198,7 @@ fn columns(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A limit for calls, as it is written.
+/// Parses the timeout of calls.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
     let time = parse_duration(text)?;

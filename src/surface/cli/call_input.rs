@@ -1,7 +1,7 @@
-//! The arguments of `haft call` as they were given: JSON text, standard input or pairs.
+//! Arguments of `haft call` as given: JSON text, standard input or pairs.
 //!
-//! JSON text passes through untouched, so that numbers and key order reach the tool as
-//! they were written. Text that is no JSON is shown with a caret below the place.
+//! JSON text passes through unchanged, so that numbers and key order reach the tool as they were
+//! written. Invalid JSON is shown with a caret below the error.
 
 use std::io::{self, Read};
 
@@ -13,20 +13,20 @@ use crate::error::{Error, ErrorKind};
 use crate::tool::visible::is_harmful;
 use crate::tool::{Family, Tool};
 
-/// How many characters of a long line are shown on each side of a mistake.
+/// Number of characters of a long line that are shown on each side of an error.
 const WINDOW: usize = 50;
 
-/// Arguments as given.
+/// Arguments as given by the user.
 #[derive(Clone)]
 pub(super) enum Input {
-    /// A JSON object, complete.
+    /// A complete JSON object.
     Json(Box<RawValue>),
-    /// Pairs that need the tool's schema to be typed.
+    /// Pairs. The schema of the tool determines the types of their values.
     Pairs(Vec<Pair>),
 }
 
 impl Input {
-    /// Reads what was written: `text` is JSON or `-` for standard input.
+    /// Parses the arguments: `text` is JSON, or `-` for standard input.
     pub(super) fn read(text: Option<&str>, pairs: &[String]) -> Result<Self, Error> {
         match text {
             Some("-") => Ok(Input::Json(object(&from_stdin()?)?)),
@@ -35,12 +35,13 @@ impl Input {
         }
     }
 
-    /// The arguments for this tool. Properties may have the names that models know them by.
+    /// Returns the arguments for this tool as JSON. Properties may have the aliases that models
+    /// see.
     pub(super) fn typed_by(self, tool: &Tool) -> Result<Box<RawValue>, Error> {
         let schema = &tool.input_schema;
         let arguments = match self {
             Input::Json(json) => Ok(json),
-            // The format of these says what lists look like on a command line (spec cycod 42).
+            // YAML shell tools define lists as `a,b` on the command line (spec cycod 42).
             Input::Pairs(pairs) if tool.source.family == Family::Shell => {
                 call_pairs::build(&call_pairs::divided(pairs, schema), schema)
             }
@@ -93,7 +94,8 @@ fn not_json(text: &str, error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Usage, message).with_hint(advice(text))
 }
 
-/// The part of `line` around the 1-based byte `column`, and the cells before the caret.
+/// Returns the part of `line` around the 1-based byte `column`, and the number of cells before the
+/// caret.
 fn excerpt(line: &str, column: usize) -> (String, usize) {
     let before = line.as_bytes().get(..column.saturating_sub(1));
     let before = String::from_utf8_lossy(before.unwrap_or(line.as_bytes()));

@@ -1,8 +1,8 @@
-//! `--arg key=value` into JSON, typed by the tool's schema.
+//! Converts `--arg key=value` to JSON with the types of the tool's schema.
 //!
-//! A string stays a string wherever the schema lets a string through. A value that fits
-//! none of the types goes out as a string too: the tool says what is wrong with it, and
-//! there is one text for that. Numbers are copied digit by digit.
+//! A value stays a string wherever the schema allows a string. A value that fits none of the types
+//! is also sent as a string. The tool then reports the error, so there is only one message for it.
+//! Numbers are copied digit by digit.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::schema_kind::{Kind, closed_names, other_properties, property};
 use crate::error::{Error, ErrorKind};
 
-/// How similar a name must be to be suggested.
+/// Minimum similarity of a suggested name.
 const SIMILAR: f64 = 0.7;
 
 /// One `key=value` or `key:=json` as typed.
@@ -26,19 +26,19 @@ enum Text {
     Json(Box<RawValue>),
 }
 
-/// JSON under construction; leaves are JSON text.
+/// JSON under construction. Leaves hold JSON text.
 enum Node {
     Leaf(String),
     List(Vec<String>),
     Object(Vec<(String, Node)>),
 }
 
-/// Splits the pairs. What can be wrong without knowing the tool is found here.
+/// Parses the pairs. Reports all errors that do not depend on the tool.
 pub(super) fn parse(pairs: &[String]) -> Result<Vec<Pair>, Error> {
     pairs.iter().map(|pair| parse_one(pair)).collect()
 }
 
-/// The same with `list=a,b` as `list=a list=b`.
+/// Splits the values of lists: `list=a,b` becomes `list=a list=b`.
 pub(super) fn divided(pairs: Vec<Pair>, schema: &Value) -> Vec<Pair> {
     let is_list = |key: &str| {
         let declared = property(schema, key, schema);
@@ -65,7 +65,7 @@ pub(super) fn divided(pairs: Vec<Pair>, schema: &Value) -> Vec<Pair> {
     divided
 }
 
-/// The JSON object that the pairs stand for.
+/// Returns the JSON object for the pairs.
 pub(super) fn build(pairs: &[Pair], schema: &Value) -> Result<Box<RawValue>, Error> {
     let mut root = Vec::new();
     for pair in pairs {
@@ -104,9 +104,9 @@ fn parse_one(pair: &str) -> Result<Pair, Error> {
     })
 }
 
-/// The steps of a dotted key into the object, and what the schema says of its end.
+/// Resolves a dotted key to its steps into the object and the kind of the value there.
 ///
-/// A property that really has a dot in its name comes before the dot's meaning.
+/// A property whose name contains the dot takes precedence.
 fn locate<'a>(key: &str, root: &'a Value) -> Result<(Vec<String>, Kind<'a>), Error> {
     let mut steps = Vec::new();
     let mut here = Some(root);
@@ -216,7 +216,7 @@ fn element(text: &str, kind: &Kind, root: &Value) -> String {
     }
 }
 
-/// The JSON text for `text` where `kind` is expected.
+/// Returns the JSON text of `text` where `kind` is expected.
 fn scalar(text: &str, kind: &Kind) -> String {
     let literal = kind.literals.iter().find(|literal| match literal {
         Value::String(word) => word == text,

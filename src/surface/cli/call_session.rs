@@ -1,4 +1,4 @@
-//! The session that calls on the command line belong to: opened, told to tools, appended to, closed.
+//! Session of calls on the command line: opens and closes it, appends calls, notifies tools.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::render::ink::Ink;
 use crate::session::{SessionFile, new_id};
 use crate::tool::{Call, Outcome, SessionEvent};
 
-/// A session that calls are kept in.
+/// A session to which calls are appended.
 pub(super) struct CallSession(Arc<SessionFile>);
 
 impl CallSession {
-    /// Opens `name`, goes to its entry `from`, and tells the tools that the session starts.
+    /// Opens `name`, goes to its entry `from`, and notifies the tools that the session starts.
     pub(super) async fn open(
         name: &str,
         from: Option<&str>,
@@ -33,7 +33,7 @@ impl CallSession {
         Ok(session)
     }
 
-    /// The session of that file; says what cannot be read of it.
+    /// Wraps a session file and warns about its unreadable lines.
     pub(super) fn with(file: SessionFile, ink: Ink) -> CallSession {
         let unreadable = file.unreadable();
         if unreadable > 0 {
@@ -46,22 +46,23 @@ impl CallSession {
         CallSession(Arc::new(file))
     }
 
-    /// What is kept of it.
+    /// Returns the file of the session.
     pub(super) fn file(&self) -> &SessionFile {
         &self.0
     }
 
-    /// Makes it the one that the host's tools see.
+    /// Makes it the session that the host's tools see.
     pub(super) fn attach(&self, host: &Host) {
         host.set_session(Some(self.0.clone()));
     }
 
-    /// An id that no other call of the session has.
+    /// Returns a call id that is unique in the session.
     pub(super) fn call_id(&self) -> String {
         format!("call-{}", new_id())
     }
 
-    /// Keeps what the call came to. What cannot be kept is said; the result is there all the same.
+    /// Appends the result of a call. A failure only causes a warning, since the result itself
+    /// exists.
     pub(super) fn append(&self, call: &Call, outcome: &Outcome, ink: Ink) {
         if let Err(error) = self.0.append(call, outcome) {
             let path = self.0.path().display();
@@ -72,13 +73,14 @@ impl CallSession {
         }
     }
 
-    /// Tells the tools that the session ends.
+    /// Notifies the tools that the session ends.
     pub(super) async fn close(self, host: &Host) {
         host.emit(&SessionEvent::Shutdown).await;
     }
 }
 
-/// A path is what has a slash or the ending; everything else is a name among haft's own sessions.
+/// Returns the path of a session. A name with a slash or the ending `.jsonl` is a path; any other
+/// name is one of haft's own sessions.
 pub(super) fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
     if name.contains('/') || name.ends_with(".jsonl") {
         return Ok(config.cwd.join(name));
@@ -91,7 +93,7 @@ pub(super) fn place(name: &str, config: &Config) -> Result<PathBuf, Error> {
     Ok(folder(config).join(format!("{name}.jsonl")))
 }
 
-/// Where haft keeps sessions of its own.
+/// Returns the folder of haft's own sessions.
 pub(super) fn folder(config: &Config) -> PathBuf {
     config.state_dir.join("sessions")
 }

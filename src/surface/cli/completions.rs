@@ -1,4 +1,4 @@
-//! `haft completions`: what makes a shell know the commands and flags.
+//! `haft completions`: prints a script with which a shell completes commands and flags.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, out: &mut Out) -> Result<u8, Failure> {
-        // Made in memory: the generator panics where a write fails.
+        // Written to memory first, since the generator panics if a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "haft", &mut script);
         out.write_all(&script)?;

@@ -1,6 +1,6 @@
-//! `haft doctor`: every problem, every file that was looked at, and where things are.
+//! `haft doctor`: lists every problem, every file that was examined, and the paths that haft uses.
 //!
-//! What `haft list` leaves out on purpose: why a file that lies there is not a tool.
+//! Unlike `haft list` it also explains why a file is not a tool.
 
 mod clients;
 
@@ -69,7 +69,7 @@ struct FileView<'a> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<Cow<'a, str>>,
-    /// The file was not asked what it offers: that was remembered.
+    /// True if the description came from the cache and the file was not run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     remembered: bool,
 }
@@ -103,7 +103,7 @@ impl Args {
     }
 }
 
-/// The catalog with what providers make of its tools among the problems.
+/// Returns the catalog with additional problems: names and schemas that model providers refuse.
 fn with_what_providers_say(catalog: &Catalog, config: &Config) -> Catalog {
     let mut catalog = catalog.clone();
     let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
@@ -121,7 +121,8 @@ fn with_what_providers_say(catalog: &Catalog, config: &Config) -> Catalog {
     catalog
 }
 
-/// Who cannot be offered the tool, and why. What is only rewritten is no problem.
+/// Returns a problem that names the providers that refuse the tool, and the reason. A schema that
+/// is only rewritten is not a problem.
 fn refused(tool: &Tool, names: &Names) -> Option<Problem> {
     let mut whom: Vec<&str> = Vec::new();
     let mut why = None;
@@ -202,7 +203,7 @@ fn page(catalog: &Catalog, config: &Config, ink: Ink) -> String {
     page
 }
 
-/// The files by provider, in the order in which the providers came up.
+/// Lists the files by discovery provider, in the order in which the providers first occur.
 fn files(catalog: &Catalog, home: &Path, ink: Ink) -> String {
     let looked_at = &catalog.looked_at;
     let mut providers: Vec<&str> = Vec::new();
@@ -258,7 +259,7 @@ fn summary(catalog: &Catalog, ink: Ink) -> String {
     format!("{verdict}: {tools}, {errors_text}, {warnings_text}\n")
 }
 
-/// The user's configuration file, whether there is one or not.
+/// Returns the path of the user's configuration file, which may not exist.
 fn config_file(config: &Config) -> PathBuf {
     config.roots.config_home.join("haft/config.yaml")
 }

@@ -1,7 +1,7 @@
-//! How a command ends: its exit code, and the words for a failure.
+//! Exit codes of commands, and messages for their failures.
 //!
-//! The only place that knows the codes. The matches are exhaustive, so a new kind of
-//! error does not compile before it has one.
+//! No other module knows the codes. The matches are exhaustive, so a new kind of error does not
+//! compile without a code.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -23,27 +23,27 @@ pub(super) const REFUSED: u8 = 4;
 const TIMED_OUT: u8 = 124;
 pub(super) const CANCELLED: u8 = 130;
 
-/// Why a command did not come to its end.
+/// Reasons for which a command did not complete.
 pub(super) enum Failure {
-    /// Haft could not do it.
+    /// An error of haft.
     Haft(Error),
-    /// The user did not want to wait for the end of a call any more; the words for it.
+    /// The user gave up waiting for a call. Contains the message.
     Killed(Error),
-    /// Standard output, or another thing of the system, refused.
+    /// An I/O error, of standard output for example.
     System(io::Error),
 }
 
-/// In which form standard output tells of a failure.
+/// Format in which standard output reports a failure.
 pub(super) enum Answer {
-    /// Not at all: the text on standard error is for people.
+    /// Nothing: the text on standard error is enough for people.
     Text,
     /// One object `{"error": …}`.
     Json,
-    /// The last of the event lines.
+    /// The last event line.
     Event {
-        /// The call's id.
+        /// Id of the call.
         call_id: &'static str,
-        /// The tool's name.
+        /// Name of the tool.
         tool: String,
     },
 }
@@ -78,7 +78,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The exit code for the result of a call.
+/// Returns the exit code for the result of a call.
 pub(super) fn code_of(outcome: &Outcome) -> u8 {
     match outcome.stopped {
         Some(why) => code_of_stop(why),
@@ -87,18 +87,19 @@ pub(super) fn code_of(outcome: &Outcome) -> u8 {
     }
 }
 
-/// Says what went wrong, to people and where asked to programs, and gives the exit code.
+/// Reports a failure on standard error, and on standard output if `answer` asks for it. Returns the
+/// exit code.
 pub(super) fn report(ended: Result<u8, Failure>, answer: &Answer, out: &mut Out, ink: Ink) -> u8 {
     match ended {
         Ok(code) => code,
-        // Whoever read our output has enough of it: `haft list | head -1`.
+        // The reader closed the pipe early, as in `haft list | head -1`. That is not a failure.
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::BrokenPipe => SUCCESS,
         Err(Failure::System(error)) => {
             say(&render::problem::error(&system_error(&error), ink));
             FAILURE
         }
         Err(Failure::Haft(error) | Failure::Killed(error)) => {
-            // The exit code says it too, should nobody be reading any more.
+            // Ignore a closed output, since the exit code reports the failure as well.
             let _ = tell(&error, answer, out);
             say(&render::problem::error(&error, ink));
             code_of_kind(error.kind())
@@ -106,13 +107,13 @@ pub(super) fn report(ended: Result<u8, Failure>, answer: &Answer, out: &mut Out,
     }
 }
 
-/// The end of a program that could not even get hold of its standard output.
+/// Reports that standard output cannot be used, and returns the exit code.
 pub(super) fn without_output(error: &io::Error, ink: Ink) -> ExitCode {
     say(&render::problem::error(&system_error(error), ink));
     ExitCode::from(FAILURE)
 }
 
-/// Writes to standard error. If even that is gone there is nobody to tell.
+/// Writes to standard error. Errors are ignored, since they could not be reported anywhere.
 pub(super) fn say(text: &str) {
     let _ = io::stderr()
         .lock()

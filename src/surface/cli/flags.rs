@@ -1,7 +1,7 @@
-//! The flags that every command has, and the `Config` they ask for.
+//! Global flags of all commands, and the `Config` that results from them.
 //!
-//! Nothing is decided here: what was not written stays unsaid, `Config::resolve` has
-//! the defaults.
+//! Nothing is decided here. A flag that was not typed stays unset, and `Config::resolve` has the
+//! defaults.
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ pub(super) struct Globals {
 }
 
 impl Globals {
-    /// These flags, and those that were typed after the command's name.
+    /// Merges these flags with those that were typed after the command's name.
     pub(super) fn followed_by(self, later: &Globals) -> Globals {
         let later = later.clone();
         Globals {
@@ -90,12 +90,12 @@ impl Globals {
         }
     }
 
-    /// The configuration these flags ask for.
+    /// Resolves the configuration for these flags.
     pub(super) fn config(&self) -> Result<Config, Error> {
         Config::resolve(self.flags())
     }
 
-    /// The flags as the configuration takes them.
+    /// Returns the flags in the form that the configuration takes.
     pub(super) fn flags(&self) -> Flags {
         Flags {
             cwd: self.cwd.clone(),
@@ -113,9 +113,9 @@ impl Globals {
         }
     }
 
-    /// The same as words for another haft that is started in the same project, or where it
-    /// `travels` with it: there relative paths stay as they are. Who starts that haft chooses its
-    /// directory.
+    /// Returns the flags as command line options for another haft process in the same project. If
+    /// the options travel with the project, relative paths stay relative. The working directory is
+    /// not included, since the process that starts that haft sets it.
     pub(super) fn words(&self, config: &Config, travels: bool) -> Vec<String> {
         let path = |path: &Path| match travels {
             true => path.display().to_string(),
@@ -136,7 +136,8 @@ impl Globals {
                 true => tool.clone(),
                 false => paths::resolve(&config.cwd, &given).display().to_string(),
             });
-            // What is no path has an owner of its own, who says so when it is used.
+            // A value that is not a path is passed on unchanged; the code that uses it reports the
+            // error.
             option("--tool", Some(resolved.unwrap_or_else(|_| tool.clone())));
         }
         option("--config", self.config.as_deref().map(path));
@@ -153,12 +154,12 @@ impl Globals {
         words
     }
 
-    /// Whether `--verbose` was typed.
+    /// Returns true if `--verbose` was typed.
     pub(super) fn is_verbose(&self) -> bool {
         self.verbose
     }
 
-    /// The same for a command to which `--verbose` means something else.
+    /// Resets `--verbose`, for a command in which it has another meaning.
     pub(super) fn without_verbose(self) -> Globals {
         Globals {
             verbose: false,
@@ -166,7 +167,7 @@ impl Globals {
         }
     }
 
-    /// These two, typed among words that clap has not seen.
+    /// Adds these two options, which a command parsed without clap.
     pub(super) fn with(self, cwd: Option<PathBuf>, config: Option<PathBuf>) -> Globals {
         Globals {
             cwd: cwd.or(self.cwd),
@@ -175,7 +176,7 @@ impl Globals {
         }
     }
 
-    /// What to log; `None` for nothing.
+    /// Returns the log filter; `None` disables the log.
     pub(super) fn log_filter(&self) -> Option<&str> {
         let asked = self.log.as_deref().filter(|filter| !filter.is_empty());
         asked.or(self.verbose.then_some("haft=debug"))
@@ -195,7 +196,7 @@ pub(super) struct Approval {
 }
 
 impl Approval {
-    /// What was typed later counts.
+    /// Merges with the flags that were typed later, which take precedence.
     pub(super) fn followed_by(&self, later: &Approval) -> Approval {
         match later.mode() {
             Some(_) => later.clone(),
@@ -203,7 +204,7 @@ impl Approval {
         }
     }
 
-    /// The flags with what these say.
+    /// Returns the flags with the approval mode added.
     pub(super) fn over(&self, flags: Flags) -> Flags {
         Flags {
             approval_mode: self.mode(),

@@ -1,7 +1,7 @@
-//! `haft install`: adds the npm packages that tools import and that are not there.
+//! `haft install`: installs the missing npm packages that tools import.
 //!
-//! What would be installed is shown before anything is, since the names come from the text of the
-//! tools. Progress and questions go to standard error, what was installed to standard output.
+//! The packages are shown before they are installed, since their names come from the text of the
+//! tools. Progress and prompts go to standard error, the installed packages to standard output.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -77,8 +77,8 @@ impl Args {
         })
     }
 
-    /// What is missing. A word that names no file may be the name of a tool whose module can be
-    /// loaded already, so that only the host knows it.
+    /// Returns the missing packages. A word that is not a file may be the name of a tool. In that
+    /// case the host is needed to find its module.
     async fn survey(&self, session: &mut Session<'_>) -> Result<Survey, Failure> {
         let config = session.host.config().clone();
         let look = |words: &[String]| Survey::of(&config, words, self.into.as_deref());
@@ -117,7 +117,7 @@ impl Args {
         Ok(())
     }
 
-    /// Whether all of it is there now.
+    /// Installs the packages. Returns true if nothing is missing afterwards.
     async fn install(&self, sites: Vec<Site>, session: &mut Session<'_>) -> Result<bool, Failure> {
         let cancel = CancellationToken::new();
         let npm = Npm::find(cancel.clone())?;
@@ -158,7 +158,7 @@ impl Args {
         }
         let done = &resolved[..done];
         match failed {
-            // One object is printed, and it is the error.
+            // With `--json` only one object is printed, which is the error.
             Some(failure) if self.json || done.is_empty() => Err(failure),
             Some(failure) => {
                 self.report(done, session)?;
@@ -223,7 +223,7 @@ impl Args {
         Ok(())
     }
 
-    /// Looks again: a package may be there and still not have what a tool imports of it.
+    /// Checks again. An installed package may still lack the part that a tool imports.
     async fn check(&self, session: &mut Session<'_>) -> Result<bool, Failure> {
         let survey = self.survey(session).await?;
         for site in &survey.sites {
@@ -247,7 +247,7 @@ impl Args {
     }
 }
 
-/// Waits for the work. A signal cancels it, and the wait goes on until npm has ended.
+/// Waits for the work. A signal cancels the work, but the wait continues until npm has ended.
 async fn until_signal<T>(
     what: &str,
     work: impl Future<Output = Result<T, Error>>,

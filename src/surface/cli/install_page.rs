@@ -1,6 +1,6 @@
-//! What is or would be installed, as a page for people and as JSON.
+//! Renders installed packages, or those to be installed, as a page for people and as JSON.
 //!
-//! Names of packages and files are text of an untrusted source: no control character of theirs is
+//! Names of packages and files come from an untrusted source, so their control characters are not
 //! printed.
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use crate::render::ink::Ink;
 use crate::render::{problem, text, units};
 use crate::surface::wire;
 
-/// So many packages that only other packages need are named one by one.
+/// Maximum number of indirect dependencies that are listed by name.
 const MAX_NAMED: usize = 8;
 
 #[derive(Serialize)]
@@ -40,9 +40,9 @@ struct InstallView<'a> {
 struct PackageView<'a> {
     name: &'a str,
     version: &'a str,
-    /// A tool imports it or the manifest names it.
+    /// True if a tool imports the package or the manifest names it.
     direct: bool,
-    /// It has lifecycle scripts, which did not run.
+    /// True if the package has lifecycle scripts, which did not run.
     skipped_scripts: bool,
 }
 

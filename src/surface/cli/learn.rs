@@ -1,7 +1,7 @@
-//! Learning what tools load by paths that no reading can find out: `haft trust --learn`, `haft call --learn`.
+//! Learns the files that tools load by computed paths: `haft trust --learn`, `haft call --learn`.
 //!
-//! The tools run with what is trusted, and files outside of the grant are loaded and noted instead of
-//! refused. What was noted is shown, and becomes a part of the grant only if the user says so.
+//! The tools run with the trusted files. Files outside the grant are loaded and recorded instead of
+//! refused. The recorded files are shown and added to the grant only if the user agrees.
 
 use std::io::Write;
 
@@ -36,15 +36,16 @@ pub(super) async fn by_loading(
     Ok(SUCCESS)
 }
 
-/// The configuration of a host that learns: what is remembered of a module would not be loaded.
+/// Returns the configuration of a learning host. The cache is off, since a cached module would not
+/// be loaded.
 pub(super) fn config(flags: Flags) -> Result<Config, Error> {
     let mut config = Config::resolve(flags)?;
     config.use_cache = false;
     Ok(config)
 }
 
-/// Shows the files that the tools of `host` loaded and that are not trusted, and adds them if the user
-/// agrees. What became of it, as a sentence.
+/// Shows the untrusted files that the tools of `host` loaded, and adds them to the grant if the
+/// user agrees. Returns a sentence about the result.
 pub(super) async fn offer(host: &Host, flags: Flags, is_agreed: bool) -> Result<String, Failure> {
     let home = &host.config().home;
     let mut review = Review::of(&Config::resolve(trust::trusting(flags))?);

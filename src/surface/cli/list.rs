@@ -1,4 +1,4 @@
-//! `haft list`: every tool, and what is wrong with the others.
+//! `haft list`: lists every tool, and the problems of files that are not tools.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::render::{problem, table, text};
 use crate::surface::wire::Listing;
 use crate::tool::Tool;
 
-/// The widest description where no terminal sets a limit.
+/// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;
 
 const COLUMNS: [Column; 5] = [
@@ -79,13 +79,13 @@ fn print(catalog: &Catalog, session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// These tools as a table.
+/// Renders these tools as a table.
 pub(super) fn tools<'a>(tools: impl Iterator<Item = &'a Tool>, session: &Session<'_>) -> String {
     let rows: Vec<_> = tools.map(|tool| row(tool, session)).collect();
     table::render(&COLUMNS, &rows, session.out.width(), session.out.ink())
 }
 
-/// What is wrong, and which tools are not trusted.
+/// Returns the problems, and the tools that are not trusted.
 pub(super) fn problems(catalog: &Catalog, session: &Session<'_>) -> String {
     let ink = session.err;
     let mut notes = String::new();

@@ -1,6 +1,6 @@
-//! `haft log`: the calls that were made, by whom, under which rights, and how they ended.
+//! `haft log`: shows past calls with their callers, rights and results.
 //!
-//! Reads the files of the log and nothing else: no tool is looked for.
+//! Only reads the log files; it does not look for tools.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -22,7 +22,7 @@ use crate::render::{text, units};
 use crate::surface::stdout::Out;
 use crate::tool::Moment;
 
-/// How often `--follow` looks for new lines.
+/// Polling interval of `--follow`.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Show which tools were called, by whom, and how that ended
@@ -135,7 +135,8 @@ impl Args {
         Reader::of(&folder).newest_first(|text, line| {
             newest = newest.max(line.n);
             if self.since.as_ref().is_some_and(|since| line.at < *since) {
-                // A line is written after all that it tells of.
+                // A line is written after the events that it reports, so all remaining lines are
+                // too old.
                 return false;
             }
             if self.shows(&line, &mut ended) {
@@ -154,14 +155,14 @@ impl Args {
         Ok(SUCCESS)
     }
 
-    /// Whether the line passes the filters; lines come the newest first.
+    /// Returns true if the line passes the filters. Lines are passed newest first.
     fn shows(&self, line: &Line, ended: &mut HashSet<String>) -> bool {
         let call = match &line.event {
             Event::Call(call) => {
                 ended.insert(call.run.clone());
                 call
             }
-            // Its end tells more.
+            // The line about the end of the call has more details.
             Event::CallStarted(call) if ended.contains(&call.run) => return false,
             Event::CallStarted(call) => call,
             _ => return self.tool.is_none() && self.outcome.is_none(),
@@ -179,7 +180,7 @@ impl Args {
     ) -> Result<(), Failure> {
         if self.json {
             for (text, _) in entries {
-                // It was read as JSON.
+                // The line has been parsed as JSON before.
                 if let Ok(line) = serde_json::from_str::<&RawValue>(text) {
                     out.json_line(&line)?;
                 }
@@ -207,7 +208,7 @@ impl Args {
         }
     }
 
-    /// Everything about one call, or one line.
+    /// Shows everything about one call, or one line.
     fn one(&self, wanted: &str, folder: &Path, out: &mut Out) -> Result<u8, Failure> {
         let number = wanted.strip_prefix('#').and_then(|n| n.parse::<u64>().ok());
         let mut found = Vec::new();
@@ -261,7 +262,7 @@ impl Ending {
     }
 }
 
-/// Why nothing is shown.
+/// Returns the reason for an empty list.
 fn empty(config: &Config) -> &'static str {
     match config.log.enabled {
         true => "nothing is recorded yet that would be shown\n",
@@ -358,12 +359,13 @@ fn row(line: &Line) -> Vec<String> {
     ]
 }
 
-/// Whether the process that wrote a line is still there. Numbers are used again: it is a guess.
+/// Returns true if the process that wrote a line still exists. This is a guess, since the system
+/// reuses process ids.
 fn is_running(pid: u32) -> bool {
     PathBuf::from(format!("/proc/{pid}")).exists()
 }
 
-/// What happened besides calls, and who did it.
+/// Describes an event other than a call, and returns its originator.
 fn other(event: &Event) -> (String, Option<&Caller>) {
     match event {
         Event::LogCreated { .. } => ("log begins".to_owned(), None),
@@ -381,7 +383,7 @@ fn other(event: &Event) -> (String, Option<&Caller>) {
     }
 }
 
-/// All that a line says, by name.
+/// Returns all fields of a line, by name.
 fn fields(line: &Line) -> Vec<(&'static str, String)> {
     let mut fields = vec![
         ("line", format!("#{}", line.n)),
@@ -473,7 +475,7 @@ fn glob(text: &str) -> Result<GlobMatcher, String> {
     Ok(glob.compile_matcher())
 }
 
-/// The moment as the log writes it, or the beginning of that.
+/// Parses a point in time: a timestamp as the log writes it, a prefix of one, or an age.
 fn since(given: &str) -> Result<String, String> {
     let given = given.trim();
     let is_date = |text: &str| {

@@ -1,7 +1,7 @@
-//! `haft manual DIR`: the manual pages, for whoever packages haft.
+//! `haft manual DIR`: writes the manual pages, for packagers of haft.
 //!
-//! Hidden: a person asks for `--help`. The pages are made from the same definitions, so they cannot
-//! say anything else.
+//! The command is hidden, since users have `--help`. The pages are generated from the same
+//! definitions, so they always agree with it.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! The command line: one file per command, one way in, one way out.
+//! Command line surface: one file per command.
 //!
-//! Parsing ends in plain data; `flags` turns it into a `Config`; a command asks the host
-//! and prints. Data goes to standard output, every other word to standard error.
+//! clap parses the arguments into plain data, and `flags` turns it into a `Config`. A command then
+//! calls the host and prints. Data goes to standard output, everything else to standard error.
 
 mod argv;
 mod flags;
@@ -63,7 +63,7 @@ use exit::{Answer, Failure};
 use flags::Globals;
 use session::Session;
 
-/// How long the end of the program waits for the last lines of the log of calls.
+/// Timeout for writing the last lines of the call log before the program ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Finds the tools people write for LLM agents and runs them safely and fast.
@@ -127,10 +127,10 @@ struct With<A: clap::Args> {
     args: A,
 }
 
-/// Runs the program for these arguments (the first is its own name) to its exit code.
+/// Runs the program with these arguments (the first is its own name) and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     process::harden();
-    // Before there is a second thread.
+    // Must run before a second thread exists.
     Env::take_tokens();
     let err = Ink::for_stderr();
     let mut out = match Out::claim() {
@@ -138,7 +138,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return exit::without_output(&error, err),
     };
     audit::set_reporter(|problem| {
-        // Paths are not shortened: no configuration has been read here.
+        // No configuration has been resolved here, so paths are not shortened.
         let text = render::problem::problem(problem, Path::new(""), Ink::for_stderr());
         exit::say(&text);
     });
@@ -161,14 +161,14 @@ fn start(cli: Cli, out: &mut Out) -> Result<u8, Failure> {
     if let Some(filter) = globals.log_filter() {
         telemetry::init(filter)?;
     }
-    // One thread: the isolates have their own, and the others would only cost start-up time.
+    // One thread is enough: each isolate has its own, and more threads would slow the start.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let ended = runtime.block_on(cli.command.run(&globals, out));
-    // A file operation that never returns must not hold up the end.
+    // A file operation that never returns must not delay the end of the program.
     runtime.shutdown_background();
-    // Whatever was not waited for: a second signal, a host that did not end in time.
+    // Kills what was not waited for after a second signal or a shutdown timeout.
     process::kill_all();
     audit::flush_all(FLUSH_TIMEOUT);
     let code = ended?;
@@ -187,7 +187,7 @@ impl Command {
             Command::Watch(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Install(c) => Session::run(globals, out, async |s| c.args.run(s).await).await,
             Command::Call(c) => {
-                // Before the session: a wrong argument starts nothing.
+                // Parsed before the session, so that a wrong argument starts nothing.
                 let input = c.args.input()?;
                 let flags = c.args.over(globals.flags());
                 Session::with(flags, out, async |s| c.args.run(input, s).await).await
@@ -214,7 +214,7 @@ impl Command {
         }
     }
 
-    /// The global arguments that were typed after the command's name.
+    /// Returns the global arguments that were typed after the command's name.
     fn globals(&self) -> Option<Globals> {
         let globals = match self {
             Command::List(c) => &c.globals,
@@ -240,7 +240,8 @@ impl Command {
         Some(globals.clone())
     }
 
-    /// In which form a failure is answered on standard output, besides its text on standard error.
+    /// Returns the format in which standard output reports a failure. Standard error gets the text
+    /// in any case.
     fn answer(&self) -> Answer {
         match self {
             Command::List(c) => Answer::json_if(c.args.json),

@@ -1,4 +1,4 @@
-//! `haft new`: a first file to start from.
+//! `haft new`: creates the first files of a tool.
 
 use std::io::Write;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn new_module(config: &Config, name: &str, user: bool, out: &mut Out) -> Result<
         writeln!(out, "{}", shown(file))?;
     }
     let module = shown(&files[0]);
-    // What a project brings is not run before its user said so.
+    // Tools in a project must be trusted before they run.
     let trust = if user { "" } else { "haft trust\n" };
     writeln!(
         out,

@@ -1,6 +1,7 @@
-//! `haft open`: opens the page of a server that runs, with its token.
+//! `haft open`: opens the page of a running server in a browser, with its token.
 //!
-//! The token is in no argument of a program: a browser is given a file of the user's that leads to it.
+//! The token must not appear in a program's arguments. So the browser opens a private file that
+//! redirects to the page.
 
 use std::io::Write;
 use std::path::Path;
@@ -99,7 +100,7 @@ impl Args {
     }
 }
 
-/// The page's address for a browser on this machine.
+/// Returns the address of the page for a browser on this machine.
 fn site(address: &str) -> String {
     let local = match address.rsplit_once(':') {
         Some(("0.0.0.0", port)) => format!("127.0.0.1:{port}"),
@@ -109,7 +110,7 @@ fn site(address: &str) -> String {
     format!("http://{local}/")
 }
 
-/// Whether the program is there that opens pages.
+/// Returns true if the program that opens pages exists.
 fn is_there(words: &[String]) -> bool {
     let program = words.first().map(String::as_str).unwrap_or_default();
     match program.contains('/') {
@@ -118,7 +119,7 @@ fn is_there(words: &[String]) -> bool {
     }
 }
 
-/// Opens a file that leads to `url`; false if the program could not be started.
+/// Opens a file that redirects to `url`. Returns false if the shell that starts the program fails.
 async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Failure> {
     let html = format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
@@ -132,13 +133,13 @@ async fn open(words: &[String], server: &Running, url: &str) -> Result<bool, Fai
         true => placed.collect(),
         false => placed.chain([file.clone()]).collect(),
     };
-    // A browser may go on for as long as its user likes.
+    // Run in the background, since a browser may stay open for long.
     let shell = ["-c", "\"$@\" >/dev/null 2>&1 &", "sh"].map(str::to_owned);
     let spawn = Spawn::new("sh", shell.into_iter().chain(words));
     Ok(spawn.run(&CancellationToken::new()).await.is_ok())
 }
 
-/// The text as part of a URL; `plain` are signs that stay besides letters and digits.
+/// Percent-encodes the text for a URL, except letters, digits, `-._~` and the bytes of `plain`.
 fn percent_encoded(text: &str, plain: &[u8]) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

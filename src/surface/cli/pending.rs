@@ -1,4 +1,4 @@
-//! What a call at a terminal leaves pending: the user applies or discards it before haft ends.
+//! Pending actions of a call at a terminal: the user applies or discards them before haft ends.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -22,9 +22,10 @@ use crate::tool::{
 const APPLY: &str = "Apply";
 const DISCARD: &str = "Discard";
 
-/// The newest first; whoever does not choose has nothing applied.
+/// Asks about each pending action, the newest first. An action is discarded unless the user applies
+/// it.
 pub(super) async fn resolve(host: &Host, session: &mut Session<'_>) -> Result<(), Failure> {
-    // The spinner has gone with the call, and what is applied may ask, too.
+    // The call's spinner is gone, and an applied action may prompt the user as well.
     let terminal = Terminal::new(None, session.err, session.host.config(), true);
     let host = &host.with_ui(Arc::new(terminal.clone()));
     while let Some(label) = host.newest_pending() {
@@ -50,7 +51,7 @@ pub(super) async fn resolve(host: &Host, session: &mut Session<'_>) -> Result<()
         let action = if is_applied { "apply" } else { "discard" };
         let outcome = run(host, action, session).await?;
         if outcome.is_error && is_applied {
-            // It is pending still: the user is asked again, and may discard it.
+            // The action is still pending. The user is asked again and may discard it.
             say(&format!(
                 "{}: {}\n",
                 session.err.error("error"),
@@ -72,7 +73,7 @@ async fn run(host: &Host, action: &str, session: &mut Session<'_>) -> Result<Out
         arguments: to_raw_value(&arguments)
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?,
     };
-    // The user has just said so.
+    // The user has just chosen the action, so it needs no further approval.
     let running = host.asking(Arc::new(Consent)).call(call, None);
     let mut following = Following::new(running, "resolve");
     loop {

@@ -1,7 +1,7 @@
-//! What a person sees while something runs.
+//! Progress display for a running operation.
 //!
-//! On a terminal one line that changes; elsewhere a line for each update. It is never
-//! data, and a flood of updates costs the terminal no more than a few redraws a second.
+//! On a terminal it is one line that changes, elsewhere one line per update. It is never data. Many
+//! updates cause only a few redraws per second.
 
 use std::future::Future;
 use std::io::{self, IsTerminal};
@@ -13,36 +13,36 @@ use super::exit::say;
 use super::region::Region;
 use crate::render::text;
 
-/// Loading is fast; only when it is not, somebody should hear of it.
+/// Delay before loading is reported, since it is usually faster.
 const PATIENCE: Duration = Duration::from_millis(800);
-/// Between the tool's name and what it says of itself. No name holds it.
+/// Separator between the tool's name and its status. It cannot occur in a name.
 const STATUS_MARK: &str = " \u{2502} ";
 const TICK: Duration = Duration::from_millis(100);
 
-/// How a call shows that it is alive.
+/// Progress display of a call.
 pub(super) enum Progress {
     /// One changing line.
     Spinner(Spinner),
-    /// A line for each update that says something new.
+    /// One line for each update whose text is new.
     Lines {
-        /// The newest line.
+        /// Line that was printed last.
         last: String,
     },
-    /// Not at all.
+    /// No display.
     Silent,
 }
 
-/// What changes on a terminal: a line, or a region. Clones are the same one.
+/// Changing part of a terminal: a line or a region. Clones share it.
 #[derive(Clone)]
 pub(super) enum Spinner {
     /// One line on standard error.
     Line(ProgressBar),
-    /// A drawing of several lines.
+    /// A rendering of several lines.
     Region(Region),
 }
 
 impl Spinner {
-    /// Gives the terminal to somebody else.
+    /// Releases the terminal for other output.
     pub(super) fn rest(&self) {
         match self {
             Spinner::Line(bar) => bar.finish_and_clear(),
@@ -50,7 +50,7 @@ impl Spinner {
         }
     }
 
-    /// Has `say` print above it.
+    /// Runs `say`, which may print above the spinner.
     pub(super) fn suspend(&self, say: impl FnOnce()) {
         match self {
             Spinner::Line(bar) => bar.suspend(say),
@@ -62,7 +62,7 @@ impl Spinner {
         }
     }
 
-    /// Shows `status` behind the tool's name until another one comes. A drawing has no place for it.
+    /// Shows `status` behind the tool's name until the next one. A region has no place for it.
     pub(super) fn status(&self, status: &str) {
         let Spinner::Line(bar) = self else {
             return;
@@ -75,7 +75,7 @@ impl Spinner {
         });
     }
 
-    /// Takes it back, with the time from here.
+    /// Takes the terminal back and restarts the elapsed time.
     pub(super) fn go_on(&self) {
         match self {
             Spinner::Line(bar) => {
@@ -88,7 +88,8 @@ impl Spinner {
 }
 
 impl Progress {
-    /// For a call to `tool`; `lines` allows a line for each update where no terminal is.
+    /// Creates the display for a call to `tool`. Without a terminal, `lines` allows one line per
+    /// update.
     pub(super) fn for_call(tool: &str, lines: bool) -> Self {
         if io::stderr().is_terminal() {
             Progress::Spinner(Spinner::Line(spinner(text::name(tool))))
@@ -101,7 +102,7 @@ impl Progress {
         }
     }
 
-    /// Shows the newest update.
+    /// Shows the latest update.
     pub(super) fn update(&mut self, update: &str) {
         match self {
             Progress::Spinner(Spinner::Line(bar)) => bar.set_message(text::last_line(update)),
@@ -116,7 +117,7 @@ impl Progress {
         }
     }
 
-    /// Says something that stays.
+    /// Prints a line that stays on the screen.
     pub(super) fn note(&self, line: &str) {
         match self {
             Progress::Spinner(spinner) => spinner.suspend(|| say(line)),
@@ -124,7 +125,7 @@ impl Progress {
         }
     }
 
-    /// The line, where there is one.
+    /// Returns the spinner, if there is one.
     pub(super) fn spinner(&self) -> Option<Spinner> {
         match self {
             Progress::Spinner(spinner) => Some(spinner.clone()),
@@ -132,7 +133,7 @@ impl Progress {
         }
     }
 
-    /// Leaves the terminal as it was.
+    /// Restores the terminal.
     pub(super) fn end(&self) {
         if let Progress::Spinner(Spinner::Line(bar)) = self {
             bar.finish_and_clear();
@@ -140,12 +141,12 @@ impl Progress {
     }
 }
 
-/// Waits for `loading`; at a terminal, says so once it takes long.
+/// Waits for `loading`. On a terminal it shows a message if that takes long.
 pub(super) async fn while_loading<T>(loading: impl Future<Output = T>) -> T {
     while_busy("loading tools", loading).await
 }
 
-/// Waits for `work`; at a terminal, says `what` is being done once it takes long.
+/// Waits for `work`. On a terminal it shows `what` if that takes long.
 pub(super) async fn while_busy<T>(what: &str, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     tokio::select! {

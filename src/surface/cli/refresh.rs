@@ -1,7 +1,7 @@
-//! `haft refresh`: looks for all tools anew and says how many there are.
+//! `haft refresh`: scans for all tools again and prints their number.
 //!
-//! Every command looks anew, so this is for whoever wants the number and the problems after a
-//! change; a program that stays has `tools/refresh` and `Host::refresh`.
+//! Every command scans anyway, so this only serves to see the number and the problems after a
+//! change. A long-running program uses `tools/refresh` or `Host::refresh`.
 
 use std::io::Write;
 

@@ -1,8 +1,8 @@
-//! A drawing of several lines on a terminal that is drawn again in place.
+//! Terminal region of several lines that is redrawn in place.
 //!
-//! What is higher than the screen cannot be drawn again: then only its end is shown until it is final.
-//! Whoever else wants the terminal makes the region rest; what was drawn until then stays as it is, and
-//! the next drawing begins below.
+//! Lines that have scrolled off the screen cannot be redrawn. So only the end of a tall drawing is
+//! shown until it is final. Other output must pause the region first. The lines drawn so far then
+//! stay, and the next drawing begins below.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,23 +11,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::render::drawing;
 use crate::surface::stdout::Size;
 
-/// Clones are the same region.
+/// Handle of a region. Clones share it.
 #[derive(Clone)]
 pub(super) struct Region(Arc<Mutex<State>>);
 
 struct State {
     file: File,
-    /// The lines on the screen that may be drawn over.
+    /// Lines on the screen that the next drawing replaces.
     drawn: Vec<String>,
     is_resting: bool,
 }
 
-/// Terminals that know it show everything in between at once.
+/// Synchronised output: terminals that support it show the whole drawing at once.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
 impl Region {
-    /// A region from where the terminal's cursor is, at the start of a line.
+    /// Creates a region at the terminal's cursor, which must be at the start of a line.
     pub(super) fn new(terminal: File) -> Self {
         Region(Arc::new(Mutex::new(State {
             file: terminal,
@@ -36,19 +36,19 @@ impl Region {
         })))
     }
 
-    /// Leaves the terminal to somebody else.
+    /// Releases the terminal for other output.
     pub(super) fn rest(&self) {
         let mut state = self.state();
         state.is_resting = true;
         state.drawn.clear();
     }
 
-    /// Takes it back.
+    /// Takes the terminal back.
     pub(super) fn go_on(&self) {
         self.state().is_resting = false;
     }
 
-    /// Draws what may still change.
+    /// Draws lines that may still change.
     pub(super) fn draw(&self, lines: &[String], size: Size) -> io::Result<()> {
         let mut state = self.state();
         let most = match size.rows {
@@ -64,12 +64,12 @@ impl Region {
         Ok(())
     }
 
-    /// Draws what stays.
+    /// Draws the final lines.
     pub(super) fn finish(&self, lines: &[String], size: Option<Size>) -> io::Result<()> {
         let mut state = self.state();
         match size {
             Some(size) => state.write(lines, size.columns)?,
-            // Not a terminal: nothing but the lines.
+            // Without a terminal only the lines are written.
             None => state.file.write_all(text_of(lines).as_bytes())?,
         }
         state.drawn.clear();
@@ -83,7 +83,7 @@ impl Region {
 
 impl State {
     fn write(&mut self, lines: &[String], columns: usize) -> io::Result<()> {
-        // A terminal that has become narrower has broken what is on it.
+        // A narrower terminal has wrapped the lines on the screen, so count their rows.
         let rows = |line: &String| drawing::width(line).div_ceil(columns.max(1)).max(1);
         let up: usize = self.drawn.iter().map(rows).sum();
         let mut text = String::from(BEGIN);

@@ -1,4 +1,4 @@
-//! `haft rpc`: hands the process over to the RPC surface.
+//! `haft rpc`: runs the RPC surface.
 
 use super::exit::Failure;
 use super::flags::Globals;
@@ -21,9 +21,10 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Serves until the other side closes standard input, asks for the end or goes away.
+    /// Serves until the client closes standard input, requests the end or disappears.
     pub(super) async fn run(&self, globals: &Globals, out: &Out) -> Result<u8, Failure> {
-        // A flag that makes no sense is told to whoever starts us, not to the first request.
+        // Check the flags now, so that an error goes to the process that starts haft and not to the
+        // first request.
         globals.config()?;
         Ok(rpc::serve(globals.flags(), !self.no_watch, out.file()?).await?)
     }

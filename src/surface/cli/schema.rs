@@ -1,8 +1,7 @@
-//! `haft schema`: what a model provider is given.
+//! `haft schema`: prints the tools in the form for model providers.
 //!
-//! Without a name, the tools that a model may see: no hidden ones, and none that the
-//! user has not trusted. A tool that a provider would refuse is left out alone, with a word on
-//! standard error.
+//! Without a name it prints the tools that a model may see, which excludes hidden and untrusted
+//! ones. A tool that a provider would refuse is left out, with a message on standard error.
 
 use std::io::Write;
 
@@ -65,7 +64,7 @@ impl Args {
         let catalog = session.catalog().await?;
         let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
         let one = match &self.name {
-            // A model knows it by its alias.
+            // Models see the alias, so it is accepted as well.
             Some(name) => Some(session.tool(names.meant(name)).await?),
             None => None,
         };
@@ -92,7 +91,8 @@ impl Args {
         Ok(SUCCESS)
     }
 
-    /// What providers would refuse, a line for each; the code says whether a tool is left out.
+    /// Prints the changes and refusals of providers, one line each. Returns the exit code of a
+    /// failure if a tool would be refused.
     fn lint(
         &self,
         tools: &[&Tool],
@@ -123,7 +123,7 @@ impl Args {
     }
 }
 
-/// The tools that a model may see.
+/// Returns the tools that a model may see.
 pub(super) fn offered(catalog: &Catalog) -> impl Iterator<Item = &Tool> {
     catalog.tools().filter(|tool| !tool.hidden && tool.trusted)
 }

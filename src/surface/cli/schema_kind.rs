@@ -1,14 +1,14 @@
-//! What a piece of JSON Schema lets through, as far as the command line must know.
+//! Types and properties that a JSON Schema allows, as far as the command line needs them.
 //!
-//! Enough to type `--arg` values and to describe parameters, and no validator: the tool
-//! has the only word on whether arguments fit. References are followed to a depth that
-//! no honest schema reaches.
+//! This is enough to type `--arg` values and to describe parameters. It is not a validator: only
+//! the tool decides if arguments are valid. References are followed to a depth that real schemas do
+//! not reach.
 
 use serde_json::{Map, Value};
 
 const DEPTH: u8 = 16;
 
-/// The JSON types a schema lets through.
+/// JSON types that a schema allows.
 #[derive(Default)]
 pub(super) struct Kind<'a> {
     pub(super) string: bool,
@@ -18,14 +18,14 @@ pub(super) struct Kind<'a> {
     pub(super) null: bool,
     pub(super) object: bool,
     pub(super) array: bool,
-    /// The schema of an array's elements.
+    /// Schema of an array's elements.
     pub(super) items: Option<&'a Value>,
-    /// The values of `enum` and `const`.
+    /// Values of `enum` and `const`.
     pub(super) literals: Vec<&'a Value>,
 }
 
 impl<'a> Kind<'a> {
-    /// The kind of `schema`, whose references point into `root`.
+    /// Returns the kind of `schema`, whose references point into `root`.
     pub(super) fn of(schema: &'a Value, root: &'a Value) -> Self {
         let mut kind = Kind::default();
         for schema in branches(schema, root) {
@@ -34,7 +34,7 @@ impl<'a> Kind<'a> {
         kind
     }
 
-    /// Whether the schema says nothing about the type.
+    /// Returns true if the schema does not restrict the type.
     pub(super) fn is_any(&self) -> bool {
         !(self.string
             || self.number
@@ -46,7 +46,7 @@ impl<'a> Kind<'a> {
             || !self.literals.is_empty())
     }
 
-    /// The kind in words: `string`, `array of number`, `a | b`.
+    /// Describes the kind: `string`, `array of number`, `a | b`.
     pub(super) fn describe(&self, root: &'a Value) -> String {
         if !self.literals.is_empty() {
             let words = self.literals.iter().map(|literal| match literal {
@@ -119,21 +119,21 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// The schema of the property `name`, wherever in `schema` it is declared.
+/// Returns the schema of the property `name`, from any branch of `schema` that declares it.
 pub(super) fn property<'a>(schema: &'a Value, name: &str, root: &'a Value) -> Option<&'a Value> {
     branches(schema, root)
         .into_iter()
         .find_map(|branch| branch.get("properties")?.get(name))
 }
 
-/// The schema of properties that are not declared by name.
+/// Returns the schema of properties that are not declared by name.
 pub(super) fn other_properties<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     branches(schema, root)
         .into_iter()
         .find_map(|branch| branch.get("additionalProperties").filter(|s| s.is_object()))
 }
 
-/// The names that `schema` declares if it lets no others through.
+/// Returns the declared names if `schema` allows no others.
 pub(super) fn closed_names<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec<&'a str>> {
     let branches = branches(schema, root);
     let closed = |branch: &&Map<String, Value>| {
@@ -144,14 +144,14 @@ pub(super) fn closed_names<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec
     is_closed.then(|| names(schema, root))
 }
 
-/// The names that `schema` declares.
+/// Returns the names that `schema` declares.
 pub(super) fn names<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     let branches = branches(schema, root).into_iter();
     let declared = branches.filter_map(|branch| branch.get("properties")?.as_object());
     declared.flat_map(Map::keys).map(String::as_str).collect()
 }
 
-/// `schema` itself and the parts of it that hold for the same value.
+/// Returns `schema` and all its parts that apply to the same value.
 fn branches<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Map<String, Value>> {
     let mut found = Vec::new();
     collect(schema, root, DEPTH, &mut found);

@@ -1,4 +1,4 @@
-//! One command's time with the host: open, ask, shut down, and Ctrl-C all along.
+//! Context of one command: opens the host, handles Ctrl-C, and shuts the host down.
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -23,41 +23,42 @@ use crate::surface::stdin;
 use crate::surface::stdout::Out;
 use crate::tool::{Severity, Stopped};
 
-/// How long the host may take to stop what still runs: its own grace period and a margin.
+/// Shutdown timeout: the host's own grace period and a margin.
 const SHUTDOWN: Duration = Duration::from_secs(4);
-/// The same once the user has lost patience: enough to kill children, no more.
+/// Timeout for killing the host at the end, which is just enough to kill child processes.
 const KILL: Duration = Duration::from_millis(250);
 
-/// What a command works with.
+/// Context of one command.
 pub(super) struct Session<'a> {
-    /// The host. Nothing of it runs before the first question.
+    /// Host, which does not start anything before its first request.
     pub(super) host: Host,
-    /// Where data goes.
+    /// Standard output, for data.
     pub(super) out: &'a mut Out,
-    /// The colours of standard error.
+    /// Colours of standard error.
     pub(super) err: Ink,
-    /// What asks us to end.
+    /// Signals that ask haft to end.
     pub(super) signals: Signals,
-    /// Standard input was a person's when the program started.
+    /// True if standard input was a terminal when the program started.
     pub(super) is_attended: bool,
-    /// The user asked twice: nothing is waited for any more.
+    /// True if the user gave up waiting. Then nothing else is waited for.
     pub(super) killed: bool,
-    /// There are questions after a call: what it leaves pending can be applied.
+    /// True if the user can be asked after a call, so that its pending actions can be applied.
     has_later: bool,
-    /// Files that are not trusted are loaded and noted.
+    /// True if untrusted files are loaded and recorded.
     is_learning: bool,
-    /// What the host was made of, to make it again once the project is trusted.
+    /// Flags of the host, to create it again once the project is trusted.
     flags: Flags,
-    /// How often it was made again: what hung on the one before is gone.
+    /// Number of times that the host was created again. State that belongs to the previous host is
+    /// lost.
     pub(super) renewals: u32,
-    /// How long the end may take.
+    /// Shutdown timeout.
     pub(super) patience: Duration,
-    /// What the log of calls names the command.
+    /// Name of the command in the call log.
     surface: &'static str,
 }
 
 impl<'a> Session<'a> {
-    /// Opens a session, does the work in it and shuts the host down, however the work ended.
+    /// Opens a session, runs `work` in it and always shuts the host down.
     pub(super) async fn run(
         globals: &Globals,
         out: &'a mut Out,
@@ -66,13 +67,13 @@ impl<'a> Session<'a> {
         Session::with(globals.flags(), out, work).await
     }
 
-    /// The same for a command that has more to say about the configuration.
+    /// Same as [`Session::run`], for a command with its own configuration flags.
     pub(super) async fn with(
         flags: Flags,
         out: &'a mut Out,
         work: impl AsyncFnOnce(&mut Session<'a>) -> Result<u8, Failure>,
     ) -> Result<u8, Failure> {
-        // A call's own `-` has been read by now.
+        // `-` of `haft call` has been read by now.
         Session::with_input(flags, "cli", out, async |session, input| {
             drop(input);
             work(session).await
@@ -80,8 +81,8 @@ impl<'a> Session<'a> {
         .await
     }
 
-    /// The same for a command that reads what it is to do from standard input; `surface` is its name in the log
-    /// of calls.
+    /// Same as [`Session::with`], for a command that reads its work from standard input. `surface`
+    /// is its name in the call log.
     pub(super) async fn with_input(
         flags: Flags,
         surface: &'static str,
@@ -90,7 +91,7 @@ impl<'a> Session<'a> {
     ) -> Result<u8, Failure> {
         let config = Config::resolve(flags.clone())?;
         let is_attended = std::io::stdin().is_terminal();
-        // No tool may read what was meant for haft.
+        // Tools must not read input that is meant for haft.
         let input = stdin::claim()?;
         let mut session = Session {
             host: Host::for_one_call(config).recorded(Caller::parent(surface)),
@@ -111,20 +112,20 @@ impl<'a> Session<'a> {
         ended
     }
 
-    /// What a call leaves pending can be applied. Before anything is loaded.
+    /// Enables pending actions after a call. Must be called before anything is loaded.
     pub(super) fn has_later(&mut self) {
         self.has_later = true;
         self.host = self.make_host(self.host.config().clone());
     }
 
-    /// Loads files that are not trusted, and notes them. Before anything is loaded.
+    /// Makes the host load and record untrusted files. Must be called before anything is loaded.
     pub(super) fn learns(&mut self) -> Result<(), Failure> {
         self.is_learning = true;
         self.host = self.make_host(learn::config(self.flags.clone())?);
         Ok(())
     }
 
-    /// Offers to trust the files that were noted.
+    /// Offers to trust the recorded files.
     pub(super) async fn offer_learned(&mut self, is_agreed: bool) -> Result<(), Failure> {
         let said = learn::offer(&self.host, self.flags.clone(), is_agreed).await?;
         say(&format!("{said}\n"));
@@ -140,7 +141,7 @@ impl<'a> Session<'a> {
         host.recorded(Caller::parent(self.surface))
     }
 
-    /// Every tool, loaded now if need be. Ctrl-C ends the wait.
+    /// Returns every tool, and loads them if need be. Ctrl-C ends the wait.
     pub(super) async fn catalog(&mut self) -> Result<Arc<Catalog>, Failure> {
         let host = self.host.clone();
         tokio::select! {
@@ -154,8 +155,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The tool of that name for a call. If it may be one that the user has not trusted, asks
-    /// where somebody can be asked; otherwise the call itself is refused.
+    /// Returns the tool of that name for a call. If an untrusted tool may be meant, it asks the
+    /// user to trust the project. Without a user, the call itself is refused.
     pub(super) async fn tool_to_call(&mut self, name: &str) -> Result<Arc<Entry>, Failure> {
         let catalog = self.catalog().await?;
         let is_ready = catalog.find(name).is_some_and(|entry| entry.tool.trusted);
@@ -173,7 +174,7 @@ impl<'a> Session<'a> {
                 offered = offer => offered?,
             };
             if is_trusted {
-                // Its configuration counts now, too.
+                // The project's configuration applies now as well.
                 self.host.shutdown().await;
                 let config = match self.is_learning {
                     true => learn::config(self.flags.clone())?,
@@ -186,13 +187,13 @@ impl<'a> Session<'a> {
         self.tool(name).await
     }
 
-    /// The tool of that name, or the error that names the nearest ones.
+    /// Returns the tool of that name, or an error that suggests the nearest ones.
     pub(super) async fn tool(&mut self, name: &str) -> Result<Arc<Entry>, Failure> {
         let catalog = self.catalog().await?;
         if let Some(entry) = catalog.find(name) {
             return Ok(Arc::clone(entry));
         }
-        // A tool is often missing because its file is broken: that is said first.
+        // A tool is often missing because its file is invalid, so show the errors first.
         for problem in catalog
             .problems
             .iter()
@@ -216,7 +217,7 @@ impl<'a> Session<'a> {
             .into())
     }
 
-    /// The user's home, to shorten paths.
+    /// Returns the user's home directory, for shortening paths.
     pub(super) fn home(&self) -> &Path {
         &self.host.config().home
     }
@@ -229,9 +230,9 @@ impl<'a> Session<'a> {
                 () = self.signals.next() => {}
             }
         }
-        // Whether it was in time or not, the program ends now.
+        // The program ends now even if the shutdown timed out.
         let _ = timeout(KILL, self.host.kill()).await;
-        // Freeing what every tool said of itself would only make it end later.
+        // Freeing the host's data would only delay the end.
         std::mem::forget(self.host);
     }
 }

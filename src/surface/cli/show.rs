@@ -1,4 +1,4 @@
-//! `haft show`: everything about one tool.
+//! `haft show`: shows everything about one tool.
 
 use std::io::Write;
 
@@ -61,7 +61,7 @@ impl Args {
     }
 }
 
-/// Everything about a tool, for programs.
+/// JSON form of everything about a tool.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown<'a> {
@@ -80,7 +80,7 @@ impl<'a> From<&'a Tool> for Shown<'a> {
     }
 }
 
-/// Everything about a tool, for people.
+/// Renders everything about a tool for people.
 pub(super) fn page(entry: &Entry, session: &Session<'_>) -> String {
     let tool = &entry.tool;
     let ink = session.out.ink();

@@ -1,4 +1,5 @@
-//! `haft token`: tokens for other programs and people, each for some tools, up to a tier, for a time.
+//! `haft token`: manages tokens for other programs and people. A token allows some tools, up to a
+//! tier, for a time.
 
 use std::io::Write;
 
@@ -17,9 +18,9 @@ use crate::render::units;
 use crate::surface::stdout::Out;
 use crate::tool::{Moment, Tier};
 
-/// How long a token is valid where nothing else is said.
+/// Default lifetime of a token.
 const LIFETIME: &str = "30d";
-/// The longest time that makes sense, in seconds: a hundred years.
+/// Maximum lifetime in seconds: a hundred years.
 const MAX_LIFETIME: u64 = 100 * 365 * 86_400;
 
 /// Make, list and revoke tokens for `haft serve`
@@ -92,7 +93,7 @@ struct Revoke {
     token: String,
 }
 
-/// How long a token is valid, in seconds; `None`: until it is revoked.
+/// Lifetime of a token in seconds; `None` for one that is valid until it is revoked.
 #[derive(Clone, Copy, Debug)]
 struct Lifetime(Option<u64>);
 
@@ -127,7 +128,7 @@ struct TokenView<'a> {
 }
 
 impl Args {
-    /// The global arguments that were typed after `token`.
+    /// Returns the global arguments that were typed after `token`.
     pub(super) fn globals(&self) -> Globals {
         let later = match &self.verb {
             Verb::New(c) => &c.globals,
@@ -137,7 +138,7 @@ impl Args {
         self.globals.clone().followed_by(later)
     }
 
-    /// In which form a failure is answered.
+    /// Returns the format in which standard output reports a failure.
     pub(super) fn answer(&self) -> Answer {
         match &self.verb {
             Verb::List(c) => Answer::json_if(c.args.json),
@@ -201,7 +202,7 @@ impl List {
 
 impl Revoke {
     fn run(&self, config: &Config, store: &TokenStore, out: &mut Out) -> Result<u8, Failure> {
-        // Who has lost a token may have nothing but its text.
+        // The user may only have the text of the token.
         let which = id_of(&self.token).unwrap_or(&self.token);
         let revoked = store.revoke(which)?;
         if revoked.is_empty() {
@@ -217,7 +218,7 @@ impl Revoke {
     }
 }
 
-/// What a token allows, for people.
+/// Describes the scope of a token for people.
 fn scope(one: &Capability) -> String {
     let sessions = match one.sessions {
         true => ", sessions of an agent",

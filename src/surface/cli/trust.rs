@@ -1,7 +1,6 @@
-//! `haft trust`: shows what a project would run, asks, and remembers the answer.
+//! `haft trust`: shows the code that a project would run, asks the user, and stores the answer.
 //!
-//! Nothing of the project runs here, whatever the answer. The host takes no part: trust is decided
-//! before there is one.
+//! Nothing of the project runs here, whatever the answer. Trust is decided without a host.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -107,7 +106,7 @@ impl Args {
         }
         let project = text::path(&review.project, &config.home);
         if review.is_empty() {
-            // Should tools come back they are new.
+            // Forget the grant, so that tools added later count as new.
             review.forget()?;
             writeln!(out, "{project} brings no tools: there is nothing to trust")?;
             return Ok(SUCCESS);
@@ -132,7 +131,7 @@ impl Args {
         }
     }
 
-    /// The project to look at is where haft would work.
+    /// Returns the flags with the reviewed project as working directory.
     fn over(&self, flags: Flags) -> Flags {
         let cwd = match (&flags.cwd, &self.path) {
             (Some(cwd), Some(path)) => Some(cwd.join(path)),
@@ -161,7 +160,8 @@ impl Args {
     }
 }
 
-/// What the project's own configuration names counts in a review as it would once trusted.
+/// Trusts the project's configuration for a review, so that the review covers the paths named
+/// there.
 pub(super) fn trusting(flags: Flags) -> Flags {
     Flags {
         trust_project: true,
@@ -169,7 +169,8 @@ pub(super) fn trusting(flags: Flags) -> Flags {
     }
 }
 
-/// Shows what the project would run, on standard error, and asks; what is answered `y` is trusted.
+/// Shows on standard error what the project would run, and asks. Trusts the project if the answer
+/// is `y`.
 pub(super) async fn offer(flags: Flags, ink: Ink) -> Result<bool, Failure> {
     if !can_ask() {
         return Ok(false);
@@ -184,10 +185,11 @@ pub(super) async fn offer(flags: Flags, ink: Ink) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Shows what running tests would load, on standard error, and asks unless all of it is trusted.
+/// Shows on standard error the files that tests would load, and asks unless all of them are
+/// trusted.
 ///
 /// # Errors
-/// [`ErrorKind::Untrusted`] where nobody can be asked, [`ErrorKind::Denied`] for a no.
+/// [`ErrorKind::Untrusted`] without a terminal, [`ErrorKind::Denied`] if the user refuses.
 pub(super) async fn ask_for_tests(
     config: &Config,
     tests: &[(PathBuf, Vec<PathBuf>)],
@@ -219,7 +221,7 @@ pub(super) async fn ask_for_tests(
     grant(&review, config)
 }
 
-/// Trusts what was looked at, and records that.
+/// Stores the trust for the reviewed files, and records it in the log.
 fn grant(review: &Review, config: &Config) -> Result<(), Failure> {
     review.grant()?;
     let granted = Event::TrustGranted {
@@ -236,7 +238,8 @@ pub(super) fn can_ask() -> bool {
     io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
 }
 
-/// The answer comes from the terminal itself: standard input may be a tool's arguments.
+/// Asks the user. The answer comes from the terminal itself, since standard input may be a tool's
+/// arguments.
 async fn ask(review: &Review) -> Result<bool, Failure> {
     if !can_ask() {
         let text = "nobody can be asked whether to trust this project";
@@ -256,7 +259,7 @@ async fn ask(review: &Review) -> Result<bool, Failure> {
     consents(question).await
 }
 
-/// Asks at the terminal; true if the answer is yes.
+/// Asks at the terminal. Returns true if the answer is yes.
 pub(super) async fn consents(question: String) -> Result<bool, Failure> {
     let answer = tokio::task::spawn_blocking(move || answer(&question)).await;
     let answer = answer.map_err(|error| {
@@ -270,7 +273,7 @@ pub(super) async fn consents(question: String) -> Result<bool, Failure> {
 
 fn answer(question: &str) -> io::Result<String> {
     let terminal = File::open("/dev/tty")?;
-    // An impatient Enter or `y` from before is no consent.
+    // Discards input from before the prompt: an earlier Enter or `y` is not consent.
     let _ = tcflush(&terminal, QueueSelector::IFlush);
     say(question);
     let mut answer = String::new();
@@ -281,7 +284,7 @@ fn answer(question: &str) -> io::Result<String> {
 }
 
 fn revoke(flags: Flags, out: &mut Out) -> Result<u8, Failure> {
-    // The directory itself may be gone: only its name is needed.
+    // The directory may be gone, but only its name is needed.
     let named = flags.cwd.clone();
     let config = Config::resolve(flags).or_else(|error| match &named {
         Some(path) if !path.exists() => Config::resolve(Flags::default()),

@@ -1,7 +1,7 @@
-//! What a project would run, as a page for whoever decides.
+//! Page for the trust decision: everything that a project would run.
 //!
-//! Names of files are a stranger's words on the page that asks for trust: no control character
-//! and no line break of theirs may reach it.
+//! File names are untrusted text on the page that asks for trust. Their control characters and line
+//! breaks must not reach it.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::render::ink::Ink;
 use crate::render::{text, units};
 use crate::trust::{Change, ConfigKey, How, Review, Reviewed, ReviewedSettings, State};
 
-/// The page, every line ended.
+/// Renders the page. Every line has a line break.
 pub(super) fn page(review: &Review, home: &Path, ink: Ink) -> String {
     let page = Page {
         project: &review.project,
@@ -114,7 +114,8 @@ impl Page<'_> {
         lines
     }
 
-    /// A key of the configuration with its value, and with what it was where that was trusted.
+    /// Renders a key of the configuration with its value, and with the value that was trusted
+    /// before.
     fn config_key(&self, key: &ConfigKey, is_known: bool) -> String {
         let name = one_line(&key.key);
         let (value, change) = match (&key.value, &key.before) {
@@ -132,7 +133,7 @@ impl Page<'_> {
         format!("  {name}: {}{change}\n", one_line(value))
     }
 
-    /// Each decision on a line of its own.
+    /// Renders the settings, one line each.
     fn settings(&self, settings: &ReviewedSettings) -> String {
         let state = self.state(&settings.state);
         let path = self.file(&settings.path);
@@ -163,7 +164,7 @@ impl Page<'_> {
         }
     }
 
-    /// A file, below the project if it is there.
+    /// Renders a path, relative to the project if it is inside.
     fn file(&self, path: &Path) -> String {
         match path.strip_prefix(self.project) {
             Ok(rest) => one_line(&rest.display().to_string()),

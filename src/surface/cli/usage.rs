@@ -1,4 +1,4 @@
-//! What clap has to say, in haft's words: what is wrong, then a hint with the nearest name.
+//! Usage errors of clap in haft's format: the error, then a hint with the nearest name.
 
 use std::io::{self, Write};
 
@@ -10,11 +10,11 @@ use crate::render;
 use crate::render::ink::Ink;
 use crate::surface::stdout::Out;
 
-/// Prints help and versions to standard output, mistakes to standard error; gives the exit code.
+/// Prints help and versions to standard output and errors to standard error. Returns the exit code.
 pub(super) fn report(error: &clap::Error, out: &mut Out, ink: Ink) -> u8 {
     match error.kind() {
         Clap::DisplayHelp | Clap::DisplayVersion => {
-            // A reader that has seen enough of the help is no failure.
+            // A reader may close the pipe early. That is not a failure.
             let _ = print(error, out);
             SUCCESS
         }
@@ -74,7 +74,7 @@ fn translate(error: &clap::Error) -> Error {
     .with_hint(hint)
 }
 
-/// Of several names the best, which clap puts last.
+/// Returns the best of several suggested names, which clap puts last.
 fn name(value: &ContextValue) -> Option<String> {
     match value {
         ContextValue::String(name) => Some(name.clone()),

@@ -1,6 +1,7 @@
-//! `haft watch`: keeps looking, and says what every change on disk comes to.
+//! `haft watch`: watches the files and reports the result of every change.
 //!
-//! One block of lines for each change, for people and for `| grep`; `--json` has a line for each.
+//! Prints one block of lines for each change, for people and for `| grep`. `--json` prints one line
+//! each.
 
 use std::io::Write;
 use std::time::Duration;
@@ -56,7 +57,7 @@ impl Args {
         }
         self.say_start(session).await?;
         let host = session.host.clone();
-        // Whoever watches is about to change something.
+        // The user is about to change something, so load the cached modules in advance.
         tokio::spawn(async move { host.import_remembered().await });
         loop {
             let reload = tokio::select! {
@@ -99,7 +100,7 @@ impl Args {
     }
 }
 
-/// What a reload came to, a line for each tool and the problems below.
+/// Renders a reload: one line per tool, and the problems below.
 pub(super) fn page(reload: &Reload, session: &Session<'_>, ink: Ink) -> String {
     let mut page = String::new();
     let name = |name: &String| text::name(name);

@@ -18,7 +18,7 @@ use crate::surface::cli::token::{record_new, record_revoked};
 use crate::surface::stdout::Out;
 use crate::tool::Tier;
 
-/// The variable with the token of a server that runs, where no other one is named.
+/// Default name of the variable that holds the token of a running server.
 const TOKEN_VARIABLE: &str = "HAFT_TOKEN";
 
 /// Print the configuration that adds haft to an agent, or write it
@@ -127,7 +127,7 @@ impl Args {
         self.print(&place, &path, &entry, out)
     }
 
-    /// The entry for a server that runs.
+    /// Writes or prints the entry for a running server.
     fn connect(
         &self,
         url: &str,
@@ -139,7 +139,7 @@ impl Args {
     ) -> Result<u8, Failure> {
         let store = TokenStore::new(&config.state_dir);
         let makes_token = self.write && !self.no_token && self.token_env.is_none();
-        // What others check out holds no secret.
+        // A file that others check out must not contain a secret.
         let makes_token = makes_token && scope != Scope::Project;
         let kept = match makes_token {
             true => agents::token(place, &self.name)?.filter(|text| store.find(text).is_some()),
@@ -149,7 +149,7 @@ impl Args {
             url: url.to_owned(),
             token,
         };
-        // A setting that the agent does not have makes no token.
+        // Fails for an unsupported setting before a token is created.
         let variable = self.token_env.as_deref().unwrap_or(TOKEN_VARIABLE);
         let by_variable = match self.no_token {
             true => HttpToken::None,
@@ -182,7 +182,7 @@ impl Args {
         }
         let written = agents::add(self.agent, place, &self.name, &entry, makes_token);
         if let (Err(_), Some(made)) = (&written, &made) {
-            // Nobody has it.
+            // The new token was not written anywhere, so revoke it.
             record_revoked(config, &store.revoke(&made.id)?);
         }
         self.report(written?, path, out)?;
@@ -198,7 +198,7 @@ impl Args {
         Ok(SUCCESS)
     }
 
-    /// Says what the variable has to hold, where the user did not choose it.
+    /// Prints which token the variable has to hold, unless the user chose the variable.
     fn say_of_variable(&self) {
         if self.no_token || self.token_env.is_some() {
             return;

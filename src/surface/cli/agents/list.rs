@@ -1,4 +1,4 @@
-//! `haft agents list`: which agents' files name haft.
+//! `haft agents list`: shows which configuration files of agents contain haft.
 
 use std::io::Write;
 
@@ -50,9 +50,9 @@ struct Row {
     agent: &'static str,
     scope: &'static str,
     path: String,
-    /// Whether the file is there.
+    /// True if the file exists.
     exists: bool,
-    /// Whether haft is in it; absent where the file cannot be understood.
+    /// True if the file contains haft; absent if the file cannot be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     listed: Option<bool>,
     #[serde(skip)]

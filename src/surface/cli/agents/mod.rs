@@ -1,4 +1,4 @@
-//! `haft agents`: makes haft known to coding agents.
+//! `haft agents`: registers haft with coding agents.
 
 mod config;
 mod list;
@@ -34,7 +34,7 @@ enum Verb {
 }
 
 impl Args {
-    /// The global arguments that were typed after `agents`.
+    /// Returns the global arguments that were typed after `agents`.
     pub(super) fn globals(&self) -> Globals {
         let later = match &self.verb {
             Verb::Config(c) => &c.globals,
@@ -43,7 +43,7 @@ impl Args {
         self.globals.clone().followed_by(later)
     }
 
-    /// In which form a failure is answered.
+    /// Returns the format in which standard output reports a failure.
     pub(super) fn answer(&self) -> Answer {
         match &self.verb {
             Verb::Config(_) => Answer::Text,

@@ -1,4 +1,4 @@
-//! The beginning and the end of a call, which are the same however it is shown meanwhile.
+//! Start and end of a call, which do not depend on how the call is shown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,23 +15,23 @@ use crate::surface::cli::session::Session;
 use crate::surface::cli::terminal::Terminal;
 use crate::tool::{Call, Outcome, Stopped};
 
-/// A call on its way, and the person at the terminal whom it may ask.
+/// A started call with the terminal that its prompts use.
 pub(super) struct Begun {
     pub(super) host: Host,
     pub(super) terminal: Terminal,
     pub(super) running: RunningCall,
 }
 
-/// How a call ended.
+/// Result of a call with its exit code.
 pub(super) struct End {
     pub(super) outcome: Outcome,
     pub(super) called: Called,
-    /// What a failure did.
+    /// Verb phrase for the message about a failure.
     failed: &'static str,
 }
 
 impl Manner {
-    /// Starts a call. What it asks is asked in place of `spinner`.
+    /// Starts a call. Its prompts replace `spinner` on the screen.
     pub(super) fn begin(
         &self,
         call: &Call,
@@ -49,7 +49,7 @@ impl Manner {
         }
     }
 
-    /// Says how a call ended that did not end well.
+    /// Prints a message if the call was stopped or has failed.
     pub(super) fn tell(&self, tool: &str, end: &End, session: &Session<'_>) {
         let outcome = &end.outcome;
         let message = match outcome.stopped {
@@ -58,7 +58,8 @@ impl Manner {
             None => return,
         };
         let mut lines = format!("{}: {message}\n", session.err.error("error"));
-        // A limit of the tool's own system is not the call's to set.
+        // The user cannot change a limit that the tool's own system sets, so give the hint for
+        // haft's limits only.
         let limit = self.timeout.or(session.host.config().limits.call_timeout);
         if outcome.stopped == Some(Stopped::Deadline) && limit.is_some() {
             let hint = "`--timeout` sets how long a call may take";
@@ -69,7 +70,7 @@ impl Manner {
 }
 
 impl End {
-    /// Keeps what the call came to in its session.
+    /// Converts the result of a call and appends it to the session.
     pub(super) fn of(
         ended: Result<Outcome, Failure>,
         call: &Call,
@@ -90,7 +91,8 @@ impl End {
                     failed: "reported an error",
                 })
             }
-            // A refusal is what a model would be given: a result. Nobody keeps it.
+            // A refusal becomes a result, as a model would get it. It is not appended to the
+            // session.
             Err(Failure::Haft(error)) if error.kind() == ErrorKind::Denied => Ok(End {
                 outcome: Outcome::failure(error.message(), Duration::ZERO),
                 called: Called {

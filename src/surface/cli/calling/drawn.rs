@@ -1,6 +1,6 @@
-//! A call as its tool draws it, again and again while it runs.
+//! Shows a call as its tool renders it, again and again while it runs.
 //!
-//! On a terminal the drawing changes in place; elsewhere it is printed once, when the call has ended.
+//! On a terminal the rendering changes in place. Elsewhere it is printed once, after the call.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -22,10 +22,10 @@ use crate::surface::cli::region::Region;
 use crate::surface::cli::session::Session;
 use crate::tool::{Block, Call, Colors, Drawing, Event, Look, Outcome, Problem, Screen};
 
-/// Between two frames of a spinner.
+/// Time between two frames of a spinner.
 const TICK: Duration = Duration::from_millis(80);
 
-/// The width where nobody says one.
+/// Default width in columns.
 const WIDTH: usize = 80;
 
 type Painting = Pin<Box<dyn Future<Output = Picture>>>;
@@ -58,7 +58,7 @@ impl Manner {
 }
 
 impl Frame {
-    /// Draws a call until it ends.
+    /// Renders a call until it ends.
     async fn paint(
         &self,
         running: RunningCall,
@@ -84,7 +84,7 @@ impl Frame {
                 Seen::Event(_) => has_started = session.out.is_terminal(),
                 Seen::Cancelling(line) => canvas.note(&line),
                 Seen::Ended(ended) => {
-                    // Whoever asked twice does not wait for anything else either.
+                    // After a second Ctrl-C nothing else is waited for.
                     session.killed |= following.was_hurried();
                     return Ok(ended?);
                 }
@@ -93,7 +93,7 @@ impl Frame {
         }
     }
 
-    /// Draws what came of it, and says what is wrong with the tool's renderers.
+    /// Renders the result and reports the problems of the tool's renderers.
     async fn finish(
         &self,
         outcome: &Outcome,
@@ -102,7 +102,7 @@ impl Frame {
     ) -> Result<(), Failure> {
         let look = self.look(session, false);
         let shown = match &outcome.display {
-            // What a tool's system has for people instead of the content.
+            // Text for people, if the tool's system provides it in addition to the content.
             Some(text) => &Outcome {
                 content: vec![Block::Text { text: text.clone() }],
                 ..outcome.clone()
@@ -145,7 +145,7 @@ impl Frame {
                     (true, Colors::None) => Colors::Indexed,
                     (true, colors) => colors,
                 },
-                // Pictures are drawn once, when they are final.
+                // Images are only drawn once they are final.
                 images: known.images.filter(|_| is_terminal && !is_partial),
                 hyperlinks: known.hyperlinks && is_terminal,
                 cell: size.and_then(|size| size.cell).unwrap_or(known.cell),
@@ -155,17 +155,17 @@ impl Frame {
     }
 }
 
-/// What is drawn while the call runs.
+/// State of the rendering while the call runs.
 struct Canvas<'a> {
     call: Call,
     host: Host,
     region: &'a Region,
-    /// The newest update.
+    /// Latest update of the call.
     update: Option<Box<RawValue>>,
     frame: u32,
-    /// What is being painted.
+    /// Render request in progress.
     painting: Option<Painting>,
-    /// What was painted last.
+    /// Latest finished rendering.
     picture: Option<Picture>,
     problems: Vec<Problem>,
 }
@@ -184,7 +184,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Returns when there is something new to show. Dropping it loses nothing.
+    /// Returns when there is something new to show. Cancel safe.
     async fn go_on(&mut self, is_live: bool, frames: &mut Interval, look: Look) {
         if !is_live {
             return std::future::pending().await;
@@ -219,7 +219,7 @@ impl<'a> Canvas<'a> {
         Ok(())
     }
 
-    /// Says something that stays.
+    /// Prints a line that stays on the screen.
     fn note(&self, line: &str) {
         self.region.rest();
         say(line);
@@ -227,7 +227,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// A call and its result, drawn.
+/// Rendering of a call and its result.
 struct Picture {
     call: Option<Drawing>,
     result: Option<Drawing>,
@@ -236,7 +236,7 @@ struct Picture {
 
 impl Picture {
     async fn paint(host: Host, call: Call, result: Option<Box<RawValue>>, look: Look) -> Picture {
-        // A tool that is not there any more draws nothing; the call says why.
+        // A tool that has been removed renders nothing; the call itself reports the reason.
         let drawn_call = host.render_call(&call, &look).await.ok();
         let drawn_result = match &result {
             Some(result) => host.render_result(&call, result, &look).await.ok(),
@@ -249,7 +249,7 @@ impl Picture {
         }
     }
 
-    /// A tool that is too busy to draw is shown as it drew itself before.
+    /// Keeps the tool's previous rendering if the tool was too busy to render.
     fn or_before(mut self, before: Option<Picture>) -> Picture {
         let Some(before) = before else { return self };
         let is_busy = |now: &Option<Drawing>, then: &Option<Drawing>| {

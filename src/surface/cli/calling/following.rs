@@ -1,5 +1,5 @@
-//! A call on its way and the person who waits for it: Ctrl-C once asks it to stop, twice ends it at
-//! once.
+//! Waits for a running call and handles Ctrl-C: the first one cancels the call, the second one
+//! kills it.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use crate::host::{RunningCall, Stopper};
 use crate::surface::signals::Signals;
 use crate::tool::{Event, Outcome, Stopped};
 
-/// How long the end of a call is waited for that is ended by force: what hangs in the system, or in a
-/// container that goes slowly, does not keep the prompt.
+/// Time to wait for a call after it was killed. A call that hangs in the system, or a container
+/// that stops slowly, must not block the prompt.
 const FORCE_TAKES: Duration = Duration::from_millis(500);
 
-/// A call that is followed to its end. Dropped before, it is cancelled.
+/// A call that is followed to its end. Dropping it cancels the call.
 pub(in crate::surface::cli) struct Following {
     stage: Stage,
     stopper: Stopper,
-    /// How long it is waited for, once it is ended by force.
+    /// Deadline for the end of the call, once it was killed.
     until: Option<Instant>,
     tool: String,
 }
@@ -27,34 +27,34 @@ pub(in crate::surface::cli) struct Following {
 enum Stage {
     Running(RunningCall),
     Ending(Pin<Box<dyn Future<Output = Result<Outcome, Error>>>>),
-    /// It was told how it ended.
+    /// The outcome has been returned.
     Over,
 }
 
-/// What comes next.
+/// Next thing to handle.
 enum Step {
     Event(Option<Event>),
     Ended(Result<Outcome, Error>),
-    /// Ctrl-C, or something else that asks haft to end.
+    /// Ctrl-C, or another signal that asks haft to end.
     Signal,
-    /// Force did not end it in time.
+    /// The killed call did not end in time.
     TooLate,
 }
 
-/// What there is to be seen of it.
+/// Event for the caller to show.
 pub(in crate::surface::cli) enum Seen {
-    /// It has started, or has an update.
+    /// The call has started, or sent an update.
     Event(Event),
-    /// It was asked to stop; the line says so.
+    /// The call was asked to stop. Contains the message for the user.
     Cancelling(String),
-    /// How it ended.
+    /// Outcome of the call.
     Ended(Result<Outcome, Error>),
-    /// Nobody waits for its end any more.
+    /// The call was killed but has not ended, so the wait was given up.
     Killed(Error),
 }
 
 impl Following {
-    /// Follows a call to `tool`.
+    /// Starts to follow a call to `tool`.
     pub(in crate::surface::cli) fn new(running: RunningCall, tool: &str) -> Self {
         Following {
             stopper: running.stopper(),
@@ -64,7 +64,7 @@ impl Following {
         }
     }
 
-    /// The next thing to be seen. Dropping it loses nothing.
+    /// Waits for the next event. Cancel safe.
     pub(in crate::surface::cli) async fn next(&mut self, signals: &mut Signals) -> Seen {
         loop {
             match self.stage.next(signals, self.until).await {
@@ -86,7 +86,7 @@ impl Following {
         }
     }
 
-    /// Whether the person has asked twice.
+    /// Returns true after the second Ctrl-C.
     pub(in crate::surface::cli) fn was_hurried(&self) -> bool {
         self.until.is_some()
     }
@@ -122,19 +122,19 @@ impl Following {
 }
 
 impl Stage {
-    /// What comes first. Dropping it loses nothing.
+    /// Returns the first thing that happens. Cancel safe.
     async fn next(&mut self, signals: &mut Signals, until: Option<Instant>) -> Step {
         match self {
             Stage::Running(running) => tokio::select! {
                 biased;
-                // However many updates there are, Ctrl-C is heard.
+                // Signals come first, so that many updates cannot delay Ctrl-C.
                 () = signals.next() => Step::Signal,
                 () = passed(until) => Step::TooLate,
                 event = running.next_event() => Step::Event(event),
             },
             Stage::Ending(outcome) => tokio::select! {
                 biased;
-                // What has ended was not killed.
+                // The outcome comes first, so that an ended call does not count as killed.
                 ended = outcome => Step::Ended(ended),
                 () = signals.next() => Step::Signal,
                 () = passed(until) => Step::TooLate,

@@ -1,7 +1,7 @@
-//! One call at the command line, from its start to what is shown of its end.
+//! Runs one call at the command line and shows its result.
 //!
-//! The result goes to standard output in the form that was asked for; what happens meanwhile goes to
-//! standard error, unless the form has lines for it.
+//! The result goes to standard output in the requested form. Updates go to standard error, unless
+//! the form includes them.
 
 mod bounds;
 mod drawn;
@@ -26,41 +26,42 @@ use crate::tool::{Call, Event, Outcome};
 use bounds::{Begun, End};
 pub(super) use following::{Following, Seen};
 
-/// The id of a call that belongs to no session.
+/// Id of a call without a session.
 pub(super) const CALL_ID: &str = "call-1";
 
-/// How a call is made and shown.
+/// Options for running and showing a call.
 pub(super) struct Manner {
     pub(super) form: Form,
-    /// The longest that it may take; without it the configuration's limit holds.
+    /// Timeout of the call; `None` for the configured one.
     pub(super) timeout: Option<Duration>,
 }
 
-/// In which form a result is printed.
+/// Output format of a result.
 pub(super) enum Form {
-    /// Its text.
+    /// Text of the result.
     Text,
     /// One JSON object.
     Json,
-    /// One JSON object a line for everything that happens.
+    /// One JSON object per line for every event.
     Events,
-    /// As the tool draws it.
+    /// Rendering by the tool.
     Drawn(Frame),
 }
 
-/// What a drawing has to fit.
+/// Limits for the rendering.
 pub(super) struct Frame {
-    /// Draw everything, not only the beginning.
+    /// True to render everything instead of only the beginning.
     pub(super) expanded: bool,
-    /// Columns; `None`: those of the terminal.
+    /// Width in columns; `None` for that of the terminal.
     pub(super) width: Option<usize>,
 }
 
-/// How a call went.
+/// Summary of a finished call.
 pub(super) struct Called {
-    /// The exit code for it.
+    /// Exit code.
     pub(super) code: u8,
-    /// `None`: it was refused, or stopped, which has been said with the time.
+    /// Duration; `None` if the call was refused or stopped. The message about a stop contains the
+    /// time.
     pub(super) took: Option<Duration>,
 }
 
@@ -84,14 +85,14 @@ struct PartialResult<'a> {
 }
 
 impl Form {
-    /// Whether a person reads it, and not a program.
+    /// Returns true if the form is for people and not for programs.
     pub(super) fn is_for_people(&self) -> bool {
         matches!(self, Form::Text | Form::Drawn(_))
     }
 }
 
 impl Manner {
-    /// Makes the call, keeps it in the session, and ends what it leaves pending.
+    /// Makes the call, appends it to the session, and resolves its pending actions.
     pub(super) async fn call(
         &self,
         call: Call,
@@ -149,7 +150,7 @@ impl Manner {
                     progress.note(&line);
                 }
                 Seen::Ended(ended) => {
-                    // Whoever asked twice does not wait for anything else either.
+                    // After a second Ctrl-C nothing else is waited for.
                     session.killed |= following.was_hurried();
                     return Ok(ended?);
                 }

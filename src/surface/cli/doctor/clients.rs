@@ -1,8 +1,8 @@
-//! `haft doctor --clients`: what MCP clients do with the tools, from one table of facts.
+//! `haft doctor --clients`: checks the tools against known limits of MCP clients.
 //!
-//! A fact is a limit of one client, with the version that was looked at, the day, and how it is known. haft
-//! already serves around some of them (aliases for properties, one object for a union); those are
-//! listed as well, since the tool that the client shows is not the tool as it was written then.
+//! A fact is a limit of one client, with its version, the date of the check, and the evidence. haft
+//! works around some limits (aliases for properties, one object for a union). These are listed as
+//! well, since the tool that the client shows then differs from the tool as written.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,18 +17,18 @@ use crate::tool::schema::{below, inner_schemas};
 /// An observed limit of a client.
 struct Fact {
     client: &'static str,
-    /// The version that it holds for.
+    /// Version of the client for which the fact holds.
     version: &'static str,
-    /// The day on which that was looked at.
+    /// Date of the check.
     on: &'static str,
     basis: Basis,
     effect: Effect,
     limit: Limit,
-    /// The consequence, for people.
+    /// Consequence, in words for people.
     outcome: &'static str,
 }
 
-/// The evidence for a fact.
+/// Evidence for a fact.
 enum Basis {
     /// The client was run, and what reached the model was read.
     Measured,
@@ -36,28 +36,28 @@ enum Basis {
     Reported(&'static str),
 }
 
-/// The effect on a tool, or on its results.
+/// Effect on a tool, or on its results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
     /// The model does not get the tool.
     Drops,
     /// The model gets part of it.
     Cuts,
-    /// The model does not see what the tool says.
+    /// The model does not see the output of the tool.
     Hides,
-    /// haft offers it in another form, which the client takes.
+    /// haft offers the tool in another form that the client accepts.
     Avoided,
 }
 
-/// The tools that a fact is about.
+/// Condition on the tools that a fact applies to.
 enum Limit {
-    /// The name, behind this prefix, has more characters.
+    /// The name with this prefix has more than `most` characters.
     Name { prefix: &'static str, most: usize },
-    /// The description has more characters.
+    /// The description has more characters than this.
     Description(usize),
-    /// The schema has more bytes, as JSON without blanks.
+    /// The schema has more bytes than this, as compact JSON.
     Schema(usize),
-    /// Variants or references more levels down, in a schema of more bytes.
+    /// A schema of more than `bytes` has variants or references more than `levels` deep.
     Nested { levels: usize, bytes: usize },
     /// A property has a name that providers refuse.
     PropertyName,
@@ -65,9 +65,9 @@ enum Limit {
     RootUnion,
     /// The tool declares a schema of its results.
     OutputSchema,
-    /// A result has more characters: about all tools.
+    /// A result has more characters than this. Applies to all tools.
     Result(usize),
-    /// About all tools, whatever they are.
+    /// Applies to all tools.
     Always,
 }
 
@@ -78,7 +78,7 @@ const OPENCODE: &str = "opencode";
 const CURSOR: &str = "Cursor";
 const VS_CODE: &str = "VS Code";
 
-/// Everything that is known. One line or two for each; the order is that of the page.
+/// All known facts, in the order of the page.
 const FACTS: &[Fact] = &[
     Fact {
         client: CLAUDE,
@@ -250,20 +250,20 @@ const FACTS: &[Fact] = &[
     },
 ];
 
-/// One thing that a client does to one tool, or to all.
+/// One effect of a client on one tool or on all tools.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Finding {
     client: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     version: &'static str,
-    /// The day on which the client was looked at.
+    /// Date of the check.
     checked: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     effect: &'static str,
     text: String,
-    /// `measured`, or the place where it is reported.
+    /// `measured`, or the place of the report.
     basis: &'static str,
 }
 
@@ -298,7 +298,7 @@ impl Fact {
         }
     }
 
-    /// Applies the fact to a tool.
+    /// Applies the fact to one tool.
     fn about(&self, tool: &ListedTool) -> Option<Finding> {
         let what = match self.limit {
             Limit::Name { prefix, most } => {
@@ -380,7 +380,7 @@ pub(super) fn findings(catalog: &Catalog, config: &Config) -> Vec<Finding> {
     found
 }
 
-/// The findings, a paragraph for each client.
+/// Renders the findings, one paragraph per client.
 pub(super) fn page(findings: &[Finding], ink: Ink) -> String {
     let mut clients: Vec<(&str, Vec<&Finding>)> = Vec::new();
     for finding in findings {
@@ -425,7 +425,7 @@ fn effect(effect: &'static str, ink: Ink) -> String {
     }
 }
 
-/// The first of a list.
+/// Lists the first few names and the number of the others.
 fn few(all: &[String]) -> String {
     const MAX_SHOWN: usize = 3;
     let shown = all.get(..MAX_SHOWN).unwrap_or(all).join(", ");
@@ -435,7 +435,7 @@ fn few(all: &[String]) -> String {
     }
 }
 
-/// The places of variants and references that lie more than `levels` schemas below the root.
+/// Returns the paths of variants and references more than `levels` schemas below the root.
 fn nested_deeper_than(schema: &Value, levels: usize) -> Vec<String> {
     let mut found = Vec::new();
     search(schema, "", 0, levels, &mut found);
@@ -449,7 +449,7 @@ fn search(schema: &Value, at: &str, depth: usize, levels: usize, found: &mut Vec
     let variants = ["$ref", "allOf", "anyOf", "oneOf"];
     if depth > levels && variants.iter().any(|key| fields.contains_key(*key)) {
         found.push(at.to_owned());
-        // What lies below is lost with it.
+        // Everything below is lost with it.
         return;
     }
     for (key, value) in fields {

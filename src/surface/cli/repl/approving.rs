@@ -1,16 +1,16 @@
-//! Which calls of this repl run without a question: the configuration's rules, and what was said here.
+//! Approval rules of the repl: those of the configuration, and those of `/approve`.
 
 use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
 use crate::render::text;
 use crate::tool::{ApprovalMode, ApprovalPolicy, Rule, ToolPattern, nearest};
 
-/// The rules that hold now.
+/// Approval rules that apply now.
 pub(super) struct Approving {
     by_config: ApprovalPolicy,
-    /// `None`: as the configuration says.
+    /// Rules after `/approve`; `None` for those of the configuration.
     said: Option<ApprovalPolicy>,
-    /// What was approved here, as it was written.
+    /// Arguments of `/approve` so far, as they were typed.
     approved: Vec<String>,
 }
 
@@ -23,15 +23,16 @@ impl Approving {
         }
     }
 
-    /// The rules.
+    /// Returns the current rules.
     pub(super) fn policy(&self) -> &ApprovalPolicy {
         self.said.as_ref().unwrap_or(&self.by_config)
     }
 
-    /// Does what `/approve words…` asks for.
+    /// Applies `/approve words…`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is no mode and no tool; nothing has changed then.
+    /// [`ErrorKind::Usage`] for a word that is neither a mode nor a tool, [`ErrorKind::Denied`] for
+    /// a tool that the configuration denies. The rules stay unchanged then.
     pub(super) fn change(&mut self, words: &[String], catalog: &Catalog) -> Result<(), Error> {
         match words {
             [] => {}
@@ -64,21 +65,21 @@ impl Approving {
                 return Err(Error::new(ErrorKind::Denied, text).with_hint(hint));
             }
             if !is_pattern {
-                // It outweighs a rule that wants to be asked.
+                // Outweighs a rule of the configuration that asks for this tool.
                 policy.tools.insert(written.clone(), Rule::Allow);
             }
             let pattern = ToolPattern::parse(written);
             let pattern = pattern.map_err(|error| Error::new(ErrorKind::Usage, error))?;
             policy.approve.push(pattern);
         }
-        // The others stay as they were: without a chosen mode they would all be asked about.
+        // Without a chosen mode the host would prompt for all other tools as well.
         policy.is_chosen = true;
         self.said = Some(policy);
         self.approved.extend(tools.iter().cloned());
         Ok(())
     }
 
-    /// What holds, in words.
+    /// Describes the current rules.
     pub(super) fn page(&self) -> String {
         let policy = self.policy();
         let what = match policy.mode {

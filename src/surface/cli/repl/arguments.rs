@@ -1,7 +1,7 @@
-//! The arguments behind a tool's name: JSON, or words that the tool's schema types.
+//! Parser for the arguments after a tool's name: JSON, or words with types from the tool's schema.
 //!
-//! `key=value`, `key:=JSON`, `--key value`, `--key=value`, `--flag`; and `--arg key=value`, so that what
-//! follows `haft call` can be pasted.
+//! The words are `key=value`, `key:=JSON`, `--key value`, `--key=value` and `--flag`. `--arg
+//! key=value` is accepted too, so that arguments of `haft call` can be pasted.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,10 +12,10 @@ use crate::surface::cli::call_input::Input;
 use crate::surface::cli::schema_kind::{Kind, names, property};
 use crate::tool::Tool;
 
-/// The arguments for `tool` as they were written behind its name.
+/// Parses the arguments for `tool` as they were typed.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for what is neither JSON nor words of these kinds.
+/// [`ErrorKind::Usage`] for text that is neither JSON nor words of these kinds.
 pub(super) fn read(text: &str, tool: &Tool) -> Result<Box<RawValue>, Error> {
     let input = match text.starts_with('{') {
         true => Input::read(Some(text), &[]),
@@ -55,13 +55,13 @@ fn pairs(text: &str, tool: &Tool) -> Result<Vec<String>, Error> {
     Ok(pairs)
 }
 
-/// `--arg` of `haft call`, unless the tool has an argument of that name.
+/// Returns true for `--arg` of `haft call`, unless the tool has an argument of that name.
 fn is_call_flag(option: &str, tool: &Tool) -> bool {
     let schema = &tool.input_schema;
     matches!(option, "arg" | "param") && property(schema, option, schema).is_none()
 }
 
-/// Whether `word` is the value of `--option`. A switch takes nothing but `true` and `false`.
+/// Returns true if `word` is the value of `--option`. A switch only takes `true` or `false`.
 fn is_value(word: &str, option: &str, tool: &Tool) -> bool {
     let schema = &tool.input_schema;
     let declared = property(schema, option, schema);
@@ -90,7 +90,7 @@ fn no_argument(word: &Word, tool: &Tool) -> Error {
     }
 }
 
-/// The same error where no `--arg` is written.
+/// Returns the error without `--arg`, which the repl does not need.
 fn in_words_of_the_repl(error: &Error) -> Error {
     let plain = |text: &str| text.replace("--arg ", "");
     let same = Error::new(error.kind(), plain(error.message()));

@@ -1,6 +1,6 @@
-//! The repl's own commands: their names, what they take, what they are for.
+//! Table of the repl's own commands with their names, arguments and descriptions.
 //!
-//! One table, which help, completion and the reading of lines share.
+//! Help, completion and the parser share this table.
 
 use crate::error::{Error, ErrorKind};
 use crate::tool::nearest;
@@ -8,16 +8,16 @@ use crate::tool::nearest;
 /// A command of the repl.
 pub(super) struct Command {
     pub(super) name: &'static str,
-    /// Another name for it.
+    /// Alternative name.
     alias: Option<&'static str>,
-    /// What may stand behind it.
+    /// Arguments, as the help shows them.
     pub(super) usage: &'static str,
     pub(super) about: &'static str,
     pub(super) takes: Takes,
     pub(super) does: Does,
 }
 
-/// What is completed behind a command.
+/// Kind of completion for the arguments of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,
@@ -27,7 +27,7 @@ pub(super) enum Takes {
     Approval,
 }
 
-/// What a command does.
+/// Action of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {
     List,
@@ -41,7 +41,7 @@ pub(super) enum Does {
     Quit,
 }
 
-/// What can be done with sessions.
+/// Subcommands of `/session`.
 pub(super) const OF_SESSION: [(&str, &str); 4] = [
     ("switch", "go on with another session: its name, file or id"),
     ("new", "begin one"),
@@ -49,7 +49,7 @@ pub(super) const OF_SESSION: [(&str, &str); 4] = [
     ("list", "the sessions that haft keeps"),
 ];
 
-/// Every command, in the order of the help.
+/// All commands, in the order of the help.
 pub(super) const ALL: [Command; 9] = [
     Command {
         name: "tools",
@@ -125,13 +125,13 @@ pub(super) const ALL: [Command; 9] = [
     },
 ];
 
-/// The command of that name.
+/// Returns the command of that name or alias.
 pub(super) fn find(name: &str) -> Option<&'static Command> {
     ALL.iter()
         .find(|command| command.name == name || command.alias == Some(name))
 }
 
-/// The same, or the error that names the nearest one.
+/// Returns the command of that name, or an error that suggests the nearest one.
 pub(super) fn get(name: &str) -> Result<&'static Command, Error> {
     find(name).ok_or_else(|| {
         let error = Error::new(ErrorKind::Usage, format!("there is no command `/{name}`"));

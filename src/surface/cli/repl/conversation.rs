@@ -1,4 +1,4 @@
-//! The session that the repl's calls are kept in, and the way to another one.
+//! Session that stores the repl's calls, and the switch to another session.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use crate::session::{SessionFile, id_of, new_id};
 use crate::surface::cli::call_session::{CallSession, folder, place};
 use crate::tool::{SessionEvent, SessionProvider, nearest};
 
-/// How many characters of a result are shown where nothing limits a line.
+/// Maximum number of characters of a result if the line length is unlimited.
 const RESULT: usize = 60;
 
 const COLUMNS: [Column; 4] = [
@@ -38,21 +38,21 @@ const COLUMNS: [Column; 4] = [
     },
 ];
 
-/// An entry as it is shown.
+/// An entry as the table shows it.
 struct Row {
     id: String,
     what: String,
     text: String,
 }
 
-/// The session at this moment.
+/// Current session of the repl.
 pub(super) struct Conversation {
     pub(super) kept: CallSession,
 }
 
 impl Conversation {
-    /// The session `name`, gone back to its entry `from`; without a name one that begins with its
-    /// first call.
+    /// Opens the session `name` at its entry `from`. Without a name, it creates one that is written
+    /// with its first call.
     pub(super) fn open(
         name: Option<&str>,
         from: Option<&str>,
@@ -71,7 +71,7 @@ impl Conversation {
         })
     }
 
-    /// Goes on with the session of that name, file or id; gives what tools are to hear.
+    /// Switches to the session with that name, file or id. Returns the event for the tools.
     pub(super) fn switch(
         &mut self,
         to: &str,
@@ -83,7 +83,7 @@ impl Conversation {
         Ok(self.replace(file, ink))
     }
 
-    /// Begins another one.
+    /// Begins another session.
     pub(super) fn begin(
         &mut self,
         name: Option<&str>,
@@ -108,7 +108,7 @@ impl Conversation {
         }
     }
 
-    /// Goes on from an earlier entry, whose id may be shortened.
+    /// Continues from an earlier entry, whose id may be abbreviated.
     pub(super) fn branch(&self, entry: &str) -> Result<SessionEvent, Error> {
         let file = self.kept.file();
         let view = file.view();
@@ -130,14 +130,14 @@ impl Conversation {
         Err(Error::new(ErrorKind::Usage, error).with_hint("`/session` lists the entries"))
     }
 
-    /// The ids of results, with a word about each: for completion.
+    /// Returns the ids of results with a description each, for completion.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
         let rows = self.rows().into_iter().rev();
         rows.map(|row| (row.id, format!("{}: {}", row.what, row.text)))
             .collect()
     }
 
-    /// Its name, where it is, and its entries.
+    /// Renders the session's name, its path and its entries.
     pub(super) fn page(&self, home: &Path, width: Option<usize>, ink: Ink) -> String {
         let file = self.kept.file();
         let view = file.view();
@@ -176,7 +176,7 @@ impl Conversation {
         page
     }
 
-    /// The entries that people would name: results, and what was said.
+    /// Returns the entries for people: results and messages.
     fn rows(&self) -> Vec<Row> {
         let view = self.kept.file().view();
         view.entries
@@ -186,7 +186,7 @@ impl Conversation {
     }
 }
 
-/// haft's own sessions, those that were used last first.
+/// Returns the names of haft's own sessions, the most recently used first.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     let mut found: Vec<(SystemTime, String)> = session_files(folder)
         .into_iter()
@@ -208,7 +208,7 @@ fn session_files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The file of a session that is there already.
+/// Returns the file of an existing session.
 fn find(name: &str, config: &Config) -> Result<PathBuf, Error> {
     let path = place(name, config)?;
     if path.exists() {
@@ -229,7 +229,7 @@ fn find(name: &str, config: &Config) -> Result<PathBuf, Error> {
     })
 }
 
-/// A name that no other session has.
+/// Returns a unique name.
 fn new_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let today = units::date(since.map_or(0, |since| since.as_secs()));
@@ -241,7 +241,7 @@ fn id(json: &str) -> Option<String> {
     Some(entry.get("id")?.as_str()?.to_owned())
 }
 
-/// An entry for people; a call says nothing that its result does not.
+/// Returns the table row of an entry. A call is skipped, since its result says the same.
 fn row(json: &str) -> Option<Row> {
     let entry: Value = serde_json::from_str(json).ok()?;
     let message = entry.get("message")?;

@@ -1,7 +1,7 @@
-//! The line editor on a thread of its own: it waits for keys, and can be made to stop.
+//! Line editor on its own thread, which can be interrupted.
 //!
-//! Each line has an editor of its own. What is said while somebody writes takes the line off the screen
-//! and puts it back below, and the next editor begins with what was written so far.
+//! Each line has its own editor. Output during editing removes the line from the screen. The next
+//! editor then begins with the draft of that line.
 
 use std::fs::File;
 use std::io;
@@ -29,40 +29,40 @@ use crate::surface::cli::exit::say;
 
 const MENU: &str = "completion_menu";
 
-/// What every line's editor is made of.
+/// Factory of line editors.
 pub(super) struct Editor {
     pub(super) known: Arc<Known>,
-    /// `None`: lines are remembered for this run only.
+    /// File of the history; `None` to keep it in memory.
     pub(super) history: Option<PathBuf>,
     pub(super) ink: Ink,
 }
 
-/// A line that is not done.
+/// An unfinished line.
 #[derive(Default)]
 pub(super) struct Draft {
     text: String,
-    /// Where the cursor is, in bytes.
+    /// Position of the cursor, in bytes.
     at: usize,
 }
 
-/// How the writing of a line ended.
+/// Result of editing a line.
 pub(super) enum Read {
     Line(String),
-    /// Ctrl-C; there was nothing to drop.
+    /// Ctrl-C on an empty line.
     Nothing,
-    /// Ctrl-C dropped what was written.
+    /// Ctrl-C discarded the line.
     Dropped,
     /// Ctrl-D.
     End,
-    /// It was made to stop.
+    /// The editor was stopped from outside.
     Stopped(Draft),
 }
 
-/// A line that somebody is writing.
+/// A line editor that is running.
 pub(super) struct Reading {
     task: JoinHandle<io::Result<Read>>,
     stop: Arc<AtomicBool>,
-    /// The terminal as it was.
+    /// Terminal settings from before, to be restored.
     before: Option<(File, Termios)>,
 }
 
@@ -94,7 +94,7 @@ impl Editor {
                     wipe(&text[..at]);
                     Read::Stopped(Draft { text, at })
                 }
-                // We bind nothing that gives another one.
+                // Our key bindings cause no other signal.
                 _ => Read::Nothing,
             })
         });
@@ -133,7 +133,7 @@ impl Editor {
             Some(history) => editor.with_history(history),
             None => editor,
         };
-        // Without colours nobody could tell what is written from what might be.
+        // Without colours a hint would look like typed text.
         match self.ink.is_on() {
             true => editor.with_hinter(Box::new(hinter())),
             false => editor,
@@ -141,19 +141,19 @@ impl Editor {
     }
 }
 
-/// The rest of a line before that began like this one.
+/// Hints at the rest of an earlier line with the same beginning.
 fn hinter() -> DefaultHinter {
     DefaultHinter::default().with_style(Color::DarkGray.normal())
 }
 
 impl Reading {
-    /// Waits for its end. Dropping the future loses nothing.
+    /// Waits for the end of editing. Cancel safe.
     pub(super) async fn end(&mut self) -> io::Result<Read> {
         let ended = (&mut self.task).await;
         ended.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
-    /// Makes it stop; what was written comes back, unless it ended by itself meanwhile.
+    /// Stops the editor and returns the draft, unless editing ended meanwhile.
     pub(super) async fn stop(mut self) -> io::Result<Read> {
         self.stop.store(true, Ordering::Relaxed);
         self.end().await
@@ -162,14 +162,14 @@ impl Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        // Should the editor have failed, the terminal is as it was all the same.
+        // Restores the terminal even if the editor has failed.
         if let Some((tty, before)) = &self.before {
             let _ = tcsetattr(tty, OptionalActions::Now, before);
         }
     }
 }
 
-/// Takes the prompt off the screen; `written` is what stands before the cursor.
+/// Removes the prompt from the screen; `written` is the text before the cursor.
 fn wipe(written: &str) {
     let columns = usize::from(Term::stderr().size().1).max(1);
     let mut lines = written.split('\n').rev();
@@ -183,7 +183,7 @@ fn wipe(written: &str) {
     say(&format!("\r{up}\x1b[J"));
 }
 
-/// Enter goes on with another line as long as something is open.
+/// Validator that makes Enter begin another line while a bracket or quote is open.
 struct Whole;
 
 impl Validator for Whole {

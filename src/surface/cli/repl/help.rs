@@ -1,4 +1,4 @@
-//! What `/help` says.
+//! Text of `/help`.
 
 use super::commands::{self, Command};
 use crate::error::Error;
@@ -14,7 +14,7 @@ Tab completes, Up and Ctrl-R look back, Ctrl-C cancels a call or drops a line, C
 A line that begins with a space is not remembered.
 ";
 
-/// The page for everything, or for one command.
+/// Returns the help for all commands or for one.
 pub(super) fn page(words: &[String], ink: Ink) -> Result<String, Error> {
     let Some(name) = words.first() else {
         let rows: String = commands::ALL
@@ -35,7 +35,7 @@ pub(super) fn page(words: &[String], ink: Ink) -> Result<String, Error> {
 
 fn row(command: &Command, ink: Ink) -> String {
     let usage = format!("/{} {}", command.name, command.usage);
-    // The longest usage has a line of its own.
+    // A long usage gets its own line.
     let (usage, about) = (usage.trim_end(), command.about);
     match usage.len() <= 30 {
         true => format!(

@@ -1,4 +1,4 @@
-//! The line in colours: a name that is known looks different from one that is not.
+//! Highlighter of the line: known names look different from unknown ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use super::known::Known;
 
 pub(super) struct Painter {
     pub(super) known: Arc<Known>,
-    /// Whether there is anything on the line: the only way in which the editor tells.
+    /// Set if the line is empty. The line editor does not report this in any other way.
     pub(super) is_empty: Arc<AtomicBool>,
 }
 

@@ -1,4 +1,4 @@
-//! The lines before: a file for the user alone, which every repl shares.
+//! History of lines: a private file that all repls share.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -9,13 +9,14 @@ use reedline::{FileBackedHistory, History, SearchDirection, SearchQuery};
 
 use crate::config::Config;
 
-/// So many lines are kept.
+/// Maximum number of lines in the history.
 const MOST: usize = 1000;
 
-/// The file, made if need be. Arguments may be secret, so nobody else reads it.
+/// Returns the path of the file, and creates the file if need be. Arguments may be secret, so only
+/// its owner can read it.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If the file cannot be written.
 pub(super) fn file(config: &Config) -> io::Result<PathBuf> {
     let path = config.state_dir.join("repl-history");
     DirBuilder::new()
@@ -30,13 +31,13 @@ pub(super) fn file(config: &Config) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// What the line editor remembers: the file's lines, or without one those of this run.
+/// Opens the history file; `None` makes the line editor keep its history in memory.
 pub(super) fn open(file: Option<&Path>) -> Option<Box<dyn History>> {
     let history = FileBackedHistory::with_file(MOST, file?.to_owned());
     Some(Box::new(history.ok()?))
 }
 
-/// The newest `count` lines, oldest first, each with its number.
+/// Returns the newest `count` lines with their numbers, oldest first.
 pub(super) fn newest(file: &Path, count: usize) -> Vec<(usize, String)> {
     let Some(history) = open(Some(file)) else {
         return Vec::new();

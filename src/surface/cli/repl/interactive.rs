@@ -1,4 +1,4 @@
-//! The repl at a terminal: prompt, line, prompt, and what happens meanwhile.
+//! The repl at a terminal: reads lines and handles events meanwhile.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::obey::Next;
 use super::shell::{Happening, Shell};
 use crate::surface::cli::exit::{Failure, SUCCESS, say};
 
-/// Tools that take longer to load do not hold up the prompt.
+/// Delay after which the prompt appears although tools are still loading.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// How long a line editor is waited for when haft has to end. Its terminal may be gone.
+/// Timeout for stopping a line editor, whose terminal may be gone.
 const STOPPING: Duration = Duration::from_millis(500);
 
-/// Reads lines until the user leaves.
+/// Reads and runs lines until the user leaves.
 pub(super) async fn run(shell: &mut Shell<'_, '_>) -> Result<u8, Failure> {
     let editor = Editor {
         known: shell.known.clone(),
@@ -50,7 +50,8 @@ pub(super) async fn run(shell: &mut Shell<'_, '_>) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-/// What became of a line, and of what happened while it was written; nothing when haft has to end.
+/// Returns the result of a line after handling an event that interrupted it. Returns `None` if haft
+/// has to end.
 async fn next(mut reading: Reading, shell: &mut Shell<'_, '_>) -> Result<Option<Read>, Failure> {
     let happening = tokio::select! {
         biased;
@@ -66,7 +67,7 @@ async fn next(mut reading: Reading, shell: &mut Shell<'_, '_>) -> Result<Option<
     Ok(Some(read))
 }
 
-/// The file of the lines before.
+/// Returns the path of the history file.
 fn remembered(shell: &Shell<'_, '_>) -> Option<std::path::PathBuf> {
     let file = history::file(shell.session.host.config());
     if let Err(error) = &file {

@@ -1,4 +1,4 @@
-//! What completion knows at this moment: the tools, the sessions, the entries.
+//! Data for completion: the tools, the sessions and the entries.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,16 +7,16 @@ use super::conversation;
 use crate::registry::Catalog;
 use crate::tool::Tool;
 
-/// Shared between the repl and its line editor, which is on another thread.
+/// Data that the repl shares with its line editor, which runs on another thread.
 #[derive(Default)]
 pub(super) struct Known(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     catalog: Arc<Catalog>,
-    /// Where haft's own sessions are.
+    /// Folder of haft's own sessions.
     sessions: PathBuf,
-    /// The entries of the session: their ids, and a word about each.
+    /// Entries of the session: their ids with a description each.
     entries: Vec<(String, String)>,
 }
 
@@ -36,7 +36,7 @@ impl Known {
         catalog.find(name).map(|entry| entry.tool.clone())
     }
 
-    /// Names and descriptions.
+    /// Returns the names and descriptions of the tools.
     pub(super) fn tools(&self) -> Vec<(String, String)> {
         let catalog = self.state().catalog.clone();
         let tools = catalog.tools();

@@ -1,21 +1,21 @@
-//! What a line of the repl asks for: a command of the repl itself, or a call.
+//! Parser for a line of the repl: a command of the repl itself, or a call.
 
 use serde_json::value::RawValue;
 
 use super::words::{self, Word};
 
-/// A line that was understood so far.
+/// A line, parsed as far as the tool's schema is not needed.
 pub(super) enum Line<'a> {
-    /// Nothing is to be done.
+    /// An empty line or a comment.
     Empty,
     /// `/name words…`
     Command { name: &'a str, words: Vec<String> },
-    /// A tool's name, and its arguments as they were written.
+    /// The name of a tool, and its unparsed arguments.
     Call { tool: &'a str, arguments: &'a str },
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line; what begins with `#` is a remark.
+    /// Parses a line. A line that begins with `#` is a comment.
     pub(super) fn read(line: &'a str) -> Line<'a> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -36,7 +36,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Whether more lines have to follow: a bracket or a quote of the arguments is not closed.
+/// Returns true if the line continues: a bracket or a quote of the arguments is not closed.
 pub(super) fn is_open(line: &str) -> bool {
     let Line::Call { arguments, .. } = Line::read(line) else {
         return false;

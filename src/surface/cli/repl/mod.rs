@@ -1,7 +1,7 @@
-//! `haft repl`: a prompt to try tools at, without a model.
+//! `haft repl`: a prompt for trying tools without a model.
 //!
-//! At a terminal there is a line editor, results are drawn as the tools draw them, and files that change
-//! are loaded anew. Elsewhere the lines come from standard input, one call after another.
+//! At a terminal there is a line editor, results are rendered by their tools, and changed files are
+//! reloaded. Otherwise the lines come from standard input and run one after another.
 
 mod approving;
 mod arguments;
@@ -34,7 +34,7 @@ use super::session::Session;
 use crate::config::Flags;
 use shell::Shell;
 
-/// How long leaving may take before what still runs is killed.
+/// Timeout for leaving, after which running work is killed.
 const LEAVING: Duration = Duration::from_millis(500);
 
 /// Try the tools at a prompt, without a model
@@ -86,7 +86,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The global flags and what this command adds to them.
+    /// Returns the global flags with the additions of this command.
     pub(super) fn over(&self, flags: Flags) -> Flags {
         Flags {
             by_name: true,

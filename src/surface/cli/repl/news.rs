@@ -1,4 +1,4 @@
-//! What happens by itself while the repl runs: tools are there, files change.
+//! Reloads that happen while the repl runs, after changes on disk.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use crate::host::{Host, Reload, Watching};
 
-/// Listens to a host.
+/// Subscription to a host's reloads.
 pub(super) struct News {
-    /// `None`: nothing is watched.
+    /// `None` if nothing is watched.
     watching: Option<(Watching, Receiver<Arc<Reload>>)>,
 }
 
 impl News {
-    /// Nothing ever happens.
+    /// Creates a subscription that never reports anything.
     pub(super) fn none() -> News {
         News { watching: None }
     }
 
-    /// What changes on disk.
+    /// Watches the host's files.
     pub(super) fn of(host: &Host) -> News {
         let watching = host.watch();
         let reloads = watching.reloads();
@@ -28,7 +28,7 @@ impl News {
         }
     }
 
-    /// The next reload. Dropping the future loses nothing.
+    /// Waits for the next reload. Cancel safe.
     pub(super) async fn next(&mut self) -> Arc<Reload> {
         while let Some((_, reloads)) = &mut self.watching {
             match reloads.recv().await {
@@ -40,7 +40,7 @@ impl News {
         std::future::pending().await
     }
 
-    /// One that has happened already.
+    /// Returns a reload that has happened already.
     pub(super) fn now(&mut self) -> Option<Arc<Reload>> {
         let (_, reloads) = self.watching.as_mut()?;
         loop {

@@ -1,4 +1,4 @@
-//! Does what a line asks for.
+//! Dispatcher of the repl's lines.
 
 use super::commands::{self, Does};
 use super::line::Line;
@@ -11,17 +11,17 @@ use crate::surface::cli::exit::Failure;
 use crate::surface::cli::{list, show, watch};
 use crate::tool::{SessionEvent, nearest};
 
-/// How many lines `/history` shows.
+/// Number of lines that `/history` shows.
 const LINES: usize = 20;
 
-/// Whether there is a line after this one.
+/// Next step of the repl after a line.
 pub(super) enum Next {
     Line,
     Leave,
 }
 
 impl Shell<'_, '_> {
-    /// Does what `line` asks for, and says what is wrong with it.
+    /// Runs `line`, and reports its errors.
     pub(super) async fn obey(&mut self, line: &str) -> Result<Next, Failure> {
         self.session.signals.forget();
         let done = match Line::read(line) {

@@ -1,15 +1,15 @@
-//! What stands before the line that is being written.
+//! Prompt before the line that is being edited.
 
 use std::borrow::Cow;
 
 use reedline::{Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
 
-/// Before the first line.
+/// Prompt of the first line.
 const FIRST: &str = "haft> ";
-/// Before the lines that follow it.
+/// Prompt of the following lines.
 const MORE: &str = "  ... ";
 
-/// Cells that are not the line's.
+/// Width of the prompt in cells.
 pub(super) const WIDTH: usize = FIRST.len();
 
 pub(super) struct HaftPrompt;

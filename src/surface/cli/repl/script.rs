@@ -1,4 +1,4 @@
-//! The repl without a terminal: lines from standard input, one call after another.
+//! The repl without a terminal: runs lines from standard input, one after another.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -10,7 +10,7 @@ use super::obey::Next;
 use super::shell::Shell;
 use crate::surface::cli::exit::{CANCELLED, FAILURE, Failure, SUCCESS};
 
-/// Does what the lines ask for; the exit code says whether all of them could be done.
+/// Runs the lines. The exit code is that of a failure if one of them failed.
 pub(super) async fn run(shell: &mut Shell<'_, '_>, input: File) -> Result<u8, Failure> {
     let mut lines = lines(input);
     let mut text = String::new();
@@ -35,7 +35,7 @@ pub(super) async fn run(shell: &mut Shell<'_, '_>, input: File) -> Result<u8, Fa
     }
 }
 
-/// The lines, read on a thread of their own as they are wanted.
+/// Reads the lines on a separate thread, on demand.
 fn lines(input: File) -> mpsc::Receiver<io::Result<String>> {
     let (sender, lines) = mpsc::channel(1);
     tokio::task::spawn_blocking(move || {

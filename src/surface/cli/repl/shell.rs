@@ -1,4 +1,4 @@
-//! The repl itself: its host, its session, its rules, and what every line goes through.
+//! State of the repl: its host, its session, its approval rules, and the steps of every line.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::surface::cli::session::Session;
 use crate::surface::cli::{progress, watch};
 use crate::tool::{Call, SessionEvent, Stopped};
 
-/// How long tools that want to hear of the end are waited for.
+/// Timeout for tools that handle the end of the session.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// A repl that runs.
+/// A running repl.
 pub(super) struct Shell<'s, 'o> {
     pub(super) session: &'s mut Session<'o>,
     pub(super) known: Arc<Known>,
@@ -36,27 +36,27 @@ pub(super) struct Shell<'s, 'o> {
     pub(super) news: News,
     manner: Manner,
     has_terminal: bool,
-    /// The tools, while they are being looked for.
+    /// Task that loads the tools, while it runs.
     loading: Option<JoinHandle<Arc<Catalog>>>,
-    /// The host that everything hangs on; see [`Session::renewals`].
+    /// Value of [`Session::renewals`] for the host in use.
     renewal: u32,
-    /// A line failed.
+    /// True if a line has failed.
     pub(super) has_failed: bool,
     has_greeted: bool,
 }
 
-/// What happens while nobody has asked for anything.
+/// Event between two lines.
 pub(super) enum Happening {
-    /// Something asks haft to end, or there was a Ctrl-C that no line was written for.
+    /// A signal that asks haft to end, or Ctrl-C outside of a line.
     Signal,
-    /// The tools are there.
+    /// The tools have been loaded.
     Loaded(Arc<Catalog>),
-    /// What a change on disk came to.
+    /// Files have changed and been reloaded.
     Reload(Arc<Reload>),
 }
 
 impl<'s, 'o> Shell<'s, 'o> {
-    /// Starts to look for the tools, and waits for nothing.
+    /// Starts to load the tools, without waiting for them.
     pub(super) fn start(
         args: &Args,
         manner: Manner,
@@ -83,7 +83,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         Ok(shell)
     }
 
-    /// Hangs everything on the host that there is now.
+    /// Connects the session, the watcher and the rules to the current host.
     fn attach(&mut self) {
         let host = self.session.host.clone();
         self.conversation.kept.attach(&host);
@@ -96,20 +96,20 @@ impl<'s, 'o> Shell<'s, 'o> {
         self.remember();
     }
 
-    /// Has calls go by the rules that hold now.
+    /// Applies the current approval rules to calls.
     pub(super) fn go_by_rules(&mut self) {
         let policy = self.approving.policy().clone();
         self.session.host = self.session.host.with_approval(policy);
     }
 
-    /// Tells completion what the session is.
+    /// Updates the session's data for completion.
     pub(super) fn remember(&self) {
         let sessions = folder(self.session.host.config());
         self.known
             .set_session(sessions, self.conversation.entries());
     }
 
-    /// The next thing that happens by itself. Dropping the future loses nothing.
+    /// Waits for the next event. Cancel safe.
     pub(super) async fn happening(&mut self) -> Happening {
         let loading = &mut self.loading;
         let loaded = async {
@@ -126,7 +126,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         }
     }
 
-    /// Says what has happened.
+    /// Handles an event and shows it.
     pub(super) async fn heed(&mut self, happening: Happening) -> Result<(), Failure> {
         match happening {
             Happening::Signal => {}
@@ -139,7 +139,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         Ok(())
     }
 
-    /// Waits until the tools are there and know the session. Ctrl-C ends the wait.
+    /// Waits until the tools are loaded and know the session. Ctrl-C ends the wait.
     pub(super) async fn ready(&mut self) -> Result<(), Failure> {
         let Some(loading) = &mut self.loading else {
             return Ok(());
@@ -153,7 +153,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         Ok(())
     }
 
-    /// The tools are there.
+    /// Handles the end of loading.
     fn loaded(&mut self, catalog: Arc<Catalog>) {
         self.loading = None;
         if !std::mem::replace(&mut self.has_greeted, true) {
@@ -162,7 +162,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         self.known.set_catalog(catalog);
     }
 
-    /// Calls a tool with the arguments as they were written.
+    /// Calls a tool with its arguments as typed.
     pub(super) async fn call(&mut self, tool: &str, arguments: &str) -> Result<(), Failure> {
         self.ready().await?;
         let entry = self.session.tool_to_call(tool).await?;
@@ -194,7 +194,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         }
     }
 
-    /// Tells the tools what happened to the session. Ctrl-C ends the wait for them.
+    /// Notifies the tools of a session event. Ctrl-C ends the wait for them.
     pub(super) async fn emit(&mut self, event: SessionEvent) -> Result<(), Failure> {
         let host = self.session.host.clone();
         tokio::select! {
@@ -204,7 +204,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         }
     }
 
-    /// Looks for the tools anew; gives what is different.
+    /// Scans for tools again, and returns the changes.
     pub(super) async fn refresh(&mut self) -> Result<Option<Reload>, Failure> {
         let host = self.session.host.clone();
         let reload = tokio::select! {
@@ -216,7 +216,7 @@ impl<'s, 'o> Shell<'s, 'o> {
         Ok(reload)
     }
 
-    /// Says what a change on disk came to.
+    /// Shows the result of a reload.
     async fn tell(&mut self, reload: &Reload) -> Result<(), Failure> {
         say(&watch::page(reload, self.session, self.session.err));
         self.reloaded(Some(reload)).await
@@ -225,15 +225,16 @@ impl<'s, 'o> Shell<'s, 'o> {
     async fn reloaded(&mut self, reload: Option<&Reload>) -> Result<(), Failure> {
         self.known.set_catalog(self.session.host.catalog().await);
         match reload {
-            // What a module remembered of the session went with it.
+            // A reloaded module has lost its state of the session, so the session starts again.
             Some(reload) if !reload.reloaded.is_empty() => self.emit(SessionEvent::Start).await,
             _ => Ok(()),
         }
     }
 
-    /// Says how a line ended that did not end well, and goes on; fails where nobody reads us any more.
+    /// Reports the error of a line, and returns `None` so that the repl continues. Returns an error
+    /// only if output failed.
     pub(super) fn settle<T>(&mut self, ended: Result<T, Failure>) -> Result<Option<T>, Failure> {
-        // Only what was being waited for is given up.
+        // The user only gave up the wait for this line, not the whole repl.
         self.session.killed = false;
         let error = match ended {
             Ok(done) => return Ok(Some(done)),
@@ -251,9 +252,9 @@ impl<'s, 'o> Shell<'s, 'o> {
         Ok(self.session.out.flush()?)
     }
 
-    /// Tells the tools that the session ends.
+    /// Notifies the tools that the session ends.
     pub(super) async fn leave(self) {
-        // Nobody has heard of its start.
+        // The tools have not been notified of the session's start.
         if self.loading.is_some() {
             return;
         }
@@ -262,7 +263,7 @@ impl<'s, 'o> Shell<'s, 'o> {
     }
 }
 
-/// Looks for the tools, and tells them that the session starts.
+/// Loads the tools, and notifies them that the session starts.
 async fn load(host: Host) -> Arc<Catalog> {
     let catalog = host.catalog().await;
     host.emit(&SessionEvent::Start).await;

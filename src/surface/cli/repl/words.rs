@@ -1,28 +1,28 @@
-//! A line of the repl as words.
+//! Splits a line of the repl into words.
 //!
-//! Quotes and backslashes mean what they mean in a shell, and nothing else does: no variables, no
-//! globs. What begins with a bracket, at the start of a word or behind `=`, is JSON and goes on to its
-//! end, spaces and quotes and all.
+//! Quotes and backslashes work as in a shell. Variables and globs are not supported. A bracket at
+//! the start of a word or after `=` begins JSON, which extends to its end, including spaces and
+//! quotes.
 
 use serde_json::value::RawValue;
 
-/// One word.
+/// One word of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Where it begins in the line, in bytes.
+    /// Start of the word in the line, in bytes.
     pub(super) start: usize,
-    /// Without quotes.
+    /// Text without quotes.
     pub(super) text: String,
 }
 
-/// The words of a line.
+/// Words of a line.
 pub(super) struct Words {
     pub(super) words: Vec<Word>,
-    /// A quote or a bracket is not closed.
+    /// True if a quote or a bracket is not closed.
     pub(super) is_open: bool,
 }
 
-/// Cuts `line` into words.
+/// Splits `line` into words.
 pub(super) fn cut(line: &str) -> Words {
     let mut words = Vec::new();
     let mut at = 0;
@@ -45,7 +45,7 @@ pub(super) fn cut(line: &str) -> Words {
     }
 }
 
-/// The word that begins at `start`, where it ends, and whether the line ends too early for it.
+/// Returns the word that begins at `start`, its end, and true if the line ends within it.
 fn word(line: &str, start: usize) -> (Word, usize, bool) {
     let mut text = String::new();
     let mut at = start;
@@ -96,7 +96,8 @@ fn word(line: &str, start: usize) -> (Word, usize, bool) {
     (Word { start, text }, at, is_open)
 }
 
-/// Takes what is in quotes, and the closing one; true if there is none.
+/// Appends the quoted text and skips the closing quote. Returns true if the closing quote is
+/// missing.
 fn quoted(line: &str, at: &mut usize, quote: char, text: &mut String) -> bool {
     let mut chars = line[*at..].char_indices();
     while let Some((offset, c)) = chars.next() {
@@ -118,14 +119,14 @@ fn quoted(line: &str, at: &mut usize, quote: char, text: &mut String) -> bool {
     true
 }
 
-/// Whether what stands behind `before` in its word can be nothing but JSON.
+/// Returns true if the text after `before` must be JSON.
 fn is_json(rest: &str, before: &str) -> bool {
     let is_explicit = before.ends_with(":=");
     rest.starts_with(['{', '[']) || (is_explicit && rest.starts_with('"'))
 }
 
 enum Json {
-    /// So many bytes.
+    /// Complete JSON of this many bytes.
     Whole(usize),
     Open,
     Wrong,

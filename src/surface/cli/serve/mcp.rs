@@ -1,4 +1,4 @@
-//! `haft serve mcp`: MCP alone, on standard input and output or over HTTP.
+//! `haft serve mcp`: serves only MCP, on standard input and output or over HTTP.
 
 use super::How;
 use super::web;
@@ -52,7 +52,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// `earlier`: what was typed before `mcp`.
+    /// Serves MCP. `earlier` has the flags that were typed before `mcp`.
     pub(super) async fn run(
         &self,
         globals: &Globals,
@@ -79,7 +79,7 @@ impl Args {
         Ok(mcp::serve_stdio(host, selection, out.file()?).await?)
     }
 
-    /// What these flags ask for, by the sets that the configuration has.
+    /// Returns the selection of tools for these flags and the configured toolsets.
     fn selection(&self, config: &Config) -> Result<Selection, Failure> {
         let wanted = Wanted {
             toolsets: self.toolsets.clone(),

@@ -1,4 +1,4 @@
-//! `haft serve`: haft for programs that speak HTTP, and for agents. One file per way to serve.
+//! `haft serve`: serves the tools to HTTP clients and agents. One file per kind of server.
 
 mod mcp;
 mod network;
@@ -53,7 +53,7 @@ struct How {
 }
 
 impl How {
-    /// These, and those that were typed after the name of what is served.
+    /// Merges these flags with those that were typed after the subcommand's name.
     fn followed_by(&self, later: &How) -> How {
         How {
             network: self.network.followed_by(&later.network),
@@ -61,7 +61,7 @@ impl How {
         }
     }
 
-    /// The flags with what these add to them.
+    /// Returns the flags with the additions of these.
     fn over(&self, flags: Flags) -> Result<Flags, Failure> {
         Ok(Flags {
             serve: self.network.flags()?,
@@ -71,7 +71,7 @@ impl How {
 }
 
 impl Args {
-    /// The global arguments that were typed after `serve`.
+    /// Returns the global arguments that were typed after `serve`.
     pub(super) fn globals(&self) -> Globals {
         let own = self.globals.clone();
         match &self.what {
@@ -91,7 +91,7 @@ impl Args {
     }
 }
 
-/// All that can be had on one port.
+/// Returns a router with all interfaces for one port.
 fn everything(web: &web::Web) -> axum::Router {
     let (rest, book) = rest::with_page(web);
     let selection = mcp_surface::Selection::all();

@@ -1,4 +1,4 @@
-//! The flags that say where a server listens and who may talk to it.
+//! Flags for a server's address and access control.
 
 use std::path::PathBuf;
 
@@ -58,12 +58,12 @@ impl Network {
         }
     }
 
-    /// Whether an address was typed.
+    /// Returns true if an address was typed.
     pub(super) fn says_where(&self) -> bool {
         self.listen.is_some()
     }
 
-    /// The flags as the configuration takes them.
+    /// Returns the flags in the form that the configuration takes.
     pub(super) fn flags(&self) -> Result<ServeFlags, Failure> {
         let from_file = self.token_file.as_deref().map(Token::from_file);
         let from_file = from_file.transpose().map_err(|problem| {

@@ -1,4 +1,4 @@
-//! `haft serve rest`: the REST interface alone.
+//! `haft serve rest`: serves only the REST interface.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// `earlier`: what was typed before `rest`.
+    /// Serves REST. `earlier` has the flags that were typed before `rest`.
     pub(super) async fn run(
         &self,
         globals: &Globals,
@@ -38,8 +38,8 @@ impl Args {
     }
 }
 
-/// REST, sessions, and the page that uses them. The page itself is for whoever may connect: there the
-/// token is asked for. The book is for the calls of other surfaces.
+/// Returns a router for REST, sessions and the web page, and an observer for the calls of other
+/// surfaces. The page itself needs no token; it prompts for one.
 pub(super) fn with_page(web: &web::Web) -> (Router, Arc<dyn CallBook>) {
     let (api, book) = rest::router(&web.host, &web.stop);
     let sessions = rest::sessions_router(&web.sessions, &web.stop);

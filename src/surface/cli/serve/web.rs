@@ -1,4 +1,4 @@
-//! One HTTP server from its start to its end: the host, the port, the signals.
+//! Life cycle of one HTTP server: the host, the port and the signals.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,36 +23,37 @@ use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use crate::tool::Severity;
 
-/// What a signal ends that is not to be waited for.
+/// Exit code after a second signal.
 const INTERRUPTED: u8 = 130;
-/// Calls that run at the end may come to their own end in this time.
+/// Time for running calls to end by themselves.
 const FINISHING: Duration = Duration::from_millis(900);
-/// Answers may take this long to be read once their calls have ended.
+/// Time for clients to read replies after the end of their calls.
 const READING: Duration = Duration::from_secs(1);
-/// The host may take this long beyond its own grace period.
+/// Time for the host beyond its own grace period.
 const STOPPING: Duration = Duration::from_secs(2);
 
-/// What a router is made of.
+/// Parts that routers are built from.
 pub(super) struct Web {
-    /// The tools.
+    /// Host of the tools.
     pub(super) host: Host,
-    /// Fires when the server ends: whatever streams without end must end then.
+    /// Fires when the server ends. Endless streams must end then.
     pub(super) stop: CancellationToken,
-    /// Fires when whatever is still connected is cut off.
+    /// Fires when the remaining connections are closed.
     pub(super) cut: CancellationToken,
-    /// Sessions of an agent that has these tools.
+    /// Sessions of agents that use these tools.
     pub(super) sessions: Sessions,
     access: Arc<Access>,
 }
 
 impl Web {
-    /// `router` for clients that are known.
+    /// Returns `router` with authentication.
     pub(super) fn for_clients(&self, router: Router) -> Router {
         http::for_clients_only(router, Arc::clone(&self.access))
     }
 }
 
-/// Serves what `compose` makes, `surface` in the log of calls, until a signal comes; a second one does not wait. Gives the exit code.
+/// Serves the router of `compose` until a signal comes, and returns the exit code. A second signal
+/// ends it at once. `surface` is the name in the call log.
 pub(super) async fn run(
     globals: &Globals,
     flags: Flags,
@@ -60,7 +61,7 @@ pub(super) async fn run(
     compose: impl FnOnce(&Web) -> Router,
 ) -> Result<u8, Failure> {
     let config = Config::resolve(flags)?;
-    // No tool may read what was meant for haft.
+    // Tools must not read input that is meant for haft.
     drop(stdin::claim()?);
     let mut signals = Signals::take()?;
     let listening = Listening::open(&config.serve.listen, &config.runtime_dir).await?;
@@ -123,7 +124,7 @@ pub(super) async fn run(
         let _ = timeout(FINISHING, unanswered.none()).await;
         let all = async { tokio::join!(sessions.shutdown(), host.shutdown()) };
         let _ = timeout(grace + STOPPING, all).await;
-        // What ended with the host is being read.
+        // Clients still read the replies of calls that ended with the host.
         let _ = timeout(READING, unanswered.none()).await;
         cut.cancel();
         let _ = server.await;
@@ -143,8 +144,8 @@ pub(super) async fn run(
     Ok(code)
 }
 
-/// The token that the server's user has to know; `None` where none is wanted, or where only the user can
-/// connect.
+/// Returns the token that users of the server need. Returns `None` if a token is not required, or
+/// if only the user can connect.
 fn token(serve: &Serve, bound: Option<SocketAddr>) -> Result<Option<String>, Error> {
     let Some(bound) = bound else {
         return Ok(None);
@@ -165,7 +166,7 @@ fn token(serve: &Serve, bound: Option<SocketAddr>) -> Result<Option<String>, Err
     }
 }
 
-/// The file by which `haft open` and other programs of the user find the server.
+/// Writes the file by which `haft open` and other programs of the user find the server.
 fn announced(
     config: &Config,
     bound: Option<SocketAddr>,
@@ -176,7 +177,8 @@ fn announced(
     };
     match announce(&config.runtime_dir, &bound.to_string(), token) {
         Ok(announced) => Ok(Some(announced)),
-        // Its user knows the token, or needs none.
+        // The user knows the configured token, or needs none, so the server can do without the
+        // file.
         Err(error) if config.serve.token.is_some() || config.serve.no_token => {
             say(&render::problem::error(&error, Ink::for_stderr()));
             Ok(None)
@@ -185,7 +187,7 @@ fn announced(
     }
 }
 
-/// What the user has to know of the token, which itself is never shown.
+/// Returns a message about the token. It never contains the token itself.
 fn about_token(
     serve: &Serve,
     bound: Option<SocketAddr>,
@@ -210,7 +212,7 @@ fn about_token(
     }
 }
 
-/// Loads the tools before anybody asks, and says what there is.
+/// Loads the tools before the first request, and prints a summary.
 async fn load(host: Host) {
     let catalog = host.catalog().await;
     let home = &host.config().home;

@@ -1,4 +1,4 @@
-//! The question whether a call may run. It is answered with a whole line: no single key is consent.
+//! Approval prompt for a call. The answer is a whole line, since a single key could be accidental.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use crate::surface::stdout::Size;
 use crate::tool::consent::{FRAME, Room};
 use crate::tool::{ApprovalRequest, Decision};
 
-/// Asks until there is an answer, or `wake` fires.
+/// Asks until the user answers or `wake` fires.
 pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Result<Decision> {
     let mut terminal = Tty::by_lines()?;
     let size = Size::of(io::stderr());
@@ -23,7 +23,8 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
         false => "Approve or Deny? [a/d] ",
     };
     loop {
-        // Standard error is not held while the user thinks: Ctrl-C is answered there too.
+        // Standard error is not locked while the user thinks, since the message about Ctrl-C goes
+        // there too.
         say(choice);
         let Heard::This(answer) = terminal.line(wake)? else {
             say("\n");
@@ -34,7 +35,7 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
             "d" | "deny" | "n" | "no" => return Ok(Decision::Denied),
             "v" | "view" if is_cut => {
                 say(&question(request, room.without_end(), ink).0);
-                // The first line may have left the screen.
+                // The title may have scrolled off the screen.
                 say(&format!("{}\n", title(request, ink)));
             }
             _ => {}
@@ -42,7 +43,8 @@ pub(super) fn ask(request: &ApprovalRequest, ink: Ink, wake: &OwnedFd) -> io::Re
     }
 }
 
-/// The words are the original's (spec omp 10); those of the tool and the arguments stand in a frame.
+/// Returns the text of the prompt, in oh-my-pi's words (spec omp 10). The tool's own text and the
+/// arguments are framed.
 fn question(request: &ApprovalRequest, room: Room, ink: Ink) -> (String, bool) {
     let consent = request.consent(room);
     let mut lines = format!("{}\n", title(request, ink));

@@ -1,6 +1,6 @@
-//! Bytes of a terminal as keys.
+//! Parser for the keys in a terminal's bytes.
 
-/// A key, or keys pressed together.
+/// A key or a key combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Char(char),
@@ -18,17 +18,17 @@ pub(super) enum Key {
     PageDown,
     LineStart,
     LineEnd,
-    /// Takes away the word before.
+    /// Deletes the word before the cursor.
     EraseWord,
-    /// Takes away everything before.
+    /// Deletes everything before the cursor.
     EraseBefore,
-    /// Takes away everything after.
+    /// Deletes everything after the cursor.
     EraseAfter,
-    /// One that means nothing here.
+    /// Any other key.
     Other,
 }
 
-/// The first key of `bytes` and its length; `None` if there must be more of it.
+/// Returns the first key of `bytes` and its length, or `None` if more bytes are needed.
 pub(super) fn first(bytes: &[u8]) -> Option<(Key, usize)> {
     let key = match *bytes.first()? {
         0x1b => return sequence(bytes),
@@ -50,7 +50,7 @@ pub(super) fn first(bytes: &[u8]) -> Option<(Key, usize)> {
     Some((key, 1))
 }
 
-/// The first key of `bytes`, of which nothing more comes.
+/// Returns the first key of `bytes` when no more bytes follow.
 pub(super) fn alone(bytes: &[u8]) -> (Key, usize) {
     match bytes {
         [0x1b] => (Key::Escape, 1),
@@ -73,11 +73,11 @@ fn character(bytes: &[u8]) -> Option<(Key, usize)> {
     Some((Key::Char(first), first.len_utf8()))
 }
 
-/// What begins with Escape.
+/// Parses an escape sequence.
 fn sequence(bytes: &[u8]) -> Option<(Key, usize)> {
     let rest = match *bytes.get(1)? {
         b'[' | b'O' => &bytes[2..],
-        // Escape, and something else right after it.
+        // Escape, directly followed by another key.
         0x1b => return Some((Key::Escape, 1)),
         _ => return Some((Key::Other, 2)),
     };

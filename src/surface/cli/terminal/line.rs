@@ -1,15 +1,15 @@
-//! A line that is being written: its text, the place in it, and the part that there is room for.
+//! Editable line: its text, the cursor, and the visible part.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::keys::Key;
 use crate::render::text::width;
 
-/// What a person takes for one character is one step.
+/// A line whose cursor moves by grapheme clusters.
 #[derive(Default)]
 pub(super) struct Line {
     text: String,
-    /// A boundary between such characters.
+    /// Position of the cursor, at a boundary between grapheme clusters.
     at: usize,
 }
 
@@ -18,7 +18,7 @@ impl Line {
         &self.text
     }
 
-    /// Does what the key means for a line; false if it means nothing.
+    /// Applies the key. Returns false if the key has no meaning for a line.
     pub(super) fn press(&mut self, key: Key) -> bool {
         match key {
             Key::Char(c) => {
@@ -47,7 +47,7 @@ impl Line {
         true
     }
 
-    /// As much as fits into `room` cells, and the cell of the cursor in it.
+    /// Returns the part that fits into `room` cells, and the cell of the cursor in it.
     pub(super) fn view(&self, room: usize) -> (String, usize) {
         let mut shown = String::new();
         let mut cursor = 0;
@@ -56,7 +56,7 @@ impl Line {
                 cursor = width(&shown);
             }
             shown.push_str(part);
-            // The place in the line is always to be seen.
+            // The cursor must stay visible.
             while width(&shown) >= room && start < self.at {
                 let first = shown.graphemes(true).next().map_or(0, str::len);
                 shown.drain(..first);

@@ -1,7 +1,7 @@
-//! The person at the terminal: approvals and the questions of tools, one at a time.
+//! User interface at the terminal: approvals and prompts of tools, one at a time.
 //!
-//! Questions go to standard error, answers come from the terminal itself: standard input may be the
-//! arguments. A prompt runs on a thread of its own, which ends as soon as nobody waits for the answer.
+//! Prompts go to standard error. Answers come from the terminal itself, since standard input may
+//! contain arguments. Each prompt runs on its own thread, which ends when its future is dropped.
 
 mod approval;
 mod keys;
@@ -32,7 +32,7 @@ use crate::tool::{
 use crate::workshop::Desk;
 use notices::Notices;
 
-/// The terminal that haft was started at. Clones are the same one.
+/// Terminal that haft was started at. Clones share it.
 #[derive(Clone)]
 pub(super) struct Terminal(Arc<Inner>);
 
@@ -41,15 +41,16 @@ struct Inner {
     ink: Ink,
     desk: Desk,
     screen: Screen,
-    /// Whether tools may ask there, as far as that is settled from the beginning.
+    /// True if tools may prompt, as far as this is known at the start.
     may_ask: bool,
-    /// Held by whoever has a question on the screen.
+    /// Lock of the prompt on the screen.
     turn: Arc<tokio::sync::Mutex<()>>,
     notices: Mutex<Notices>,
 }
 
 impl Terminal {
-    /// Asks in place of `spinner`. `is_attended`: standard input is a person's, too.
+    /// Creates the user interface; prompts replace `spinner`. `is_attended` means that standard
+    /// input is a terminal as well.
     pub(super) fn new(
         spinner: Option<Spinner>,
         ink: Ink,
@@ -67,13 +68,13 @@ impl Terminal {
         }))
     }
 
-    /// Waits until no prompt is on the screen any more. Nothing can be asked meanwhile.
+    /// Waits until the prompt on the screen has ended. No other prompt can begin meanwhile.
     pub(super) async fn settle(&self) {
         drop(self.0.turn.lock().await);
     }
 
-    /// Has `prompt` put its question when it is its turn; `None` if it could not. Dropped, the prompt
-    /// ends by itself.
+    /// Runs `prompt` when it is its turn. Returns `None` if it failed. Dropping the future ends the
+    /// prompt.
     async fn put<T: Send + 'static>(
         &self,
         prompt: impl FnOnce(&Inner, &OwnedFd) -> io::Result<T> + Send + 'static,
@@ -83,7 +84,7 @@ impl Terminal {
         let _wake = WakeOnDrop(wake.clone());
         let stage = Stage::take(self.clone(), turn);
         let asked = tokio::task::spawn_blocking(move || prompt(&stage.terminal.0, &wake));
-        // No terminal to read from, or one that went away.
+        // The terminal is missing, or it went away.
         asked.await.ok()?.ok()
     }
 }
@@ -159,7 +160,7 @@ impl UserInterface for Terminal {
     }
 }
 
-/// The screen while a question is on it: the spinner rests, and what is said has to wait.
+/// Guard for the screen during a prompt: pauses the spinner and holds back messages.
 struct Stage {
     terminal: Terminal,
     _turn: OwnedMutexGuard<()>,
@@ -188,12 +189,12 @@ impl Drop for Stage {
     }
 }
 
-/// Ends the prompt when nobody waits for its answer any more.
+/// Guard that ends the prompt when its future is dropped.
 struct WakeOnDrop(Arc<OwnedFd>);
 
 impl Drop for WakeOnDrop {
     fn drop(&mut self) {
-        // A prompt that has ended does not read it.
+        // A prompt that has ended ignores this.
         let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
     }
 }

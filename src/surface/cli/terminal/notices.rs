@@ -1,4 +1,4 @@
-//! What tools say at the terminal without a question: messages, and lines that stay for a while.
+//! Notifications of tools at the terminal: messages, and status lines.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::surface::cli::exit::say;
 use crate::surface::cli::progress::Spinner;
 use crate::tool::NoticeLevel;
 
-/// Messages wait while a question is on the screen.
+/// Notifications. They are held back during a prompt.
 pub(super) struct Notices {
     spinner: Option<Spinner>,
     ink: Ink,
     statuses: BTreeMap<String, String>,
-    /// What waits, while it has to.
+    /// Messages held back; `None` outside of prompts.
     held: Option<String>,
     pub(super) editor_text: String,
 }
@@ -31,7 +31,7 @@ impl Notices {
 
     pub(super) fn say(&mut self, tool: &str, message: &str, level: NoticeLevel) {
         let tool = self.ink.dim(format!("[{}]", text::name(tool)));
-        // Only the first line says who speaks.
+        // Only the first line names the tool.
         let message = text::clean(message);
         let mut lines = message.trim_end().replace('\n', "\n│ ");
         lines.push('\n');
@@ -58,12 +58,12 @@ impl Notices {
         }
     }
 
-    /// A question comes.
+    /// Holds back messages, since a prompt begins.
     pub(super) fn hold(&mut self) {
         self.held.get_or_insert_default();
     }
 
-    /// It has gone.
+    /// Prints the messages held back, since the prompt has ended.
     pub(super) fn release(&mut self) {
         if let Some(held) = self.held.take() {
             say(&held);

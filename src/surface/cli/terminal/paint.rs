@@ -1,4 +1,4 @@
-//! The few lines of a prompt that change: drawn over themselves, and gone without a trace.
+//! Changing lines of a prompt: drawn in place, and removed at the end.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use console::Term;
 use crate::render::text::{keep_start, width};
 use crate::surface::cli::exit::say;
 
-/// The lines on the screen from where the cursor was.
+/// Lines on the screen, from the original row of the cursor.
 #[derive(Default)]
 pub(super) struct Frame {
-    /// The row of the frame in which the cursor is.
+    /// Row of the cursor within the frame.
     row: usize,
 }
 
-/// How many cells a line may take so that it is one row.
+/// Returns the number of cells that fit into one row.
 pub(super) fn room() -> usize {
     let columns = Term::stderr()
         .size_checked()
@@ -23,8 +23,8 @@ pub(super) fn room() -> usize {
 }
 
 impl Frame {
-    /// Draws `lines` in place of those before, the cursor in `column` of row `row`; without a place
-    /// it is hidden.
+    /// Draws `lines` in place of the previous ones, with the cursor at (row, column). The cursor is
+    /// hidden without a position.
     pub(super) fn draw(&mut self, lines: &[String], cursor: Option<(usize, usize)>) {
         let room = room();
         let mut out = self.home();
@@ -54,7 +54,7 @@ impl Frame {
         say(&out);
     }
 
-    /// Puts one last line in place of all, which stays.
+    /// Replaces all lines by one that stays.
     pub(super) fn end(&mut self, line: &str) {
         let mut out = self.home();
         out.push_str("\x1b[?25h");
@@ -64,7 +64,7 @@ impl Frame {
         say(&out);
     }
 
-    /// To the first row, and nothing below it.
+    /// Returns the sequence that moves to the first row and clears everything from there.
     fn home(&self) -> String {
         let up = match self.row {
             0 => String::new(),

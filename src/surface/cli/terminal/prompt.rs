@@ -1,7 +1,7 @@
-//! A tool's question on the screen, from its first line to its answer.
+//! Prompt of a tool on the screen.
 //!
-//! Every word of the tool is cleaned, and the first line says whose words they are: no tool can pass
-//! its question off as haft's own.
+//! All text of the tool is sanitised, and the first line names the tool. So a tool cannot pretend
+//! that its prompt comes from haft.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,17 +17,17 @@ use crate::tool::consent::FRAME;
 use crate::tool::{Answer, Asked, Question};
 use crate::workshop::{Desk, Edited};
 
-/// So many options are shown at once.
+/// Maximum number of options on the screen.
 const MOST_OPTIONS: usize = 10;
 
-/// Asks until there is an answer, or `wake` fires.
+/// Asks until the user answers or `wake` fires.
 pub(super) fn ask(
     question: &Question,
     desk: &Desk,
     ink: Ink,
     wake: &OwnedFd,
 ) -> io::Result<Answer> {
-    // Before the question is to be seen: what was typed before is no answer.
+    // Discards keys that were typed before the prompt is visible.
     let mut terminal = Tty::by_keys()?;
     let tool = text::name(&question.from.tool);
     let (title, more) = match &question.what {
@@ -42,7 +42,7 @@ pub(super) fn ask(
         Asked::Confirm { .. } => confirm(&mut terminal, ink, wake),
         Asked::Input { placeholder, .. } => input(&mut terminal, placeholder.as_deref(), ink, wake),
         Asked::Editor { prefill, .. } => {
-            // The editor finds the terminal as it was.
+            // The editor needs the terminal's original mode.
             drop(terminal);
             Ok(edit(desk, prefill.as_deref().unwrap_or_default(), ink))
         }
@@ -54,7 +54,7 @@ fn head(tool: &str, title: &str, more: &str, ink: Ink) -> String {
     let first = titles.next().unwrap_or_default();
     let mut head = format!("{} {}\n", ink.dim(format!("[{tool}]")), ink.bold(first));
     for line in titles.chain(more.lines().map(text::clean)) {
-        // Only the first line says who asks.
+        // Only the first line names the tool.
         head.push_str(&format!("{}{line}\n", ink.dim(FRAME)));
     }
     head
@@ -63,7 +63,7 @@ fn head(tool: &str, title: &str, more: &str, ink: Ink) -> String {
 const NO_ANSWER: &str = "(no answer)";
 const WITHDRAWN: &str = "(not asked any more)";
 
-/// The last line of a question without an answer.
+/// Shows `why` as the last line of an unanswered prompt.
 fn unanswered(frame: &mut Frame, why: &str, ink: Ink) -> Answer {
     frame.end(&ink.dim(why).to_string());
     Answer::Dismissed
@@ -136,7 +136,7 @@ fn edit(desk: &Desk, prefill: &str, ink: Ink) -> Answer {
     match edited {
         Ok(Edited::Same) => Answer::Text(prefill.to_owned()),
         Ok(Edited::Changed(text)) => {
-            // Editors end the last line, whether it was ended or not.
+            // Editors add a line break at the end, so remove it unless the original text had one.
             let text = match prefill.ends_with('\n') {
                 true => text,
                 false => text.strip_suffix('\n').map_or(text.clone(), str::to_owned),
@@ -154,14 +154,14 @@ fn edit(desk: &Desk, prefill: &str, ink: Ink) -> Answer {
     }
 }
 
-/// A list to choose from: arrows move, letters narrow it down.
+/// List of options: arrows move, letters filter.
 struct Choice<'a> {
     options: &'a [String],
     labels: Vec<String>,
     filter: Line,
-    /// Which options the filter leaves.
+    /// Indexes of the options that match the filter.
     left: Vec<usize>,
-    /// Which of these is chosen.
+    /// Index of the selected one of these.
     at: usize,
     ink: Ink,
 }

@@ -1,16 +1,16 @@
-//! Bytes of a terminal as what its keys sent: each key's bytes together, and a paste as a whole.
+//! Splits a terminal's bytes into keys: the bytes of one key together, and a paste as a whole.
 //!
-//! For components of tools, which read the sequences themselves.
+//! Used for components of tools, which parse the sequences themselves.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Emoji of a whole family have less.
+/// Maximum length of a character in bytes. Even the emoji of a family are shorter.
 const LONGEST: usize = 128;
 
 const PASTE: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// The length of the first key or paste of `bytes`; `None` if there must be more of it.
+/// Returns the length of the first key or paste of `bytes`, or `None` if more bytes are needed.
 pub(super) fn first(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [] => None,
@@ -22,9 +22,9 @@ pub(super) fn first(bytes: &[u8]) -> Option<usize> {
         [0x1b, b'[', rest @ ..] => Some(2 + final_byte(rest)?),
         [0x1b, b'O', _, ..] => Some(3),
         [0x1b] | [0x1b, b'O'] => None,
-        // Alt and an arrow, in terminals that send Escape for Alt.
+        // Alt and an arrow key, in terminals that send Escape for Alt.
         [0x1b, 0x1b, b'[', rest @ ..] => Some(3 + final_byte(rest)?),
-        // Escape, and another key right after it.
+        // Escape, directly followed by another key.
         [0x1b, 0x1b, ..] => Some(1),
         // Alt and a character.
         [0x1b, rest @ ..] => Some(1 + character(rest)?),
@@ -32,7 +32,7 @@ pub(super) fn first(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether `bytes` begin with a paste, whose end may take its time.
+/// Returns true if `bytes` begin with a paste. Its end may come much later.
 pub(super) fn is_paste(bytes: &[u8]) -> bool {
     bytes.starts_with(PASTE)
 }
@@ -42,7 +42,7 @@ fn final_byte(bytes: &[u8]) -> Option<usize> {
     Some(end + 1)
 }
 
-/// The length of what a person takes for one character; a byte that belongs to none counts as one.
+/// Returns the length of the first grapheme cluster. A byte of no character counts as one.
 fn character(bytes: &[u8]) -> Option<usize> {
     let first = *bytes.first()?;
     if first < 0x20 || first == 0x7f {
@@ -55,12 +55,12 @@ fn character(bytes: &[u8]) -> Option<usize> {
     };
     match text.graphemes(true).next() {
         Some(character) => Some(character.len()),
-        // The rest of it comes yet, unless there is none.
+        // Wait for the rest of the character, unless its bytes are invalid.
         None => (bytes.len() >= length(first)).then_some(1),
     }
 }
 
-/// How many bytes a character has that begins with this one.
+/// Returns the length of a character in bytes, given its first byte.
 fn length(first: u8) -> usize {
     match first {
         0xc2..=0xdf => 2,

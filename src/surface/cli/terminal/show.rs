@@ -1,8 +1,9 @@
-//! A tool's own component on the terminal: drawn in place, with the keyboard, gone without a trace.
+//! Shows a tool's own component on the terminal: drawn in place, with the keyboard, removed at the
+//! end.
 //!
-//! One thread has the terminal as long as it is shown: it draws what the component painted last and
-//! passes on what is pressed. A line above says whose it is, so that no tool can imitate a question of
-//! haft's own.
+//! One thread owns the terminal while the component is shown. It draws the component's latest
+//! output and forwards keys. A line above names the tool, so that a tool cannot imitate haft's own
+//! prompts.
 
 use std::fs::File;
 use std::io;
@@ -20,19 +21,19 @@ use crate::surface::cli::region::Region;
 use crate::surface::stdout::Size;
 use crate::tool::{Canvas, Colors, Screen, Touch, Touches, Widget};
 
-/// The rows that a component does not have: whose it is, and where the cursor rests.
+/// Rows that a component cannot use: the line with the tool's name, and the row of the cursor.
 const OWN_ROWS: usize = 2;
 
-/// Hides the cursor, and has pastes marked as such.
+/// Hides the cursor, and enables bracketed paste.
 const BEGIN: &str = "\x1b[?25l\x1b[?2004h";
 const END: &str = "\x1b[?2004l\x1b[?25h";
 
-/// What the thread at the terminal is told.
+/// Messages for the thread at the terminal.
 pub(super) struct Board {
     tool: String,
     touches: Touches,
     news: Mutex<News>,
-    /// Can be read when there is news.
+    /// Event descriptor, readable when there are messages.
     has_news: OwnedFd,
 }
 
@@ -42,7 +43,7 @@ struct News {
     is_resized: bool,
 }
 
-/// Where components are drawn; `None` where the terminal has no size.
+/// Returns the surface for components; `None` if the size of the terminal is unknown.
 pub(super) fn canvas(terminal: &Inner) -> Option<Canvas> {
     let size = size()?;
     let known = terminal.screen;
@@ -55,7 +56,7 @@ pub(super) fn canvas(terminal: &Inner) -> Option<Canvas> {
                 (true, Colors::None) => Colors::Indexed,
                 (true, colors) => colors,
             },
-            // What changes in place is drawn again and again.
+            // The component is redrawn again and again, so it gets no images.
             images: None,
             cell: size.cell.unwrap_or(known.cell),
             ..known
@@ -64,7 +65,7 @@ pub(super) fn canvas(terminal: &Inner) -> Option<Canvas> {
 }
 
 impl Board {
-    /// `None` where the system has no descriptor left.
+    /// Returns `None` if the system has no free file descriptor.
     pub(super) fn new(widget: &Widget) -> Option<Board> {
         Some(Board {
             tool: text::name(&widget.from.tool),
@@ -74,19 +75,19 @@ impl Board {
         })
     }
 
-    /// The component looks like this now.
+    /// Shows the component's new output.
     pub(super) fn paint(&self, lines: String) {
         self.news().painted = Some(lines);
         self.ring();
     }
 
-    /// The terminal may have another size now.
+    /// Handles a possible change of the terminal's size.
     pub(super) fn look_again(&self) {
         self.news().is_resized = true;
         self.ring();
     }
 
-    /// Draws and listens until `wake` fires, or the terminal is gone.
+    /// Draws and forwards keys until `wake` fires, or the terminal is gone.
     pub(super) fn run(&self, terminal: &Inner, wake: &OwnedFd) -> io::Result<()> {
         let mut tty = Tty::by_sequences()?;
         let Some(canvas) = canvas(terminal) else {
@@ -124,7 +125,7 @@ impl Board {
     }
 
     fn ring(&self) {
-        // A counter that is full rings, too.
+        // A failed write is harmless: a full counter wakes the thread as well.
         let _ = rustix::io::write(&self.has_news, &1u64.to_ne_bytes());
     }
 
@@ -133,7 +134,7 @@ impl Board {
     }
 }
 
-/// The part of the screen, which is left as it was found.
+/// Guard for the component's region, which is cleared at the end.
 struct Easel {
     region: Region,
     screen: Screen,
@@ -144,7 +145,8 @@ impl Easel {
         let terminal = rustix::stdio::stderr().try_clone_to_owned()?;
         say(BEGIN);
         let screen = Screen {
-            // The theme knows of no colours, then; the cursor of an editor has to be seen all the same.
+            // Without colours the theme would hide an editor's cursor, so at least indexed colours
+            // are needed.
             colors: match screen.colors {
                 Colors::None => Colors::Indexed,
                 colors => colors,
@@ -160,7 +162,7 @@ impl Easel {
     fn draw(&self, head: &str, painted: &str) -> io::Result<()> {
         let Some(size) = size() else { return Ok(()) };
         let lines = safe_lines(painted, columns(size), &self.screen);
-        // Of what is too high the end is shown, where editors have their cursor.
+        // Only the end of a tall output is shown, since editors have their cursor there.
         let cut = lines.len().saturating_sub(rows(size));
         let lines = std::iter::once(head.to_owned()).chain(lines.into_iter().skip(cut));
         self.region.draw(&lines.collect::<Vec<_>>(), size)
@@ -169,7 +171,7 @@ impl Easel {
 
 impl Drop for Easel {
     fn drop(&mut self) {
-        // A terminal that is gone shows nothing anyway.
+        // A failure is harmless, since it means that the terminal is gone.
         let _ = self.region.finish(&[], size());
         say(END);
     }
@@ -179,14 +181,14 @@ fn size() -> Option<Size> {
     Size::of(rustix::stdio::stderr())
 }
 
-/// A line that fills the last column makes some terminals begin the next one.
+/// Leaves the last column empty, since a full line makes some terminals wrap.
 fn columns(size: Size) -> usize {
     size.columns.saturating_sub(1).max(1)
 }
 
 fn rows(size: Size) -> usize {
     match size.rows {
-        // It does not say.
+        // The height is unknown.
         0 => 24 - OWN_ROWS,
         rows => rows.saturating_sub(OWN_ROWS).max(1),
     }

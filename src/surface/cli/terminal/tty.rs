@@ -1,7 +1,7 @@
-//! The terminal itself: lines or single keys from it, until something else ends the wait.
+//! Terminal input by lines or keys, with a wait that other events can end.
 //!
-//! What was typed before the question is no answer to it, and what is left over after the answer is
-//! no command for whoever reads next. Ctrl-C stays a signal.
+//! Input from before a prompt does not count as its answer. Input left over after the answer does
+//! not reach the next reader. Ctrl-C stays a signal.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,47 +18,47 @@ use rustix::termios::{
 use super::keys::{self, Key};
 use super::sequences;
 
-/// A key that sends several bytes sends them together; the bytes of a key pressed alone are alone.
+/// Maximum gap between the bytes of one key. A longer gap means that the key is complete.
 const TOGETHER: Duration = Duration::from_millis(50);
 
-/// The terminal of this process, in the mode that a prompt needs.
+/// Terminal of this process, in the mode that a prompt needs.
 pub(super) struct Tty {
     file: File,
-    /// How it was, where it is not that now.
+    /// Original mode, if the mode was changed.
     before: Option<Termios>,
-    /// Bytes that are not yet a key or a line.
+    /// Bytes of an incomplete key or line.
     bytes: Vec<u8>,
 }
 
-/// What came.
+/// Result of waiting for input.
 pub(super) enum Heard<T> {
     This(T),
-    /// The terminal's end: Ctrl-D, or it is gone.
+    /// End of input: Ctrl-D, or the terminal is gone.
     End,
-    /// Nobody wants the answer any more.
+    /// The caller does not need the answer any more.
     Withdrawn,
 }
 
-/// What a wait for bytes ended with.
+/// Reason for the end of a wait.
 enum Came {
     Bytes,
-    /// Nothing within the limit.
+    /// No bytes within the limit.
     Nothing,
-    /// What is waited for besides the terminal.
+    /// The other descriptor is readable.
     News,
 }
 
-/// Whether this process may read from its terminal: there is one, and we are in its foreground.
+/// Returns true if this process may read from its terminal: it has one and is in its foreground.
 pub(super) fn is_ours() -> bool {
     File::open("/dev/tty")
         .is_ok_and(|file| tcgetpgrp(&file).is_ok_and(|group| group == rustix::process::getpgrp()))
 }
 
 impl Tty {
-    /// In the mode in which it is, where the terminal itself edits the line.
+    /// Opens the terminal in its current mode, in which it edits the line itself.
     pub(super) fn by_lines() -> io::Result<Tty> {
         let file = File::open("/dev/tty")?;
-        // An impatient Enter from before is not consent.
+        // Discards input from before the prompt: an earlier Enter is not consent.
         let _ = tcflush(&file, QueueSelector::IFlush);
         Ok(Tty {
             file,
@@ -67,7 +67,7 @@ impl Tty {
         })
     }
 
-    /// Key by key, and nothing shows by itself.
+    /// Opens the terminal for single keys, without echo.
     pub(super) fn by_keys() -> io::Result<Tty> {
         Tty::in_mode(|mode| {
             mode.local_modes
@@ -75,14 +75,14 @@ impl Tty {
         })
     }
 
-    /// Every key as it is sent, except those that are signals to end.
+    /// Opens the terminal for raw key sequences, except the signals that end haft.
     pub(super) fn by_sequences() -> io::Result<Tty> {
         Tty::in_mode(|mode| {
             mode.local_modes
                 .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
             mode.input_modes
                 .remove(InputModes::ICRNL | InputModes::INLCR | InputModes::IXON);
-            // Whoever stopped haft here would find a shell that shows nothing.
+            // Disables Ctrl-Z, which would leave a shell without echo.
             mode.special_codes[SpecialCodeIndex::VSUSP] = 0;
         })
     }
@@ -102,7 +102,7 @@ impl Tty {
         })
     }
 
-    /// The next line, without its end.
+    /// Returns the next line without its line break.
     pub(super) fn line(&mut self, wake: &OwnedFd) -> io::Result<Heard<String>> {
         loop {
             if let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
@@ -119,7 +119,7 @@ impl Tty {
         }
     }
 
-    /// The next key.
+    /// Returns the next key.
     pub(super) fn key(&mut self, wake: &OwnedFd) -> io::Result<Heard<Key>> {
         loop {
             if let Some((key, length)) = keys::first(&self.bytes) {
@@ -129,7 +129,7 @@ impl Tty {
             let limit = (!self.bytes.is_empty()).then_some(TOGETHER);
             match self.more(wake, None, limit)? {
                 Heard::This(Came::Bytes | Came::News) => {}
-                // What began like a longer key is no longer than this.
+                // No bytes follow, so the key is shorter than it could have been.
                 Heard::This(Came::Nothing) => {
                     let (key, length) = keys::alone(&self.bytes);
                     self.bytes.drain(..length);
@@ -141,7 +141,8 @@ impl Tty {
         }
     }
 
-    /// The next key or paste as the terminal sent it; `None` when `news` can be read before.
+    /// Returns the next key or paste as the terminal sent it, or `None` if `news` becomes readable
+    /// first.
     pub(super) fn sequence(
         &mut self,
         wake: &OwnedFd,
@@ -155,7 +156,7 @@ impl Tty {
             match self.more(wake, Some(news), is_begun.then_some(TOGETHER))? {
                 Heard::This(Came::Bytes) => {}
                 Heard::This(Came::News) => return Ok(Heard::This(None)),
-                // What began like a longer key is no longer than this.
+                // No bytes follow, so the key is shorter than it could have been.
                 Heard::This(Came::Nothing) => {
                     return Ok(Heard::This(Some(self.take(self.bytes.len()))));
                 }
@@ -170,7 +171,7 @@ impl Tty {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Waits for more bytes, or for `news`, at most as long as `limit`.
+    /// Waits for more bytes or for `news`, for at most `limit`.
     fn more(
         &mut self,
         wake: &OwnedFd,
@@ -210,7 +211,7 @@ impl Tty {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 Ok(Heard::This(Came::Bytes))
             }
-            // A terminal that is gone.
+            // The terminal is gone.
             Err(_) => Ok(Heard::End),
         }
     }
@@ -219,7 +220,7 @@ impl Tty {
 impl Drop for Tty {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // A terminal that is gone needs no mode.
+            // Ignored if the terminal is gone.
             let _ = tcsetattr(&self.file, OptionalActions::Flush, before);
         }
     }

@@ -1,4 +1,4 @@
-//! What came of tests, as a JUnit report, which most build servers read.
+//! Test results as a JUnit report, which most build servers can read.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `haft test`: the tests beside tools, without a model, a network or a program.
+//! `haft test`: runs the tests beside tools, without a model, network or programs.
 
 mod junit;
 mod tap;
@@ -82,20 +82,20 @@ enum Format {
     Junit,
 }
 
-/// Tells what comes of tests, one after the other.
+/// Reporter of test results.
 trait Reporter {
-    /// A test has ended. `file` is as the user would write it.
+    /// Reports a finished test. `file` is the path as the user would write it.
     fn test(&mut self, file: &str, name: &str, report: &Report) -> io::Result<()>;
 
-    /// A file could not be read as tests.
+    /// Reports a file that could not be parsed as tests.
     fn broken(&mut self, file: &str, problem: &Problem) -> io::Result<()>;
 
-    /// Something else about a file.
+    /// Reports a remark about a file.
     fn note(&mut self, _text: &str) -> io::Result<()> {
         Ok(())
     }
 
-    /// That was all.
+    /// Reports the totals at the end.
     fn end(&mut self, count: &Count) -> io::Result<()>;
 }
 
@@ -131,7 +131,7 @@ impl Count {
 impl Args {
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
         let config = globals.config()?;
-        // No tool may read what was meant for haft.
+        // Tools must not read input that is meant for haft.
         drop(stdin::claim()?);
         let files = find(&self.paths, &config.cwd).map_err(|problem| failed(&problem))?;
         let terms = Terms {
@@ -248,7 +248,7 @@ impl Args {
                 break;
             }
         }
-        // That there was nothing is an error, and said as one.
+        // A run without tests is reported as an error instead.
         if !count.is_nothing() {
             reporter.end(&count)?;
         }
@@ -291,7 +291,7 @@ impl Args {
         Ok(code)
     }
 
-    /// Whether the filter lets the test pass.
+    /// Returns true if the filter selects the test.
     fn means(&self, file: &str, name: &str) -> bool {
         let filter = self.filter.as_ref();
         filter.is_none_or(|text| name.contains(text) || file.contains(text))
@@ -312,7 +312,8 @@ impl Args {
     }
 }
 
-/// Whether a project brings the file: the user has not named it, and it is not in a folder of theirs.
+/// Returns true for a file of an untrusted project: not named by the user, and not in a folder of
+/// the user.
 fn is_strange(file: &TestFile, config: &Config) -> bool {
     let roots = &config.roots;
     let own = [
@@ -326,7 +327,7 @@ fn is_strange(file: &TestFile, config: &Config) -> bool {
     !config.trust_project && !file.is_named && !is_own
 }
 
-/// Asks about the module that a script names while it is read, unless that was known before.
+/// Asks about the module that a script names at run time, unless that module was known before.
 async fn ask_for_module(file: &TestFile, suite: &Suite, config: &Config) -> Result<(), Failure> {
     let mut loads = file.loads();
     let is_known = loads.iter().any(|known| known == suite.module());
@@ -337,13 +338,13 @@ async fn ask_for_module(file: &TestFile, suite: &Suite, config: &Config) -> Resu
     ask_for_tests(config, &[(file.path.clone(), loads)]).await
 }
 
-/// The file as a user would write it.
+/// Returns the path of the file as a user would write it.
 fn shown(file: &TestFile, config: &Config) -> String {
     let path = file.path.strip_prefix(&config.cwd).unwrap_or(&file.path);
     path.display().to_string()
 }
 
-/// Waits for `work`. The first Ctrl-C stops what runs, the second one the waiting.
+/// Waits for `work`. The first Ctrl-C stops the running test, the second one ends the wait.
 async fn heeding<T>(
     signals: &mut Signals,
     terms: &Terms,

@@ -1,4 +1,4 @@
-//! What came of tests, in TAP 14.
+//! Test results in TAP 14.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What came of tests, for people.
+//! Test results as text for people.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::trial::{Report, Status};
 pub(super) struct Text<'a> {
     out: &'a mut dyn Write,
     ink: Ink,
-    /// Whose tests are being told.
+    /// File of the tests that are being reported.
     file: String,
 }
 
@@ -75,7 +75,7 @@ impl Reporter for Text<'_> {
     }
 }
 
-/// A problem with its lines and its hint.
+/// Renders a problem with its source lines and its hint.
 pub(super) fn in_words(problem: &Problem) -> String {
     let mut words = format!("{}\n", problem.message);
     if let (Some(line), Some(column)) = (problem.line, problem.column) {

@@ -1,4 +1,4 @@
-//! `haft tool add`: a new tool from options, from a file or from an editor.
+//! `haft tool add`: creates a tool from options, from a file or in an editor.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -46,7 +46,7 @@ impl Args {
             false => Replacing::No,
         };
         if replacing == Replacing::No && bench.workshop.find(&name, Some(scope)).is_ok() {
-            // Said before anybody opens an editor in vain; writing looks again.
+            // Checked before an editor opens in vain. The write checks again.
             let text = format!("there is a tool '{name}' in {} scope", scope.as_str());
             return Err(failed(text).with_hint("`--override` replaces it").into());
         }
@@ -68,12 +68,12 @@ impl Args {
     }
 }
 
-/// A text to begin with, and the name in it.
+/// Initial text of a file, and the name in it.
 #[derive(Default)]
 struct First {
     text: String,
     name: Option<String>,
-    /// What is wrong with the file that it comes from.
+    /// Problems of the file that the text comes from.
     problems: Vec<Problem>,
 }
 
@@ -109,7 +109,8 @@ fn first_text(bench: &Bench<'_>, typed: &Typed) -> Result<First, Error> {
     })
 }
 
-/// The file as it is, comments and all; under another name if one was given (spec cycod 165).
+/// Reads the file unchanged, including comments. If a name is given, it replaces the one in the
+/// file (spec cycod 165).
 fn from_file(path: &Path, name: Option<&str>) -> Result<First, Error> {
     let opened = import::opened(path)?;
     let Some(name) = name.filter(|name| *name != opened.name) else {
@@ -119,7 +120,7 @@ fn from_file(path: &Path, name: Option<&str>) -> Result<First, Error> {
             problems: opened.problems,
         });
     };
-    // What cannot be read as YAML has no name to replace: its problems tell more.
+    // Invalid YAML has no name to replace, and its problems are more helpful.
     let renamed = match renamed(path, &opened.text, name) {
         None if pages::has_errors(&opened.problems) => Some(opened.text.clone()),
         renamed => renamed,
@@ -144,7 +145,7 @@ async fn edit(
 ) -> Result<u8, Failure> {
     let target = bench.workshop.folder(scope).join(format!("{name}.yaml"));
     let check = |opened: &Opened| bench.workshop.beside_others(&target, scope, opened).1;
-    // What becomes part of the draft's path must not lead anywhere else.
+    // The name becomes part of the draft's path, so it must not lead to another folder.
     let safe = open(&target, template(name)).definition.is_some();
     if !safe {
         let text = format!("`{name}` cannot be the name of a tool");

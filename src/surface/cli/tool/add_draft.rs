@@ -1,7 +1,7 @@
-//! From the options of `haft tool add` to a definition, one option after the other.
+//! Builds a definition from the options of `haft tool add`, one after the other.
 //!
-//! What an option means is here; whether the whole is a tool is for the reader of the format, which
-//! sees the file that comes out. Values are typed at the end, when the parameters' types are known.
+//! This module interprets the options. The parser of the format validates the resulting file.
+//! Values are typed at the end, when the types of the parameters are known.
 
 use super::add_parameter::Parameter;
 use super::add_values::{flag, list, pair, typed, whole};
@@ -10,7 +10,7 @@ use super::usage;
 use crate::error::Error;
 use crate::workshop::{Datum, Draft, push, set};
 
-/// Every option that says something about the tool.
+/// All options that describe the tool.
 pub(super) const OPTIONS: &[&str] = &[
     "--description",
     "--bash",
@@ -56,7 +56,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "--cleanup",
 ];
 
-/// A definition on its way.
+/// A definition under construction.
 #[derive(Default)]
 pub(super) struct Building {
     pub(super) draft: Draft,
@@ -71,7 +71,7 @@ struct Test {
 }
 
 impl Building {
-    /// Takes an option with its values; false: it is none of ours.
+    /// Applies an option with its values. Returns false if the option is unknown.
     pub(super) fn take(&mut self, option: &str, words: &mut Words) -> Result<bool, Error> {
         let name = option.trim_start_matches('-');
         match name {
@@ -172,7 +172,7 @@ impl Building {
         Ok(true)
     }
 
-    /// `--step-command-linux NAME COMMAND`: the step's own command becomes the default.
+    /// Applies `--step-command-linux NAME COMMAND`. The step's own command becomes the default.
     fn step_command(
         &mut self,
         option: &str,
@@ -249,7 +249,7 @@ impl Building {
         Ok(true)
     }
 
-    /// All words are read: puts steps, parameters and tests into the draft.
+    /// Adds the steps, parameters and tests to the draft, after the last option.
     pub(super) fn end(&mut self) -> Result<(), Error> {
         for (_, step) in std::mem::take(&mut self.steps) {
             self.draft.push(&["steps"], step);
@@ -270,10 +270,10 @@ impl Building {
     }
 }
 
-/// What follows an option of a step.
+/// Kind of value that an option of a step takes.
 #[derive(Clone, Copy)]
 enum Value {
-    /// Nothing: it is there.
+    /// None: the option is a flag.
     Set,
     Whole,
     Text,

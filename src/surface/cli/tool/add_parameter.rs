@@ -1,4 +1,5 @@
-//! `--parameter NAME DESCRIPTION key=value…` of `haft tool add` (spec cycod 160, 161, 324–337).
+//! Parser for `--parameter NAME DESCRIPTION key=value…` of `haft tool add` (spec cycod 160, 161,
+//! 324–337).
 
 use super::add_values::{flag, number, typed, whole};
 use super::add_words::Words;
@@ -6,15 +7,15 @@ use super::usage;
 use crate::error::Error;
 use crate::workshop::{Datum, push, set};
 
-/// A parameter whose values are still words.
+/// A parameter whose values have no types yet.
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// `key` and `value` of every `key=value`.
+    /// Key and value of each `key=value`.
     rules: Vec<(String, String)>,
     description: String,
 }
 
-/// What may follow `--parameter NAME DESCRIPTION`.
+/// Keys that may follow `--parameter NAME DESCRIPTION`.
 const RULES: [&str; 13] = [
     "type",
     "required",
@@ -32,10 +33,10 @@ const RULES: [&str; 13] = [
 ];
 
 impl Parameter {
-    /// Reads what follows `--parameter`.
+    /// Parses the words after `--parameter`.
     pub(super) fn read(option: &str, words: &mut Words) -> Result<Parameter, Error> {
         let name = words.value(option, "a name and a description")?;
-        // The description is the second word whatever it looks like.
+        // The second word is always the description.
         let description = words.value(option, "a description after the name")?;
         let mut rules = Vec::new();
         while let Some(word) = words.plain() {
@@ -98,7 +99,7 @@ impl Parameter {
                 "min" => set(&mut data, &["validation", "minimum"], number(&said, value)?),
                 "max" => set(&mut data, &["validation", "maximum"], number(&said, value)?),
                 "enum" => {
-                    // The choices of a list are those of its items.
+                    // For a list, the choices have the type of its items.
                     let choices = value.split(',').map(|choice| match kind {
                         "number" | "boolean" => typed(kind, choice.trim()),
                         _ => Datum::Text(choice.trim().to_owned()),

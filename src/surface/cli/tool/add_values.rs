@@ -1,4 +1,4 @@
-//! What the words of `haft tool add` are as values.
+//! Conversion of the words of `haft tool add` to values.
 
 use super::usage;
 use crate::error::Error;
@@ -12,8 +12,8 @@ pub(super) fn list(names: &str) -> Datum {
     Datum::List(names.map(|name| Datum::Text(name.to_owned())).collect())
 }
 
-/// The value as its parameter's type; what does not fit stays text, and the reader of the format
-/// says what is wrong with it.
+/// Converts the value to its parameter's type. An invalid value stays text, so that the parser of
+/// the format reports it.
 pub(super) fn typed(kind: &str, value: &str) -> Datum {
     let text = || Datum::Text(value.to_owned());
     match kind {

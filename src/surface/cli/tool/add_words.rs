@@ -1,7 +1,7 @@
-//! The words of `haft tool add` in the order in which they were typed.
+//! Words of `haft tool add` in the order in which they were typed.
 //!
-//! An option means something else after another one (`--retry-attempts` belongs to the last
-//! `--step`), which is why clap does not read them.
+//! The meaning of an option depends on earlier ones (`--retry-attempts` belongs to the last
+//! `--step`). clap cannot express that.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::scope::ScopeArgs;
 use super::usage;
 use crate::error::Error;
 
-/// What was typed.
+/// Parsed command line.
 #[derive(Default)]
 pub(super) struct Typed {
     pub(super) name: Option<String>,
@@ -25,21 +25,21 @@ pub(super) struct Typed {
     pub(super) building: Building,
 }
 
-/// Words, with what is left of them.
+/// Iterator over the words, with their options.
 pub(super) struct Words {
     rest: std::vec::IntoIter<String>,
-    /// What stood behind the `=` of the option that is being read.
+    /// Value after the `=` of the current option.
     attached: Option<String>,
 }
 
 impl Words {
-    /// The next word whatever it looks like: a value may start with `--`.
+    /// Returns the next word unconditionally, since a value may start with `--`.
     pub(super) fn value(&mut self, option: &str, what: &str) -> Result<String, Error> {
         let word = self.attached.take().or_else(|| self.rest.next());
         word.ok_or_else(|| usage(format!("`{option}` needs {what}")))
     }
 
-    /// The next word if it is no option.
+    /// Returns the next word unless it is an option.
     pub(super) fn plain(&mut self) -> Option<String> {
         let next = self.rest.as_slice().first()?;
         match next.starts_with("--") {

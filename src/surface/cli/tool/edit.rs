@@ -1,4 +1,4 @@
-//! `haft tool edit`: a tool's file in the user's editor.
+//! `haft tool edit`: opens a tool's file in the user's editor.
 
 use std::io::Write;
 

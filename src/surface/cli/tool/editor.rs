@@ -1,4 +1,4 @@
-//! What needs somebody at the terminal: a question, and a draft in an editor.
+//! Interaction with the user at the terminal: a yes/no prompt, and a draft in an editor.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -17,30 +17,30 @@ use crate::surface::signals::Signals;
 use crate::tool::Problem;
 use crate::workshop::{Desk, Edited, Opened, open};
 
-/// A draft that became something else: its text, read.
+/// A changed draft with its parsed text.
 pub(super) struct Draft {
     pub(super) opened: Opened,
     desk: Arc<Desk>,
     path: PathBuf,
 }
 
-/// What an editor session came to.
+/// Result of an editor session.
 pub(super) enum Session {
     Same,
     Good(Box<Draft>),
-    /// The draft is kept, and its problems have been told.
+    /// The draft is invalid. It has been kept and its problems have been shown.
     Bad,
 }
 
 impl Draft {
-    /// The draft has become a tool.
+    /// Removes the draft, which has been saved as a tool.
     pub(super) fn done(&self) {
         self.desk.clear(&self.path);
     }
 }
 
-/// Has `text` edited until it is good, or until the user has enough. `target` is where it is going to
-/// lie; `check` says what is wrong with it beyond its own text.
+/// Lets the user edit `text` until it is valid or the user gives up. `target` is the future path of
+/// the file. `check` returns problems that the text alone does not show.
 pub(super) async fn edited(
     config: &Config,
     editor: Option<&str>,
@@ -92,7 +92,7 @@ pub(super) async fn edited(
         }
         let ink = Ink::for_stderr();
         for problem in &mut problems {
-            // What is read is the draft, and that is where it is corrected.
+            // The user corrects the draft, so the problems refer to its path.
             problem.path = Some(draft.clone());
         }
         say(&pages::problems(&problems, &config.home, true, ink));
@@ -105,11 +105,11 @@ pub(super) async fn edited(
     }
 }
 
-/// A question whose default is no. The answer comes from the terminal itself.
+/// Shows a yes/no prompt whose default is "no". The answer comes from the terminal itself.
 pub(in crate::surface::cli) async fn confirm(question: String) -> Result<bool, Failure> {
     let asked = tokio::task::spawn_blocking(move || -> std::io::Result<bool> {
         let terminal = File::open("/dev/tty")?;
-        // What was typed before the question is no answer to it.
+        // Discards input from before the prompt.
         let _ = tcflush(&terminal, QueueSelector::IFlush);
         say(&question);
         let mut answer = String::new();

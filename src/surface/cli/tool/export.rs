@@ -1,4 +1,4 @@
-//! `haft tool export`: a definition for somebody else, as a file or on standard output.
+//! `haft tool export`: writes a definition for use elsewhere, to a file or to standard output.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `haft tool get`: a tool as its file says it.
+//! `haft tool get`: prints the definition of a tool from its file.
 
 use std::io::Write;
 
@@ -56,8 +56,8 @@ impl Args {
     }
 }
 
-/// The definition as text, without the values of secrets. Details stand above it as comments, in
-/// JSON beside it.
+/// Returns the definition as text, without the values of secrets. Details are comments above it, or
+/// extra keys in JSON.
 pub(super) fn definition(
     file: &ToolFile,
     format: Format,

@@ -1,4 +1,4 @@
-//! `haft tool import`: somebody's definition becomes a tool here.
+//! `haft tool import`: adds a tool from a definition file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,8 +65,8 @@ impl Args {
     }
 }
 
-/// A definition from anywhere, as the YAML that it is going to be. JSON is YAML too, but nobody
-/// would like to edit it.
+/// Reads a definition and converts it to YAML. JSON is valid YAML as well, but it would be
+/// inconvenient to edit.
 pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
     let text = match paths::read_text(path) {
         Ok(Some(text)) => text,
@@ -88,7 +88,7 @@ pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
         let (line, column) = (error.line(), error.column());
         let why = error.to_string();
-        // The place stands before.
+        // The position is in the part before.
         let why = why
             .rsplit_once(" at line ")
             .map_or(why.as_str(), |(why, _)| why);
@@ -103,7 +103,7 @@ pub(super) fn opened(path: &Path) -> Result<Opened, Error> {
     }
 }
 
-/// The line and the column at which a file is not UTF-8.
+/// Returns the line and the column at which a file is not UTF-8.
 fn not_utf8(path: &Path) -> Option<(usize, usize)> {
     let bytes = std::fs::read(path).ok()?;
     let end = std::str::from_utf8(&bytes).err()?.valid_up_to();

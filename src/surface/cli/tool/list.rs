@@ -1,4 +1,4 @@
-//! `haft tool list`: the YAML shell tools of every scope, filtered and sorted.
+//! `haft tool list`: lists the YAML shell tools of every scope, filtered and sorted.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::render::table::{self, Column, Fit};
 use crate::render::{problem, text};
 use crate::workshop::{Datum, Merged, Summary, ToolFile, yaml};
 
-/// The widest description where no terminal sets a limit.
+/// Maximum width of a description if the output is not a terminal.
 const DESCRIPTION: usize = 60;
 
 const COLUMNS: [Column; 5] = [
@@ -88,10 +88,10 @@ struct Row<'a> {
     category: Option<&'a str>,
     platforms: Vec<&'static str>,
     tests: usize,
-    /// What to use instead; may be empty.
+    /// Replacement for a deprecated tool; may be empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     deprecated: Option<&'a str>,
-    /// Another tool of this name comes before it.
+    /// True if another tool of this name takes precedence.
     shadowed: bool,
     path: String,
 }
@@ -108,7 +108,8 @@ impl Args {
             .zip(&merged)
             .filter_map(|(file, merged)| self.row(file, merged.as_ref(), &bench))
             .collect();
-        // The order of the scopes is the one in which names are claimed, and stays among equals.
+        // The files come in the order of precedence of the scopes, and stable sorting keeps it
+        // among equals.
         match self.sort {
             Sort::Name => rows.sort_by_key(|row| row.name.to_lowercase()),
             Sort::Scope => {}
@@ -143,7 +144,7 @@ impl Args {
         Ok(SUCCESS)
     }
 
-    /// `merged`: what the file stands for, if it is an alias.
+    /// Creates a row. `merged` is the resolved alias, if the file is one.
     fn row<'a>(
         &self,
         file: &'a ToolFile,
@@ -167,7 +168,7 @@ impl Args {
         })
     }
 
-    /// All filters hold.
+    /// Returns true if all filters match.
     fn wants(&self, tool: &Summary<'_>) -> bool {
         let has_tags = self
             .tags
@@ -208,7 +209,7 @@ impl Row<'_> {
     }
 }
 
-/// A file that is no tool is in no row; its author should hear of it all the same.
+/// Warns about files that are not valid tools, since they have no row.
 fn tell_broken(files: &[ToolFile]) {
     let broken = files.iter().filter(|file| file.opened.definition.is_none());
     let names: Vec<String> = broken.map(|file| text::name(file.name())).collect();

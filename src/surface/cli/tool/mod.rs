@@ -1,7 +1,7 @@
 //! `haft tool`: the commands of CYCOD's specification for YAML shell tools (spec cycod R, S, T).
 //!
-//! They translate for `workshop`, which knows files, and for the host, which runs tools. The help
-//! texts are the specification's own and lie in `help`.
+//! The commands use `workshop` for files and the host for running tools. The help texts are those
+//! of the specification and are in the folder `help`.
 
 mod scope;
 
@@ -68,7 +68,7 @@ enum Verb {
     Run(Box<With<run::Args>>),
 }
 
-/// What a command that only handles files works with.
+/// Context of commands that only handle files.
 struct Bench<'a> {
     config: Config,
     workshop: Workshop,
@@ -87,7 +87,7 @@ impl<'a> Bench<'a> {
 }
 
 impl Args {
-    /// The global arguments that were typed after `tool`.
+    /// Returns the global arguments that were typed after `tool`.
     pub(super) fn globals(&self) -> Globals {
         let own = self.globals.clone();
         match self.verb.globals() {
@@ -96,7 +96,7 @@ impl Args {
         }
     }
 
-    /// In which form a failure is answered.
+    /// Returns the format in which standard output reports a failure.
     pub(super) fn answer(&self) -> Answer {
         match &self.verb {
             Verb::Run(c) => c.args.answer(),
@@ -128,10 +128,10 @@ impl Verb {
         Some(match self {
             Verb::List(c) => c.globals.clone(),
             Verb::Get(c) => c.globals.clone(),
-            // Its words are its own until `run` has read them.
+            // Its words are only parsed by `run`.
             Verb::Add(_) => return None,
             Verb::Remove(c) => c.globals.clone(),
-            // There `--verbose` means the tests' output, not haft's own log.
+            // In this command `--verbose` shows the tests' output instead of haft's own log.
             Verb::Test(c) => c.globals.clone().without_verbose(),
             Verb::Validate(c) => c.globals.clone(),
             Verb::Edit(c) => c.globals.clone(),
@@ -142,7 +142,7 @@ impl Verb {
     }
 }
 
-/// A command that could not do its work: exit code 1.
+/// Creates an error with exit code 1, for a command that could not complete.
 fn failed(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Load, text)
 }

@@ -1,4 +1,4 @@
-//! What several commands print: problems of a file, words about what was written.
+//! Output that several commands share: problems of a file, and messages about a written file.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::render::ink::Ink;
 use crate::render::{problem, text};
 use crate::tool::{Problem, Severity};
 
-/// The problems, each with its place and hint; with the author's lines where wanted.
+/// Renders the problems with their positions and hints, and with source lines if `is_detailed`.
 pub(super) fn problems(found: &[Problem], home: &Path, is_detailed: bool, ink: Ink) -> String {
     let mut page = String::new();
     for one in found {
@@ -19,7 +19,7 @@ pub(super) fn problems(found: &[Problem], home: &Path, is_detailed: bool, ink: I
     page
 }
 
-/// The problems of a text that is not a file yet: without places.
+/// Renders the errors of a text that is not a file yet, so without positions.
 pub(super) fn refusals(found: &[Problem], ink: Ink) -> String {
     let errors = found.iter().filter(|one| one.severity == Severity::Error);
     let mut page = String::new();
@@ -31,12 +31,12 @@ pub(super) fn refusals(found: &[Problem], ink: Ink) -> String {
     page
 }
 
-/// Whether one of them is an error.
+/// Returns true if one of them is an error.
 pub(super) fn has_errors(found: &[Problem]) -> bool {
     found.iter().any(|one| one.severity == Severity::Error)
 }
 
-/// The words for a file that was written (spec cycod 168).
+/// Returns the message about a written file (spec cycod 168).
 pub(super) fn saved(verb: &str, name: &str, scope: &str, path: &Path, home: &Path) -> String {
     let path = text::path(path, home);
     format!("{verb} tool '{name}' in {scope} scope.\nSaved: {path}\n")

@@ -1,4 +1,4 @@
-//! `haft tool remove`: deletes a tool's file, after a question.
+//! `haft tool remove`: deletes a tool's file after confirmation.
 
 use std::io::{IsTerminal, Write};
 

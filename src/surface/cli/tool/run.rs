@@ -1,4 +1,4 @@
-//! `haft tool run`: `haft call` for the tool of one scope, which can also say what it would run.
+//! `haft tool run`: `haft call` for a tool of one scope, with a dry run as an option.
 
 use std::io::Write;
 
@@ -42,7 +42,7 @@ impl Args {
     }
 
     pub(super) async fn run(&self, globals: &Globals, out: &mut Out) -> Result<u8, Failure> {
-        // Before the session: a wrong argument starts nothing.
+        // Parsed before the session, so that a wrong argument starts nothing.
         let input = self.call.input()?;
         let scope = self.scope.to_search()?;
         let name = self.call.name();
@@ -74,7 +74,7 @@ impl Args {
     }
 }
 
-/// The flags with which the tool of that scope has its name.
+/// Returns flags that give the tool of that scope its name.
 pub(super) fn first(
     flags: Flags,
     globals: &Globals,
@@ -92,8 +92,8 @@ pub(super) fn first(
     })
 }
 
-/// Looks whether the name means the YAML shell tool and no other: one of another kind may have been
-/// there first.
+/// Checks that the name resolves to the YAML shell tool. A tool of another kind may have claimed
+/// the name first.
 pub(super) async fn the_tool(
     session: &mut Session<'_>,
     name: &str,
@@ -103,7 +103,7 @@ pub(super) async fn the_tool(
     let file = workshop.find(name, scope).map_err(Error::from)?;
     let entry = match session.tool_to_call(name).await {
         Ok(entry) => entry,
-        // There is one, and why it cannot be used is among the problems.
+        // The tool exists, and its problems give the reason for which it cannot be used.
         Err(Failure::Haft(error))
             if error.kind() == ErrorKind::NoSuchTool
                 && pages::has_errors(&workshop.problems(&file)) =>
@@ -119,7 +119,7 @@ pub(super) async fn the_tool(
     }
     let owner = entry.tool.source.family;
     if file.scope == Scope::Local && owner == Family::Shell {
-        // Of two such tools the project's comes first, unless it may not run.
+        // Between two such tools the project's takes precedence, unless it is not trusted.
         let text = format!("`{name}` comes from a project that is not trusted");
         let hint = "`haft trust` shows what would run, and asks; `--user` runs your own";
         return Err(Error::new(ErrorKind::Untrusted, text)

@@ -1,4 +1,5 @@
-//! Which scope a command means: `--scope user`, `--user` and `-u` are the same (spec cycod 152).
+//! Options for the scope of a command: `--scope user`, `--user` and `-u` are the same (spec cycod
+//! 152).
 
 use crate::error::{Error, ErrorKind};
 use crate::workshop::Scope;
@@ -23,7 +24,7 @@ pub(super) struct ScopeArgs {
     pub(super) any: bool,
 }
 
-/// What was chosen.
+/// Chosen scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Any,
@@ -31,7 +32,7 @@ enum Choice {
 }
 
 impl ScopeArgs {
-    /// The one scope to look in; `None`: all of them, which is also what nothing means.
+    /// Returns the scope to search; `None` for all scopes, which is also the default.
     pub(super) fn to_search(&self) -> Result<Option<Scope>, Error> {
         Ok(match self.choice()? {
             None | Some(Choice::Any) => None,
@@ -39,7 +40,7 @@ impl ScopeArgs {
         })
     }
 
-    /// The scope to write to: the project's unless another one was named.
+    /// Returns the scope to write to, by default the project's.
     pub(super) fn to_write(&self) -> Result<Scope, Error> {
         match self.choice()? {
             None => Ok(Scope::Local),

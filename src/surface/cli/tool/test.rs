@@ -1,4 +1,4 @@
-//! `haft tool test`: the tests that a tool brings, one after the other.
+//! `haft tool test`: runs the tests that a tool file contains, one after the other.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Args {
         session: &mut Session<'_>,
     ) -> Result<u8, Failure> {
         if !entry.tool.trusted {
-            // Its tests would run what nobody has looked at.
+            // The tests would run code that the user has not reviewed.
             let text = format!("`{}` comes from a project that is not trusted", self.name);
             let hint = "`haft trust` shows what would run, and asks";
             return Err(Error::new(ErrorKind::Untrusted, text)
@@ -161,7 +161,7 @@ impl Args {
     }
 }
 
-/// Runs one test; Ctrl-C ends it and all that would follow.
+/// Runs one test. Ctrl-C ends it and all following tests.
 async fn outcome(
     entry: &Entry,
     test: &Test,

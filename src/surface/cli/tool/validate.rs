@@ -1,4 +1,4 @@
-//! `haft tool validate`: everything that is wrong with a file, and repairs.
+//! `haft tool validate`: lists all problems of a file, and repairs it.
 
 use std::io::Write;
 

@@ -1,19 +1,19 @@
-//! The place at the end of JSON that is being written: which object it is in, and what may come.
+//! Parser for incomplete JSON: finds the schema and the kind of token at its end.
 
 use serde_json::Value;
 
 use crate::surface::cli::schema_kind::{Kind, property};
 
-/// Where the text ends.
+/// Position at the end of the text.
 pub(super) struct Place<'a> {
     pub(super) wants: Wants<'a>,
-    /// Where the key or the value that is being written begins, in bytes.
+    /// Start of the incomplete key or value, in bytes.
     pub(super) start: usize,
 }
 
-/// What may come there.
+/// Kind of token that may follow.
 pub(super) enum Wants<'a> {
-    /// A key of an object of this schema, besides those that it has.
+    /// A key of an object with this schema, except the used ones.
     Key {
         object: Option<&'a Value>,
         used: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) enum Wants<'a> {
     Value(Option<&'a Value>),
 }
 
-/// What is open around the place.
+/// Unclosed object or array around the position.
 enum Frame<'a> {
     Object {
         schema: Option<&'a Value>,
@@ -43,7 +43,8 @@ enum Next {
     Comma,
 }
 
-/// Reads `text`, a beginning of JSON of the schema `root`; `None` where there is nothing to say.
+/// Parses `text`, the beginning of JSON with the schema `root`. Returns `None` if completion is
+/// impossible.
 pub(super) fn place<'a>(text: &str, root: &'a Value) -> Option<Place<'a>> {
     let mut open: Vec<Frame<'a>> = Vec::new();
     let mut at = 0;
@@ -124,7 +125,7 @@ fn wants<'a>(mut open: Vec<Frame<'a>>, start: usize, root: &'a Value) -> Option<
     Some(Place { wants, start })
 }
 
-/// The schema of the value that comes next.
+/// Returns the schema of the next value.
 fn expected<'a>(open: &[Frame<'a>], root: &'a Value) -> Option<&'a Value> {
     match open.last() {
         None => Some(root),
@@ -133,7 +134,7 @@ fn expected<'a>(open: &[Frame<'a>], root: &'a Value) -> Option<&'a Value> {
     }
 }
 
-/// A key or a value has been read.
+/// Records that a key or a value is complete.
 fn took(open: &mut [Frame<'_>], text: &str) {
     match open.last_mut() {
         Some(Frame::Object { used, next, .. }) if *next == Next::Key => {
@@ -151,7 +152,7 @@ fn set(open: &mut [Frame<'_>], comes: Next) {
     }
 }
 
-/// How many bytes are left of a string, its closing quote with them.
+/// Returns the number of bytes up to and including the closing quote of a string.
 fn end_of_string(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {

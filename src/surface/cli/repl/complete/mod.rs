@@ -1,6 +1,6 @@
-//! What Tab offers: commands, tools, arguments and the values that schemas name.
+//! Tab completion: commands, tools, arguments and the values that schemas list.
 //!
-//! It knows the line up to the cursor and what is known at this moment; nothing is run for it.
+//! It uses the line up to the cursor and the data that is already loaded. It never runs anything.
 
 mod json;
 mod values;
@@ -18,14 +18,14 @@ use crate::surface::cli::schema_kind::Kind;
 use crate::tool::{ApprovalMode, Tool};
 use json::Wants;
 
-/// Completes from what is known.
+/// Completer for the line editor.
 pub(super) struct Tab(pub(super) Arc<Known>);
 
-/// One thing that may stand where the cursor is.
+/// A completion at the cursor.
 struct Offer {
     value: String,
     about: String,
-    /// It is complete, and something else comes next.
+    /// True if the completion is a whole word, after which another one may follow.
     is_whole: bool,
 }
 
@@ -38,7 +38,7 @@ impl Offer {
         }
     }
 
-    /// The beginning of something.
+    /// Creates a completion that the user continues.
     fn open(value: String, about: &str) -> Offer {
         Offer {
             is_whole: false,
@@ -67,14 +67,14 @@ impl Completer for Tab {
     }
 }
 
-/// Whether `value` may become of what is written, with or without its quote.
+/// Returns true if `written` may be completed to `value`, with or without its quote.
 fn fits(value: &str, written: &str) -> bool {
     let bare = written.trim_start_matches(['"', '\'']);
     value.starts_with(written) || value.trim_start_matches('"').starts_with(bare)
 }
 
 impl Tab {
-    /// What may stand at the end of `before`, and where that begins.
+    /// Returns the completions at the end of `before`, and the position where they start.
     fn offers(&self, before: &str) -> (usize, Vec<Offer>) {
         let blank = before.len() - before.trim_start().len();
         let line = &before[blank..];
@@ -95,7 +95,7 @@ impl Tab {
         }
     }
 
-    /// Names of tools and commands.
+    /// Returns the names of tools and commands.
     fn firsts(&self, written: &str) -> Vec<Offer> {
         let commands = commands::ALL.iter();
         let commands =
@@ -151,7 +151,7 @@ impl Tab {
     }
 }
 
-/// The words before the last one, which is still being written, and where that begins.
+/// Returns the words before the last, incomplete one, and the position where that one starts.
 fn last_word(rest: &str) -> (Vec<Word>, usize) {
     let cut = words::cut(rest);
     let mut done = cut.words;
@@ -222,7 +222,7 @@ fn in_words(tool: &Tool, rest: &str, from: usize) -> (usize, Vec<Offer>) {
     (from + start, offers.collect())
 }
 
-/// Whether `key` has its value already. An array may have several.
+/// Returns true if `key` has a value already. An array may have several.
 fn is_done(key: &str, done: &[Word], root: &Value) -> bool {
     let is_list = values::at(key, root, root).is_some_and(|schema| Kind::of(schema, root).array);
     let named = |word: &Word| {
@@ -233,7 +233,7 @@ fn is_done(key: &str, done: &[Word], root: &Value) -> bool {
     !is_list && done.iter().any(named)
 }
 
-/// The values of `key`: as words, or as JSON.
+/// Returns the values of `key`, as words or as JSON.
 fn of_value(key: &str, root: &Value, as_words: bool) -> Vec<Offer> {
     let named = values::at(key, root, root).map(|schema| values::named(schema, root));
     let named = named.unwrap_or_default().into_iter();
@@ -244,7 +244,7 @@ fn of_value(key: &str, root: &Value, as_words: bool) -> Vec<Offer> {
     offers.collect()
 }
 
-/// A value as it is written behind `key=`.
+/// Returns a value as it is written after `key=`.
 fn as_word(json: &str) -> String {
     match serde_json::from_str::<String>(json) {
         Ok(text) if text.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c)) => {

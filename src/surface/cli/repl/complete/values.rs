@@ -1,10 +1,10 @@
-//! What may stand for a value, as far as a schema says.
+//! Completion of values and property names, as far as a schema lists them.
 
 use serde_json::Value;
 
 use crate::surface::cli::schema_kind::{Kind, names, property};
 
-/// The values that the schema names one by one, as JSON; an array's are those of its elements.
+/// Returns the values that the schema lists, as JSON; for an array those of its elements.
 pub(super) fn named(schema: &Value, root: &Value) -> Vec<String> {
     let kind = Kind::of(schema, root);
     let mut values: Vec<String> = kind
@@ -38,7 +38,7 @@ fn named_by_items(items: &Value, root: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The names of an object's properties, each with what there is to say of it.
+/// Returns the names of an object's properties with a description each.
 pub(super) fn properties<'a>(schema: &'a Value, root: &'a Value) -> Vec<(&'a str, String)> {
     let mut known: Vec<(&str, String)> = Vec::new();
     for name in names(schema, root) {
@@ -50,7 +50,7 @@ pub(super) fn properties<'a>(schema: &'a Value, root: &'a Value) -> Vec<(&'a str
     known
 }
 
-/// The type of a property and what its author says.
+/// Returns the type of a property with its description.
 fn said(schema: &Value, root: &Value) -> String {
     let kind = Kind::of(schema, root).describe(root);
     match schema.get("description").and_then(Value::as_str) {
@@ -59,7 +59,7 @@ fn said(schema: &Value, root: &Value) -> String {
     }
 }
 
-/// The schema at the end of a dotted key.
+/// Returns the schema of a dotted key.
 pub(super) fn at<'a>(key: &str, schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     if let Some(found) = property(schema, key, root) {
         return Some(found);
