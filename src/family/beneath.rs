@@ -18,24 +18,24 @@ use rustix::io::Errno;
 use crate::config::paths;
 use crate::tool::{PermissionKind, PermissionProfile};
 
-/// Why a file cannot be had.
+/// Reason why a file cannot be read.
 pub(crate) enum Refused {
     /// It is not beneath the folder.
     Outside,
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// It is no regular file but this.
+    /// It is not a regular file; the field says what it is instead.
     NotAFile(&'static str),
-    /// It has so many bytes, where that is known beforehand.
+    /// It is larger than the limit. The size is there if it is known beforehand.
     TooLarge(Option<u64>),
     /// The folder itself cannot be used.
     Base(io::Error),
-    /// Anything else that the system says.
+    /// Any other error of the system.
     System(io::Error),
 }
 
 impl Refused {
-    /// The words for whoever asked for `asked`.
+    /// Returns the message for the caller that requested `asked`.
     pub(crate) fn text(&self, base: &Path, asked: &str, max: u64) -> String {
         match self {
             Refused::Outside => {
@@ -61,7 +61,7 @@ impl Refused {
     }
 }
 
-/// Why `asked` may not be read under these permissions, if it may not.
+/// Returns the reason why these permissions forbid reading `asked`; `None` if they allow it.
 pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile) -> Option<String> {
     let named = paths::resolve(base, Path::new(asked));
     let real = named.canonicalize().unwrap_or(named);
@@ -69,7 +69,7 @@ pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile)
     (!is_granted).then(|| permissions.refusal(PermissionKind::Read, &real.display().to_string()))
 }
 
-/// The bytes of `asked`, which may be relative to `base` or absolute; at most `max`. Blocks.
+/// Reads `asked`, which may be relative to `base` or absolute; at most `max` bytes. Blocks.
 pub(crate) fn read(base: &Path, asked: &str, max: u64) -> Result<Vec<u8>, Refused> {
     let real_base = base.canonicalize().map_err(Refused::Base)?;
     // By the text first: what is out of the folder by its name is not even looked for.
@@ -81,7 +81,8 @@ pub(crate) fn read(base: &Path, asked: &str, max: u64) -> Result<Vec<u8>, Refuse
     let inside = real
         .strip_prefix(&real_base)
         .map_err(|_| Refused::Outside)?;
-    // Opening a pipe for reading, even without waiting, wakes up whoever wants to write to it.
+    // Opening a named pipe for reading, even without waiting, wakes up a process that waits to
+    // write to it.
     let kind = std::fs::symlink_metadata(&real).map_err(missing_or)?;
     regular(FileType::from_raw_mode(mode_of(&kind)))?;
     read_all(walk(&real_base, inside)?, max)
@@ -153,13 +154,14 @@ fn missing_or(error: io::Error) -> Refused {
 
 fn swapped_or(errno: Errno) -> Refused {
     match errno {
-        // A link where there was none: somebody swaps it under our hands.
+        // A link where there was none a moment ago: another process replaces the path while we
+        // read.
         Errno::LOOP | Errno::NOTDIR => Refused::Outside,
         errno => missing_or(errno.into()),
     }
 }
 
-/// `given` as a folder: `~` is the home, relative paths start at the project.
+/// Resolves `given` as a folder: `~` is the home, relative paths start at the project.
 pub(crate) fn folder(given: &str, project: &Path, home: &Path) -> PathBuf {
     let given = match given.strip_prefix('~') {
         Some("") => home.to_owned(),

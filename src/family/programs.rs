@@ -1,4 +1,4 @@
-//! What well-known programs do with their arguments: which are text, which are code.
+//! Tables of well-known programs: which of their arguments are text and which are code.
 //!
 //! A value that is one argument of one program cannot become a second command. It can still become
 //! code if the program reads that argument as code (`sh -c`, `awk`), starts it as a program (`env`,
@@ -8,7 +8,7 @@
 /// Stands in a word for text that is not known when the command is judged.
 pub(crate) const HOLE: char = '\0';
 
-/// What a hole would decide.
+/// Effect that the text of a hole can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Danger {
     /// Which program is started.
@@ -40,7 +40,7 @@ pub(crate) struct Script {
     pub(crate) args: usize,
 }
 
-/// What is known of a command.
+/// Result of judging a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judged {
     pub(crate) findings: Vec<Finding>,
@@ -98,12 +98,12 @@ pub(crate) fn add_input_of_xargs(words: &mut Vec<String>) -> Vec<usize> {
     changed
 }
 
-/// Whether a program only writes to its standard output: it keeps nothing of its arguments.
+/// Returns true if a program only writes to its standard output and keeps nothing of its arguments.
 pub(crate) fn keeps_nothing(program: &str) -> bool {
     WRITES_OUTPUT_ONLY.contains(&base_name(program))
 }
 
-/// Whether a variable of that name decides what programs run.
+/// Returns true if a variable of that name decides what programs run.
 pub(crate) fn is_dangerous_variable(name: &str) -> bool {
     const PREFIXES: [&str; 6] = [
         "LD_",
@@ -317,7 +317,7 @@ struct Interpreter {
     long_code: &'static [&'static str],
     /// The letters of options that take another argument.
     args: &'static str,
-    /// Those of them whose argument is loaded as code.
+    /// The letters among them whose argument is loaded as code.
     loads: &'static str,
 }
 

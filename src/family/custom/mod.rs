@@ -158,7 +158,7 @@ impl CustomTool {
         self
     }
 
-    /// How much harm a call may do; [`Tier::Exec`] where nothing is said.
+    /// Sets the tier of every call: how much harm it may do. Without it the tier is [`Tier::Exec`].
     pub fn approval(mut self, tier: Tier) -> CustomTool {
         self.tool.approval = tier;
         self.stance = None;
@@ -189,20 +189,20 @@ impl CustomTool {
         self
     }
 
-    /// Whether the schema may be made strict for providers that can; `false` opts out. Arguments are
-    /// checked all the same.
+    /// Sets if the schema may be made strict for providers that support it; `false` opts out.
+    /// Arguments are checked in either case.
     pub fn strict(mut self, strict: bool) -> CustomTool {
         self.tool.strict = Some(strict);
         self
     }
 
-    /// What it is filed under, by which the user's rules may allow or refuse it.
+    /// Adds tags, by which the user's rules may allow or refuse the tool.
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> CustomTool {
         self.tool.tags.extend(tags.into_iter().map(Into::into));
         self
     }
 
-    /// What its author wishes of clients: when a call becomes a background task, how it is found.
+    /// Sets the author's hints for clients: when a call becomes a background task, how it is found.
     pub fn hints(mut self, hints: ClientHints) -> CustomTool {
         self.tool.hints = hints;
         self
@@ -213,8 +213,8 @@ impl CustomTool {
         &self.tool.name
     }
 
-    /// What the registry gets, for a host whose calls may go on for `grace` after they were asked to
-    /// stop; or what is wrong with the tool.
+    /// Checks the tool and returns its candidate and runner, or what is wrong with it. `grace` is
+    /// the time that the host gives a call to end after it was asked to stop.
     pub(crate) fn load(self, grace: Duration) -> Result<(Candidate, Loaded), String> {
         let name = &self.tool.name;
         if name.is_empty() {

@@ -1,4 +1,4 @@
-//! What a custom tool gives back.
+//! Results of custom tools.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::tool::{Block, Outcome};
 /// A text, a [`Value`] and `()` become one by themselves, so most closures never name it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// What the model gets.
+    /// The content that is sent to the model.
     pub content: Vec<Block>,
     /// Anything else that the program or a renderer wants to see; `null` counts as `{}`.
     pub details: Value,
@@ -98,7 +98,7 @@ impl ToolOutput {
     }
 }
 
-/// What a closure's answer comes to.
+/// Converts the result of a tool's closure; an error becomes a failed output.
 pub(super) fn of<R: Into<ToolOutput>, E: Display>(answer: Result<R, E>) -> ToolOutput {
     match answer {
         Ok(output) => output.into(),
@@ -124,7 +124,7 @@ impl From<()> for ToolOutput {
     }
 }
 
-/// The model gets the JSON text, everybody else the value in `details`.
+/// Sends the JSON text to the model; programs and renderers get the value in `details`.
 impl From<Value> for ToolOutput {
     fn from(value: Value) -> ToolOutput {
         ToolOutput::text(value.to_string()).with_details(value)

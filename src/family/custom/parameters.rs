@@ -35,8 +35,8 @@ fn only_a_title(schema: &Map<String, Value>) -> bool {
     schema.keys().all(|key| key == "title")
 }
 
-/// `uint32` and its like are no formats of JSON Schema, and strict providers refuse them; their bounds
-/// are there as `minimum` and `maximum`.
+/// Removes `uint32` and the like: they are not formats of JSON Schema, and strict providers refuse
+/// them. Their bounds stay as `minimum` and `maximum`.
 fn without_rust_formats(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -23,7 +23,7 @@ pub(super) type Start = Box<dyn FnOnce(Invocation) -> Running + Send>;
 /// Reads the text of arguments; the error says why they are not what the tool takes.
 pub(super) type Handler = dyn Fn(&str) -> Result<Start, String> + Send + Sync;
 
-/// What the tool says of a call.
+/// Function that returns a tool's approval requirement for the arguments of one call.
 pub(super) type StanceOf = dyn Fn(&Value) -> Stance + Send + Sync;
 
 pub(super) struct CustomRunner {

@@ -5,10 +5,10 @@
 
 use serde_json::value::RawValue;
 
-/// Why there is no object.
+/// Reason why the arguments are not an object.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoObject {
-    /// A string whose content is no JSON.
+    /// A string whose content is not JSON.
     #[error("{0}")]
     NotJson(String),
     /// Another value than an object.

@@ -1,8 +1,8 @@
-//! Which of several tools of one name counts.
+//! Precedence of several tools that have the same name.
 //!
-//! A nearer level overrides a farther one: that is how both systems are customised. Inside of a
-//! level a nearer directory does so, too; inside of a directory the first file counts, and the other is
-//! an accident that is told.
+//! A nearer level overrides a farther one: that is how both systems are customised. Within a level
+//! a nearer directory overrides a farther one, too. Within a directory the first file counts; the
+//! other one is an accident and is reported as a problem.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,15 @@ use crate::tool::{Level, Problem};
 pub(super) struct Lost<'a> {
     /// Its place among the claims.
     pub(super) place: usize,
-    /// Who has the name.
+    /// The candidate that has the name.
     pub(super) holder: &'a Candidate,
-    /// The holder is nearer, which is no accident.
+    /// True if the holder is nearer: an intended override.
     pub(super) is_override: bool,
 }
 
-/// Those that lose their names; `claims` are in the order of the files, `None` has none. `rank` tells
-/// which of two directories of one level is the nearer one.
+/// Returns the claims that lose their names. `claims` are in the order of the files; `None` stands
+/// for a file without a name. `rank` returns the greater number for the nearer of two directories
+/// of one level.
 pub(super) fn lost<'a>(
     claims: &[Option<(&'a Candidate, &str)>],
     rank: impl Fn(&Candidate) -> u8,

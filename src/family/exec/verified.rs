@@ -7,10 +7,10 @@ use crate::family::shown_file;
 use crate::process::{NotVerified, SpawnError, Verified};
 use crate::tool::{Problem, TRUST_HINT};
 
-/// Where copies of scripts are, below the state directory.
+/// Folder of the copies of scripts, below the state directory.
 const COPIES: &str = "verified";
 
-/// The bytes that the program must have; `None` for programs of the user's own.
+/// Returns the digests that the program must have; `None` for programs of the user's own.
 pub(super) fn verified(candidate: &Candidate, config: &Config) -> Option<Verified> {
     let files = candidate.verified.as_ref()?;
     let entry = files.entry(&candidate.resolved);

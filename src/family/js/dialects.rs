@@ -8,7 +8,7 @@ use std::path::Path;
 /// Larger files are not looked through.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file is, and what is in its source if it is that.
+/// Kind of a file that is not a module for haft, and the signs by which its source is recognised.
 struct Dialect {
     what: &'static str,
     signs: &'static [Sign],
@@ -170,7 +170,7 @@ impl Sign {
     }
 }
 
-/// What is written between `import` or `const` and the package, where the package is imported.
+/// Returns the text from `import` or `const` up to the package, where the package is imported.
 fn import_of<'a>(text: &'a str, package: &str) -> Option<&'a str> {
     text.match_indices(package).find_map(|(at, _)| {
         let before = text[..at].strip_suffix(['"', '\''])?;

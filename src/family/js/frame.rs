@@ -1,4 +1,4 @@
-//! Where in the author's file an error is, and the lines around it.
+//! Location of an error in the author's file, and the lines around it.
 
 use std::path::{Path, PathBuf};
 
@@ -98,15 +98,15 @@ fn split_place(text: &str) -> Option<(&str, u32, u32)> {
     Some((path, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// How many lines before and after the place are shown.
+/// Number of lines that are shown before and after the place.
 const AROUND: u32 = 2;
-/// How many characters of a line are shown, and how many of them before the place.
+/// Number of characters of a line that are shown, and of those before the place.
 const WIDTH: usize = 160;
 const BEFORE: usize = 60;
 
 fn frame(place: &Place) -> Option<String> {
     let text = read(&place.path)?;
-    // Whatever it is, it has no lines to show.
+    // A binary file has no lines to show.
     if text.contains('\0') {
         return None;
     }

@@ -1,7 +1,7 @@
-//! What an author can do about a module that does not load.
+//! Hints for the author of a module that does not load.
 //!
-//! The texts of problems are the original program's, because hosts match on them; advice goes
-//! beside them. Only for what is certain: a wrong hint costs more than none.
+//! The texts of problems are oh-my-pi's, because hosts match on them; hints are added beside them.
+//! There is a hint only where the cause is certain: a wrong one costs more than none.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub(super) fn for_script(language: &str) -> String {
     )
 }
 
-/// Whether the module wants the interface that extensions get.
+/// Returns true if the module expects the interface that extensions get.
 fn registers(message: &str) -> bool {
     let called = message
         .strip_suffix(" is not a function")

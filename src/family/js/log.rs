@@ -1,4 +1,4 @@
-//! Where `pi.logger` and `console` of tools go: JSON lines in a file per process, never our streams.
+//! Log of `pi.logger` and `console` of tools: JSON lines in a file per process, never our streams.
 //!
 //! Only the user may read the file: tools log what they work on. A full file becomes `….log.1`, and that
 //! one `….log.2`, so that no tool fills the disk.

@@ -38,20 +38,20 @@ use runner::JsRunner;
 
 pub(crate) use resolve::{RESOLVE, resolver, rival};
 
-/// What the modules of a host find around them.
+/// Environment of the modules of a host.
 #[derive(Clone, Default)]
 pub(crate) struct World {
     /// There will be calls after a tool's preview, so that it can be applied or discarded.
     pub(crate) has_later: bool,
-    /// Stands between tools and the world, in tests of tools.
+    /// Replays or records the tools' external I/O, in tests of tools.
     pub(crate) tape: Option<Arc<dyn Tape>>,
-    /// What is different from the process's environment; `None`: it is not there.
+    /// Differences from the process's environment; `None` stands for a variable that is removed.
     pub(crate) env: BTreeMap<String, Option<String>>,
-    /// Whom modules ask outside of calls.
+    /// The user for prompts of modules outside of calls.
     pub(crate) default_user: Arc<DefaultUser>,
     /// The conversation that calls belong to.
     pub(crate) session: Arc<CurrentSession>,
-    /// Files of the project that are not trusted yet are loaded and taken note of.
+    /// Load files of the project that are not trusted yet, and record them.
     pub(crate) is_learning: bool,
 }
 
@@ -146,7 +146,7 @@ fn broken(problem: Problem) -> Loaded {
     }
 }
 
-/// Why the candidate cannot be a module at all.
+/// Returns the problem of a candidate that cannot be a module at all.
 fn refusal(candidate: &Candidate) -> Option<Problem> {
     let path = &candidate.resolved;
     let refused = |text: String| Problem::error(text).at(&candidate.path);
@@ -265,7 +265,7 @@ fn take_tools(
     loaded
 }
 
-/// What `30_load.ts` answers.
+/// Answer of `30_load.ts`.
 #[derive(Deserialize)]
 struct Description<'a> {
     #[serde(borrow)]
@@ -285,7 +285,7 @@ struct Refused {
 }
 
 impl Element {
-    // Made by our own runtime, never by a user: there are no bad messages to fear.
+    // Our own runtime writes this text, not a user, so bad input needs no good message.
     fn read(text: &str) -> serde_json::Result<Element> {
         match json::read(text) {
             Ok(described) => Ok(Element::Tool(described)),
@@ -305,26 +305,26 @@ struct Described {
     /// Calls are checked against that schema, and not by the library that made it.
     #[serde(default)]
     checked_by_schema: bool,
-    /// Nothing where it depends on the call.
+    /// `None` if it depends on the call.
     approval: Option<Stance>,
-    /// What the user says of it.
+    /// The tier that the user's configuration sets for the tool.
     #[serde(skip)]
     users_tier: Option<Tier>,
     hidden: bool,
     strict: Option<bool>,
-    /// The author gave a getter: ask again before telling anyone.
+    /// The author gave a getter: read the description again before it is advertised.
     has_live_description: bool,
     #[serde(default)]
     renders_call: bool,
     #[serde(default)]
     renders_result: bool,
-    /// Nothing where it is that of oh-my-pi.
+    /// `None` if it is that of oh-my-pi.
     argument_order: Option<ArgumentOrder>,
-    /// Functions that are none: their names, and what they are.
+    /// Members that should be functions and are not: their names, and what they are.
     #[serde(default)]
     unusable: Vec<(String, String)>,
     output_schema: Option<Value>,
-    /// Why the declared schema of the result cannot be used.
+    /// Reason why the declared schema of the result cannot be used.
     no_output_schema: Option<String>,
     #[serde(default)]
     hints: hints_of_author::Written,
@@ -337,7 +337,7 @@ struct Failure {
 }
 
 impl Described {
-    /// What the author wrote that is never called.
+    /// Returns a problem for each member that is never called because it is not a function.
     fn misfits(&self, path: &Path) -> Vec<Problem> {
         let misfit = |(member, what): &(String, String)| {
             let text = format!(

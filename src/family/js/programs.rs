@@ -16,15 +16,16 @@ use crate::process::{
 };
 use crate::tool::{PermissionProfile, Played, Reach, Tape};
 
-/// How long `pi.exec` waits for what a program's background processes still write. oh-my-pi waits for
-/// ever; a server that was started without a redirection would hang the call then.
+/// Timeout for output that a program's background processes still write after `pi.exec` has ended.
+/// oh-my-pi waits for ever; a server that was started without a redirection would hang the call
+/// then.
 const LATE_OUTPUT: Duration = Duration::from_secs(10);
 
-/// What runs a script that is given to `process.execPath`, the best first.
+/// Programs that run a script that is given to `process.execPath`, the best first.
 const SCRIPT_RUNNERS: [&str; 2] = ["node", "bun"];
 
-/// What starts programs; with a tape only where that says so. `keeps_detached`: what a tool detached
-/// and released outlives the host.
+/// Returns the starter of programs. With a tape, programs are started only where the tape says so.
+/// With `keeps_detached`, a program that a tool detached and released outlives the host.
 pub(super) fn programs(tape: Option<Arc<dyn Tape>>, keeps_detached: bool) -> Arc<dyn Programs> {
     let programs = ChildPrograms { keeps_detached };
     match tape {

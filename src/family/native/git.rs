@@ -13,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::{End, Environment, Keep, Spawn};
 
-/// How long one git may take: a status of a huge tree on a cold disk.
+/// Timeout of one git: a status of a huge tree on a cold disk.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How much of an output is kept.
+/// Limit of the output in bytes that is kept.
 const OUTPUT: usize = 8 << 20;
 
-/// Of our variables git sees these; above all none that moves the repository or names a program.
+/// Environment variables of ours that are passed to git. None of them moves the repository or names
+/// a program.
 const VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -42,7 +43,7 @@ const ALWAYS: &[&str] = &[
     "protocol.allow=never",
 ];
 
-/// Why there is no output.
+/// Reason why there is no output.
 pub(super) enum Failed {
     /// It ended with another code than 0.
     Code(i32, String),

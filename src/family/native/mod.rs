@@ -42,7 +42,7 @@ enum Kind {
     FileReader,
 }
 
-/// Why a tool has nothing to say.
+/// Reason why a tool has no result.
 enum Failure {
     Tool(String),
     Cancelled(String),
@@ -185,7 +185,7 @@ impl NativeRunner {
         }
     }
 
-    /// Why the call is not permitted, if it is not.
+    /// Returns the reason why the call is not permitted; `None` if it is.
     fn refusal(&self, arguments: &Map<String, Value>) -> Option<String> {
         if matches!(self.kind, Kind::FileReader) {
             let path = arguments.get("path").and_then(Value::as_str)?;

@@ -1,4 +1,4 @@
-//! What the built-in tools do, each a function from its arguments to a text.
+//! Built-in tools, each a function from its arguments to a text.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::family::beneath;
 /// The largest file that `file-reader` reads, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What stays of a password in an address.
+/// Replacement of a password in an address.
 const MASK: &str = "***";
 
 /// One call of a built-in tool.
@@ -57,7 +57,7 @@ pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
     diff.map_err(|failed| Failure::of_git("diff", &failed))
 }
 
-/// Where we are: the path, the branch, the remote.
+/// Returns the path, the branch and the remote of the workspace.
 pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
     let mut info = Map::new();
     info.insert("projectPath".into(), ask.project.to_string_lossy().into());
@@ -109,7 +109,8 @@ fn put(
     Ok(())
 }
 
-/// A remote's address often holds a token, which is no business of a model.
+/// Removes the password from a remote's address: it often holds a token, which must not reach a
+/// model.
 fn without_password(address: &str) -> String {
     match Url::parse(address) {
         Ok(mut url) if url.password().is_some() => match url.set_password(Some(MASK)) {

@@ -29,7 +29,7 @@ impl Args {
                 values.insert(name.clone(), default.clone());
             }
         }
-        // `null` is no object, and neither has it any arguments.
+        // `null` is not an object, and has no arguments either.
         let raw = serde_json::from_str(arguments.get()).unwrap_or_default();
         Ok(Args { values, raw })
     }

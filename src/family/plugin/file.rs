@@ -6,7 +6,7 @@ use super::Ground;
 use super::definition::{self, Entry};
 use super::json::{Fault, Json};
 
-/// What a file may say. The description is nobody's, and in many files.
+/// Keys of a file. `description` is not used, but many files have it.
 const KEYS: [&str; 4] = ["name", "version", "tools", "description"];
 
 /// A file whose head is in order.
@@ -14,7 +14,7 @@ pub(super) struct PluginFile {
     /// The name of the collection.
     pub(super) name: String,
     pub(super) entries: Vec<Entry>,
-    /// What its author should know.
+    /// Warnings for the author.
     pub(super) warnings: Vec<Fault>,
 }
 

@@ -95,13 +95,13 @@ impl<'a> Fields<'a> {
         self.get(name)?.string()
     }
 
-    /// A fault of the field; of the object where there is no such field.
+    /// Returns a fault of the field, or of the object if the field is missing.
     pub(super) fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
         self.get(name).unwrap_or(self.object).fault(message)
     }
 
-    /// A warning for each field that means nothing here, in the order of the file. Comments and the
-    /// schema of an editor do (`$schema`, `_note`).
+    /// Returns a warning for each unknown field, in the order of the file. Comments and the schema
+    /// of an editor are not reported (`$schema`, `_note`).
     pub(super) fn unknown(&self, known: &[&str]) -> Vec<Fault> {
         let is_ours = |name: &str| known.contains(&name) || name.starts_with(['$', '_', '/']);
         let names = self.fields.keys().filter(|name| !is_ours(name));
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         faults
     }
 
-    /// What JavaScript would print for the field.
+    /// Returns the field's value as JavaScript would print it.
     pub(super) fn shown(&self, name: &str) -> String {
         match self.get(name).map(|json| json.value()) {
             None => "undefined".to_owned(),

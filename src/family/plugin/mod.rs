@@ -29,14 +29,14 @@ use file::PluginFile;
 use json::Fault;
 use runner::PluginRunner;
 
-/// Where relative folders start.
+/// Folders that relative paths start from, and the permissions of the calls.
 struct Ground {
     project: PathBuf,
     home: PathBuf,
     permissions: Arc<PermissionProfile>,
 }
 
-/// How a handler ended.
+/// Outcome of a handler.
 enum Ended {
     Succeeded(String),
     Failed(String),
@@ -158,14 +158,14 @@ fn tool(definition: &Definition, source: Source) -> Tool {
     }
 }
 
-/// Who has which name.
+/// Registry of the tools' names.
 struct Names<'a> {
     built_in: &'a [&'a str],
     taken: HashMap<String, PathBuf>,
 }
 
 impl Names<'_> {
-    /// Takes a name, or says who has it and what to do.
+    /// Registers a name, or returns the conflict and a hint.
     fn claim(&mut self, name: &str, path: &Path) -> Result<(), (String, String)> {
         if self.built_in.contains(&name) {
             return Err((

@@ -1,7 +1,7 @@
 //! `{{parameter}}` in texts of plugin files.
 //!
-//! A name is letters, digits, `_` and `-`, with spaces around it if one likes. Anything else in
-//! double braces is no placeholder but text: Go templates (`docker ps --format '{{.Names}}'`) are.
+//! A name is letters, digits, `_` and `-`, with optional spaces around it. Anything else in double
+//! braces is text and not a placeholder, as in Go templates (`docker ps --format '{{.Names}}'`).
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]

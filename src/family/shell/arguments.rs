@@ -1,5 +1,5 @@
-//! What a caller gives, held against the parameters: all problems at once, in the format's own
-//! words (spec cycod 34–49). Nothing has been started when these are known.
+//! Validation of a call's arguments against the parameters: all problems at once, in the format's
+//! own words (spec cycod 34–49). Nothing has been started at that time.
 
 use super::definition::{Datum, Kind, Number, Parameter, Validation};
 use super::pattern::Matched;
@@ -10,7 +10,7 @@ use crate::tool::nearest;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arguments {
     given: Vec<(String, Datum)>,
-    /// What the caller should know although the call goes on.
+    /// Warnings for the caller; the call goes on.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl Arguments {
         }
     }
 
-    /// What was given for the parameter.
+    /// Returns the value that was given for the parameter.
     pub(crate) fn get(&self, name: &str) -> Option<&Datum> {
         let mut given = self.given.iter();
         given.find(|(own, _)| own == name).map(|(_, value)| value)

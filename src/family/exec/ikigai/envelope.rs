@@ -1,7 +1,8 @@
 //! The envelope around every result: exactly two keys if the tool ran, exactly three if it did not.
 //!
-//! The tool's own JSON goes in as it was written: no number and no key order changes, and what looks
-//! like an envelope inside of it stays inside. What nests deeper than any reader goes is no JSON.
+//! The tool's own JSON goes in as it was written: no number and no key order changes, and what
+//! looks like an envelope inside of it stays inside. JSON that is nested too deep for readers is
+//! invalid.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::tool::json;
 /// Readers stop at 128 levels; the envelope is one of them.
 const DEEPEST: usize = 120;
 
-/// Why a tool's result is missing.
+/// Reason why a tool's result is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
     Timeout,
@@ -19,7 +20,7 @@ pub(super) enum Code {
     InvalidOutput,
     InvalidParams,
     NotFound,
-    /// Not in the document: it knows nobody who could cancel.
+    /// Our addition: the document has no cancellation.
     Cancelled,
 }
 

@@ -24,14 +24,13 @@ use crate::tool::{Level, Problem, Tier, Tool};
 use runner::IkigaiRunner;
 use schema::Described;
 
-/// How long a tool may think about what it is.
+/// Timeout of `TOOL --schema`.
 const DESCRIBING: Duration = Duration::from_secs(1);
 
-/// A schema longer than this is none.
+/// Limit of a schema's length in bytes; a longer one is cut off and therefore not JSON.
 const LONGEST_SCHEMA: usize = 1 << 20;
 
-/// What those tools that come with the program do at most; whoever else has such a name may do
-/// anything.
+/// Tiers of the tools that come with haft. Any other tool of such a name counts as [`Tier::Exec`].
 const SYSTEM_TIERS: &[(&str, Tier)] = &[
     ("file_read", Tier::Read),
     ("glob", Tier::Read),
@@ -132,7 +131,7 @@ impl Protocol for Ikigai {
     }
 }
 
-/// What asking and running have in common.
+/// Prepares the process for both describing and running a tool.
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
@@ -155,7 +154,7 @@ fn leftovers(candidate: &Candidate, config: &Config) -> Leftovers {
     }
 }
 
-/// Whether it lies where haft's own system tools do.
+/// Returns true if the candidate is in the folder of haft's own system tools.
 fn comes_with_haft(candidate: &Candidate, config: &Config) -> bool {
     let folder = candidate.path.parent();
     candidate.source.level == Level::Host && folder == config.ikigai.system_dir.as_deref()

@@ -1,8 +1,8 @@
 //! From a tool's `parameters` and `returns` to the JSON Schemas that are advertised.
 //!
 //! The document has two forms for both: a JSON Schema, which is taken as it is, and a flat map of
-//! fields, each with a `required` of its own. A field may well be called `type`; what tells the two
-//! apart is whether that is a text.
+//! fields, each with a `required` of its own. A field may well be called `type`; a schema is
+//! therefore recognised by a `type` that is a text.
 
 use serde_json::{Map, Value, json};
 
@@ -61,7 +61,8 @@ fn declared(returns: Value) -> Map<String, Value> {
     }
 }
 
-/// A flat map as a schema; the map itself if one of its fields is no object.
+/// Converts a flat map to a schema; returns the map itself as the error if a field is not an
+/// object.
 fn from_flat(fields: Map<String, Value>) -> Result<Value, Map<String, Value>> {
     if !fields.values().all(Value::is_object) {
         return Err(fields);

@@ -26,8 +26,8 @@ fn make() -> Result<Client, String> {
         .with_no_client_auth();
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    // A proxy of the environment counts, as it does for aynd's own `fetch`: behind some firewalls there
-    // is no other way out.
+    // A proxy of the environment counts, as it does for aynd's own `fetch`: some firewalls let
+    // nothing else out.
     Client::builder()
         .user_agent(USER_AGENT)
         .default_headers(headers)

@@ -17,12 +17,12 @@ use super::json::{Fault, Fields, Json};
 use super::{limits, text};
 use crate::tool::{PermissionKind, PermissionProfile};
 
-/// What a call may take where the plugin does not say.
+/// Default timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Headers that are the connection's business; another value would break its framing.
+/// Headers that belong to the connection; another value would break its framing.
 const NOT_OURS: &[&str] = &[
     "connection",
     "content-length",
@@ -33,7 +33,7 @@ const NOT_OURS: &[&str] = &[
     "upgrade",
 ];
 
-/// What is wrong with a template, and the way out.
+/// Fault of a template, with a hint.
 struct Refused {
     message: String,
     hint: &'static str,
@@ -107,7 +107,7 @@ impl Http {
         super::template::parameters(&self.url.parts)
     }
 
-    /// Whether calls are meant to change something.
+    /// Returns true if calls are meant to change something.
     pub(super) fn writes(&self) -> bool {
         self.method != Method::GET
     }
@@ -139,7 +139,7 @@ impl Http {
 }
 
 impl HttpPlan {
-    /// Why the host of the request may not be connected to, if it may not.
+    /// Returns the reason why the request may not connect to its host; `None` if it may.
     pub(super) fn refusal(&self, permissions: &PermissionProfile) -> Option<String> {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port_or_known_default();

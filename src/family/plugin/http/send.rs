@@ -62,7 +62,7 @@ impl HttpPlan {
         Ok(Ended::Failed(format!("{}:\n{text}", head.trim_end())))
     }
 
-    /// The answer that is no redirect.
+    /// Follows redirects and returns the first response that is not one.
     async fn follow(
         mut self,
         ctx: &CallCtx,
@@ -111,7 +111,7 @@ impl HttpPlan {
     }
 }
 
-/// Where a redirect leads.
+/// Returns the target of a redirect; `None` for other responses.
 fn target(from: &Url, response: &Response) -> Result<Option<Url>, String> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = response.headers().get(LOCATION).filter(|_| is_redirect) else {
@@ -159,7 +159,7 @@ async fn body(response: &mut Response) -> Result<String, String> {
     })
 }
 
-/// The innermost cause, without the URL: that may hold what nobody should log.
+/// Returns the innermost cause, without the URL: it may hold secrets that must not be logged.
 fn plain(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     let mut inner = error.source();

@@ -115,7 +115,7 @@ fn is_http(scheme: &str) -> bool {
         .any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
-/// Whether a text before a colon is one, whatever it means.
+/// Returns true if a text before a colon has the form of a scheme.
 fn is_scheme(text: &str) -> bool {
     let is_sign = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_sign)

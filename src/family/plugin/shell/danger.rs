@@ -9,13 +9,14 @@ use super::script::Command;
 use crate::family::plugin::template::{Part, parameters};
 use crate::family::programs::{Danger, Finding, HOLE, add_input_of_xargs, base_name, judge};
 
-/// What a call must check of one argument: options of the program may run other programs.
+/// Check of one argument at each call: it must not be an option, since options of the program may
+/// run other programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NoOption {
     /// The index of the word.
     pub(super) word: usize,
     pub(super) program: String,
-    /// Nor may it hold a `=`.
+    /// It must not hold a `=` either.
     pub(super) is_no_variable: bool,
 }
 

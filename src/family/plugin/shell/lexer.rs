@@ -1,8 +1,8 @@
 //! A command template cut into words and operators, by the rules of a shell and without one.
 //!
-//! Quotes and backslashes are syntax, placeholders are found everywhere, and whatever a shell would
-//! expand or redirect is refused or pointed out: silently handing `2>&1` to a program as an argument
-//! helps nobody. A value never comes through here.
+//! Quotes and backslashes are syntax, placeholders are found everywhere. Anything else that a shell
+//! would expand or redirect is refused or reported: a program has no use for `2>&1` as an argument.
+//! A value never comes through here.
 
 use std::collections::BTreeSet;
 

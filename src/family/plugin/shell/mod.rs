@@ -20,10 +20,10 @@ use super::template::Part;
 use lexer::Word;
 use script::{Script, Step, When};
 
-/// What a call may take where the plugin does not say.
+/// Default timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is wrong with a template, and the way out.
+/// Fault of a template, with a hint.
 pub(super) struct Refused {
     message: String,
     hint: String,

@@ -14,13 +14,13 @@ use crate::family::plugin::Ended;
 use crate::process::{Captured, End, Keep, Rights, Spawn, SpawnError, run_pipeline};
 use crate::tool::CallCtx;
 
-/// How much of the standard output is kept, over all programs of a call.
+/// Limit of the standard output that is kept, in bytes, over all programs of a call.
 const STDOUT: usize = 8 << 20;
 
-/// How much of each program's standard error is kept.
+/// Limit of each program's standard error that is kept, in bytes.
 const STDERR: usize = 1 << 20;
 
-/// What has been said and how it stands.
+/// Outputs of the programs so far, and the last exit code.
 struct SoFar {
     stdout: String,
     stderr: String,

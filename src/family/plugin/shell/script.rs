@@ -4,7 +4,7 @@ use super::danger::NoOption;
 use super::lexer::{Lexed, Operator, Token, Word, lex};
 use super::{Refused, danger};
 
-/// What a template says to do, and what its author should know about it.
+/// Parsed template: its pipelines, and warnings for the author.
 pub(super) struct Script {
     pub(super) steps: Vec<Step>,
     pub(super) warnings: Vec<Refused>,
@@ -16,7 +16,7 @@ pub(super) struct Step {
     pub(super) pipeline: Vec<Command>,
 }
 
-/// When a pipeline runs, by how the one that ran last ended.
+/// Condition of a pipeline, by the exit code of the one that ran last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Always,

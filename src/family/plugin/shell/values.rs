@@ -1,8 +1,8 @@
-//! What a value may be before it becomes part of an argument.
+//! Checks of values that become part of an argument.
 //!
-//! No value is ever read by a shell of ours, so the refusals are a second fence: for programs that
-//! are shells themselves. They are the seed's: five sequences are refused, other characters that a
-//! shell heeds are only worth a line in the log.
+//! Values never pass through a shell of ours. The checks are a second line of defence, for programs
+//! that are shells themselves. They are aynd's: five sequences are refused, other characters that
+//! have a meaning in a shell are only logged.
 
 use super::danger::NoOption;
 use super::lexer::Word;

@@ -1,5 +1,5 @@
-//! What an author should hear who asks for a validation, and nobody else: the tool works without
-//! it, so that loading says nothing of it (spec cycod 174).
+//! Advice for authors, shown only when a validation is requested. The tool works without it, so
+//! loading does not report it (spec cycod 174).
 
 use std::path::Path;
 
@@ -12,8 +12,7 @@ use super::super::run::survey::survey;
 use super::opened::Opened;
 use crate::tool::{Problem, nearest};
 
-/// What is unwise about the file at `path`, by place; a reference to a step that is not there is an
-/// error.
+/// Returns advice for the file at `path`, by place. A reference to a missing step is an error.
 pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
     let Some(definition) = &opened.definition else {
         return Vec::new();
@@ -168,8 +167,9 @@ fn places(command: &Placed<'_>, definition: &Definition, report: &mut Report<'_>
     }
 }
 
-/// What nobody defines stays as it is (spec cycod 56, 57). In capitals it was hardly meant to, and
-/// with a step's property it cannot work. `{a: 1}` and `{print}` belong to `jq` and `awk`.
+/// Reports references to unknown names, which stay as they are (spec cycod 56, 57). A name in
+/// capitals is hardly meant to stay, and one with a step's property cannot work. `{a: 1}` and
+/// `{print}` belong to `jq` and `awk`.
 fn unknown_references(text: &str, place: Place, definition: &Definition, report: &mut Report<'_>) {
     for found in references(text) {
         let name = found.name;
@@ -228,7 +228,7 @@ fn unescaped(command: &Command, definition: &Definition, opened: &Opened, report
 }
 
 impl Opened {
-    /// Where a key of the tool stands.
+    /// Returns the place of a key of the tool.
     fn place(&self, key: &str) -> Option<Place> {
         let entries = self.tree.as_ref()?.entries();
         let entry = entries.iter().find(|entry| entry.key == key)?;

@@ -13,7 +13,7 @@ use crate::tool::Severity;
 /// A file's text after its repairs.
 pub(crate) struct Fixed {
     pub(crate) text: String,
-    /// What was done, one line each; empty: nothing, and the text is the same.
+    /// The changes, one line each; empty if the text is the same.
     pub(crate) what: Vec<String>,
 }
 
@@ -211,7 +211,8 @@ impl<'a> Fixes<'a> {
         self.lines.get(index(place)).copied().unwrap_or_default()
     }
 
-    /// Whether the source has `text` at the place: a quoted key, or one behind an anchor, has not.
+    /// Returns true if the source has `text` at the place. It has not for a quoted key or one
+    /// behind an anchor.
     fn starts(&self, place: Place, text: &str) -> bool {
         let line = self.line(place);
         let rest = line.char_indices().nth(column(place));
@@ -257,7 +258,7 @@ fn column(place: Place) -> usize {
     usize::try_from(place.column.saturating_sub(1)).unwrap_or(usize::MAX)
 }
 
-/// Whether `written` is `key` but for capitals, dashes and underscores.
+/// Returns true if `written` is `key` apart from capitals, dashes and underscores.
 fn is_meant(written: &str, key: &str) -> bool {
     let plain = |text: &str| text.replace(['-', '_'], "").to_lowercase();
     plain(written) == plain(key)

@@ -5,7 +5,7 @@ use super::super::definition::{Datum, Number};
 use super::super::format::{Shape, TOOL, Table};
 use super::super::yaml::{Node, Value};
 
-/// What a whole file says.
+/// Converts a whole file to data.
 pub(super) fn data(root: &Node) -> Datum {
     table(&TOOL, root)
 }

@@ -1,7 +1,7 @@
 //! Takes the values of secrets out of what is shown (spec cycod 177).
 //!
 //! A variable's value becomes a reference to the variable of that name in the host's environment,
-//! so that what was exported still works for whoever has the secret; a parameter loses its default.
+//! so that an exported file works for every user who has the secret. A parameter loses its default.
 
 use super::super::definition::Datum;
 

@@ -1,5 +1,5 @@
-//! One file as whoever manages it sees it: its text, what it says, what is wrong with it. Also
-//! where it is too broken to be a tool: those are the files that people look at.
+//! One file as its manager needs it: its text, its data, its problems. Also for files that are too
+//! broken to be a tool: those are the files that people look at.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use crate::tool::Problem;
 /// A file that was read.
 pub(crate) struct Opened {
     pub(crate) text: String,
-    /// What it calls itself, else the file's name without its extension.
+    /// The name in the file, else the file's name without its extension.
     pub(crate) name: String,
-    /// `None`: the problems hold an error.
+    /// `None` if the problems hold an error.
     pub(crate) definition: Option<Definition>,
     pub(crate) problems: Vec<Problem>,
     pub(super) tree: Option<Node>,
@@ -62,13 +62,13 @@ pub(crate) fn open_file(path: &Path) -> Opened {
 }
 
 impl Opened {
-    /// What the file says, typed by the table of keys. `None`: it is no YAML at all.
+    /// Returns the data of the file, typed by the table of keys; `None` if it is not YAML.
     pub(crate) fn data(&self) -> Option<Datum> {
         self.tree.as_ref().map(json::data)
     }
 
-    /// What may be shown of it: the text as it is, unless it holds the value of a secret; and the
-    /// names whose values were left out (spec cycod 177).
+    /// Returns the text that may be shown, and the names whose values were left out. The text is
+    /// the file's own unless that holds the value of a secret (spec cycod 177).
     pub(crate) fn shown(&self) -> (String, Vec<String>) {
         let Some(mut data) = self.data() else {
             return (self.text.clone(), Vec::new());

@@ -66,7 +66,7 @@ fn object(entries: &[(String, Datum)], depth: usize, out: &mut String) {
     }
 }
 
-/// What follows `key:`.
+/// Writes the value that follows `key:`.
 fn below(value: &Datum, depth: usize, out: &mut String) {
     match value {
         Datum::Object(entries) if !entries.is_empty() => {
@@ -184,7 +184,7 @@ fn is_break(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// Whether the text, written as it is, is read as itself.
+/// Returns true if the text, written without quotes, is read as itself.
 fn is_plain(text: &str) -> bool {
     let as_written = Scalar {
         text: text.to_owned(),
@@ -213,7 +213,7 @@ fn is_plain(text: &str) -> bool {
         && !text.chars().any(|c| c.is_control() || is_break(c))
 }
 
-/// Whether a text is best written below a `|`, where it needs no quotes at all.
+/// Returns true if a text is best written below a `|`, where it needs no quotes at all.
 fn is_block(text: &str) -> bool {
     let is_clean = |c: char| c == '\n' || c == '\t' || !c.is_control() && !is_break(c);
     text.trim_end_matches('\n').contains('\n') && text.chars().all(is_clean)
