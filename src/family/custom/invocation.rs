@@ -41,7 +41,7 @@ impl Invocation {
     }
 
     /// Asks the user behind the call and waits for the answer; the call's deadline is paused
-    /// meanwhile. Returns [`Answer::Dismissed`] if there is no user.
+    /// meanwhile. Returns [`Answer::Dismissed`] without a user.
     pub async fn ask(&self, what: Asked) -> Answer {
         match &self.0.ctx.user {
             Some(user) => user.ask(what, None).await.unwrap_or(Answer::Dismissed),

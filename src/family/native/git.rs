@@ -43,7 +43,7 @@ const ALWAYS: &[&str] = &[
     "protocol.allow=never",
 ];
 
-/// Reason why there is no output.
+/// Error of a git command without output.
 pub(super) enum Failed {
     /// It ended with another code than 0.
     Code(i32, String),

@@ -41,7 +41,7 @@ pub(super) struct Entry {
     pub(super) name: Option<String>,
     /// Place of the name, for the fault of a duplicate.
     pub(super) name_place: Place,
-    /// Reasons why there is no definition.
+    /// Reasons why the definition is missing.
     pub(super) faults: Vec<Fault>,
     /// Warnings for the author.
     pub(super) warnings: Vec<Fault>,

@@ -78,7 +78,8 @@ fn version_problem(brought: &Brought) -> Option<Problem> {
     Some(problem.at(&brought.path).about(&brought.definition.name))
 }
 
-/// Whose tool it is. One that was named by its path is local: it comes before all others.
+/// Returns the level that the tool belongs to. A tool that was named by its path is local: it comes
+/// before all others.
 fn scope_of(candidate: &Candidate, config: &Config) -> Scope {
     let roots = &config.roots;
     let folder = candidate.resolved.parent();
@@ -129,7 +130,7 @@ pub(super) fn text_at(path: &Path, resolved: &Path) -> Result<String, Box<Proble
     })
 }
 
-/// Why a file has no text.
+/// Reason why a file has no text.
 enum Unreadable {
     Io(io::Error),
     NoFile,

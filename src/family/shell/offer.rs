@@ -55,7 +55,7 @@ pub(super) struct Unavailable {
 }
 
 impl Unavailable {
-    /// Why the tool cannot run on this machine, by this haft.
+    /// Returns the reason why the tool cannot run on this machine with this haft; `None` if it can.
     pub(super) fn of(definition: &Definition) -> Option<Unavailable> {
         let name = &definition.name;
         let wanted = definition.min_host_version.as_deref();

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 /// Backtracking steps for one value: some milliseconds. The linear engine needs none.
 const STEPS: usize = 100_000;
 
-/// What a compiled expression may weigh. `\w{1,1000}` fits; `(\w{1,1000}){1,1000}` does not.
+/// Limit of the memory of a compiled expression, in bytes. `\w{1,1000}` fits;
+/// `(\w{1,1000}){1,1000}` does not.
 const SIZE: usize = 4 << 20;
 
 /// A compiled expression with its text.
@@ -27,20 +28,20 @@ pub(crate) struct Pattern {
     matcher: Arc<Validator>,
 }
 
-/// Those that loaded tools have, by their texts.
+/// Cache of the compiled expressions of loaded tools, by their texts.
 static MATCHERS: LazyLock<Mutex<HashMap<String, Weak<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// What came of a match.
+/// Result of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matched {
     Yes,
     No,
-    /// Nobody knows: deciding takes too long.
+    /// Undecided: the match takes too long.
     TooExpensive,
 }
 
 impl Pattern {
-    /// Compiles. The error says in a few words why it cannot be.
+    /// Compiles the expression. The error is a short reason.
     pub(crate) fn compile(text: &str) -> Result<Pattern, String> {
         regress::Regex::with_flags(text, "u")
             .or_else(|_| regress::Regex::new(text))

@@ -9,11 +9,11 @@ use super::definition::{Datum, Parameter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference<'a> {
     pub(crate) name: &'a str,
-    /// What follows the last dot: `output` in `{step.output}`.
+    /// The part after the last dot: `output` in `{step.output}`.
     pub(crate) property: Option<&'a str>,
 }
 
-/// What every tool can refer to (spec cycod 51; `TEMP_DIR` is `file-paths.temp-directory`).
+/// Names that every tool can refer to (spec cycod 51; `TEMP_DIR` is `file-paths.temp-directory`).
 pub(crate) const PREDEFINED: &[&str] = &[
     "TOOL_NAME",
     "WORKSPACE",
@@ -26,7 +26,7 @@ pub(crate) const PREDEFINED: &[&str] = &[
     "TEMP_DIR",
 ];
 
-/// What can be asked of a step.
+/// Properties of a step.
 pub(crate) const PROPERTIES: &[&str] = &[
     "output",
     "error",
@@ -45,7 +45,7 @@ pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
     opens.filter_map(|(at, _)| reference(&text[at + 1..]))
 }
 
-/// Whether a text in a default refers to something that only a call knows.
+/// Returns true if a text in a default refers to something that is known only in a call.
 pub(crate) fn is_computed(value: &Datum, names: &[impl AsRef<str>]) -> bool {
     let is_known =
         |name: &str| PREDEFINED.contains(&name) || names.iter().any(|known| known.as_ref() == name);

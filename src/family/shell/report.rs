@@ -81,5 +81,6 @@ fn frame(text: &str, place: Place) -> Option<String> {
     Some(format!("> {number} | {line}\n  {gap} | {before}^"))
 }
 
-/// A longer line helps nobody on a terminal.
+/// Limit of a source line in a problem, in characters. Longer ones are left out: they do not fit
+/// on a terminal.
 const LONGEST_LINE: usize = 200;

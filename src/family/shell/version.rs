@@ -6,13 +6,13 @@ use semver::Version;
 /// which was written for 1.2.
 pub(super) const HOST: Version = Version::new(1, 2, 0);
 
-/// What a tool asks for.
+/// Result of comparing the version that a tool requires.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Wanted {
     Met,
     /// A version above [`HOST`].
     Newer,
-    /// No version at all.
+    /// The text is not a version.
     Garbage,
 }
 

@@ -65,7 +65,7 @@ impl Number {
         self.0.parse().unwrap_or(f64::NAN)
     }
 
-    /// Whether it has no fraction.
+    /// Returns true if the number has no fraction.
     pub(crate) fn is_integer(&self) -> bool {
         !self.0.contains('.')
     }
@@ -78,7 +78,7 @@ impl fmt::Display for Number {
 }
 
 impl Datum {
-    /// What it is, for messages.
+    /// Returns the name of its kind, for messages.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Datum::Null => "null",

@@ -1,4 +1,4 @@
-//! How a model sees the tool: `function-calling.schema-generation` (spec cycod P).
+//! Schema of the tool for a model: `function-calling.schema-generation` (spec cycod P).
 
 /// `function-calling.schema-generation:`.
 #[derive(Clone, Debug, PartialEq)]

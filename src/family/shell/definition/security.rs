@@ -1,4 +1,4 @@
-//! What a tool may do and what it says about its own risk (spec cycod 118–127, 234–237).
+//! Permissions of a tool and the risk that it declares (spec cycod 118–127, 234–237).
 
 use crate::tool::Tier;
 
@@ -32,7 +32,7 @@ pub(crate) enum Isolation {
     Container,
 }
 
-/// What the security tags say; the order is meaning. No tag is the highest risk of all.
+/// Risk by the security tags, in ascending order. A tool without a tag has the highest risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Risk {
     /// `read`.
@@ -46,7 +46,8 @@ pub(crate) enum Risk {
 }
 
 impl Risk {
-    /// The highest of the security tags in `tags`. Capitals count: `Read` is no security tag.
+    /// Returns the highest of the security tags in `tags`. Tags are case-sensitive: `Read` is not a
+    /// security tag.
     pub(crate) fn of(tags: &[String]) -> Risk {
         let known = tags.iter().filter_map(|tag| match tag.as_str() {
             "read" => Some(Risk::Read),

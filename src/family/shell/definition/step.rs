@@ -25,7 +25,7 @@ pub(crate) struct Step {
     pub(crate) environment: Option<Environment>,
     /// The step's own standard input, with `{references}`.
     pub(crate) input: Option<String>,
-    /// Where it stands in the file.
+    /// Place of the step in the file.
     pub(crate) place: Place,
 }
 
@@ -55,7 +55,7 @@ impl Step {
     }
 }
 
-/// What a step does.
+/// Work of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StepWork {
     Command(Command),
@@ -68,7 +68,7 @@ pub(crate) struct UseTool {
     pub(crate) tool: String,
     /// Parameter → value; texts in it may hold `{references}`. In the file's order.
     pub(crate) with: Vec<(String, Datum)>,
-    /// Where the tool's name stands.
+    /// Place of the tool's name.
     pub(crate) place: Place,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Output {
     pub(crate) mode: OutputMode,
     /// Bytes.
     pub(crate) buffer_limit: u64,
-    /// Whether output beyond the limit is cut off; else the step fails.
+    /// True if output beyond the limit is cut off; otherwise the step fails.
     pub(crate) truncation: bool,
     pub(crate) stream_to: StreamTo,
     /// Texts with `{references}` whose values become asterisks.

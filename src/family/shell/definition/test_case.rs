@@ -11,7 +11,7 @@ pub(crate) struct TestCase {
     pub(crate) expected: Expected,
     /// Commands with `{references}` for the platform's default shell; run pass or fail.
     pub(crate) cleanup: Vec<String>,
-    /// Where it is run; empty: everywhere.
+    /// Platforms that the test runs on; empty: all of them.
     pub(crate) platforms: Vec<Platform>,
 }
 

@@ -14,7 +14,7 @@ pub use reference::reference;
 pub use schema::json_schema;
 pub(super) use tables::TOOL;
 
-/// What may stand under a key.
+/// Kinds of values under a key.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     /// A scalar; its text counts, however it is written.
@@ -57,7 +57,7 @@ pub(super) enum Shape {
 
 /// A mapping with known keys.
 pub(super) struct Table {
-    /// What it is, with its article: `a tool`.
+    /// Name of the mapping in messages, with its article: `a tool`.
     pub(super) what: &'static str,
     pub(super) keys: &'static [Key],
 }

@@ -1,4 +1,4 @@
-//! What is executed: exactly one kind (spec cycod 19–25, 80–81).
+//! Parser of the commands of a tool or step: exactly one kind (spec cycod 19–25, 80–81).
 
 use super::super::definition::{Command, Commands, Place};
 use super::super::report::Report;
@@ -8,13 +8,13 @@ use super::text;
 /// The kinds of a single command, in the order in which messages name them.
 pub(super) const KINDS: [&str; 6] = ["bash", "cmd", "pwsh", "run", "script", "commands"];
 
-/// Those of `kinds` that are there.
+/// Returns the kinds among `kinds` that the node has.
 pub(super) fn present<'a>(node: &Node, kinds: &[&'a str]) -> Vec<&'a str> {
     let is_there = |kind: &&str| node.get(kind).is_some();
     kinds.iter().copied().filter(is_there).collect()
 }
 
-/// Says that there is more than one of them.
+/// Reports that there is more than one of them.
 pub(super) fn too_many(found: &[&str], what: &str, place: Place, report: &mut Report<'_>) {
     let found: Vec<String> = found.iter().map(|kind| format!("`{kind}`")).collect();
     report.error(

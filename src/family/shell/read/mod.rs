@@ -19,15 +19,15 @@ use super::report::Report;
 use super::yaml::{self, Broken, Node};
 use crate::tool::{Problem, nearest};
 
-/// What a file came to.
+/// Result of reading a file.
 pub(crate) struct Read {
-    /// `None`: the problems hold at least one error.
+    /// `None` if the problems hold at least one error.
     pub(crate) definition: Option<Definition>,
-    /// By place.
+    /// The problems, sorted by place.
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Reads the text of the file at `path`. Touches no file.
+/// Reads the text of the file at `path` without touching any file.
 pub(crate) fn read(path: &Path, text: &str) -> Read {
     // A byte order mark stands before the first line, and is none of its text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

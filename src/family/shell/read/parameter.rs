@@ -87,10 +87,10 @@ fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Paramete
     parameter
 }
 
-/// What providers of models take for the name of a property (spec cycod 142).
+/// Limit of the length of a property name, as providers of models set it (spec cycod 142).
 const LONGEST_NAME: usize = 64;
 
-/// What `{NAME}` can hold.
+/// Returns true if `name` can be written as `{NAME}`.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name

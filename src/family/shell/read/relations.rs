@@ -1,5 +1,5 @@
-//! What the parts of one tool say of each other: steps that wait for steps, defaults that refer to
-//! parameters. What they say of other tools is for the shelf.
+//! Checks of references between the parts of one tool: steps that wait for steps, defaults that
+//! refer to parameters. References to other tools are checked by the shelf.
 
 use std::collections::HashMap;
 

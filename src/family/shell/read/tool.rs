@@ -114,7 +114,7 @@ fn deprecation(root: &Node) -> Option<Deprecation> {
     })
 }
 
-/// What the tool does: exactly one thing (spec cycod 19, 128).
+/// Reads the work of the tool, of exactly one kind (spec cycod 19, 128).
 fn work(root: &Node, report: &mut Report<'_>) -> Work {
     let mut kinds = command::KINDS.to_vec();
     kinds.push("steps");
@@ -167,7 +167,7 @@ fn work(root: &Node, report: &mut Report<'_>) -> Work {
     }
 }
 
-/// What an alias takes from its base whatever it says itself.
+/// Keys that an alias takes from its base, whatever its own file has.
 const INHERITED: [&str; 13] = [
     "parameters",
     "function-calling",

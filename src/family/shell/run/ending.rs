@@ -11,10 +11,10 @@ use super::session::Session;
 /// The longest that one cleanup command may take.
 const CLEANUP: Duration = Duration::from_secs(30);
 
-/// The same after a cancel: whoever cancelled is waiting.
+/// Timeout of the cleanup after a cancellation, which is shorter because the caller is waiting.
 const HASTY_CLEANUP: Duration = Duration::from_secs(5);
 
-/// What a run leaves, before it is put into words.
+/// Raw result of a run, before it becomes a report.
 pub(crate) struct Ran {
     pub(super) steps: Vec<StepReport>,
     pub(super) is_late: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Ran {
 }
 
 impl Session<'_> {
-    /// Runs however the tool ended. What fails here is only told to the log.
+    /// Runs the cleanup, however the tool ended. Failures are only logged.
     pub(super) async fn clean_up(&self, was_cancelled: bool) {
         for entry in &self.definition.resources.cleanup {
             let result = match entry {
@@ -67,7 +67,7 @@ impl Session<'_> {
         });
         // The tool's own input is not for it.
         unit.input = Some("");
-        // Only a hurry cuts it short: whoever is in one gets no cleanup.
+        // Only `hurry` cuts the cleanup short: the caller does not wait for it any more.
         let ended = self.attempt(&unit, &self.hurry).await;
         match ended.failure(None) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! What a tool stands on: the host's folders and variables, paths as it writes them, its secrets.
+//! Environment of a tool: the host's folders and variables, paths as it writes them, its secrets.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -11,19 +11,19 @@ use crate::engine::Engine;
 use crate::process::{Rights, inherited};
 use crate::tool::Moment;
 
-/// What holds for all calls of one host.
+/// Settings that all calls of one host share.
 #[derive(Clone)]
 pub(crate) struct Ground {
     pub(crate) cwd: PathBuf,
     pub(crate) home: PathBuf,
     /// The system's folder for temporary files.
     pub(crate) temp: PathBuf,
-    /// Between TERM and KILL.
+    /// Time between TERM and KILL.
     pub(crate) grace: Duration,
     pub(crate) permissions: PermissionProfile,
-    /// The same for programs.
+    /// The permissions in the form that programs are started with.
     pub(crate) rights: Rights,
-    /// What containers are made of.
+    /// Image of containers.
     pub(crate) container_image: String,
     pub(crate) engine: Engine,
 }
@@ -91,7 +91,8 @@ pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
     Mask::new(found)
 }
 
-/// Whether any text of the tool refers to a temporary directory that it does not name.
+/// Returns true if any text of the tool refers to a temporary directory although the tool sets
+/// none.
 pub(super) fn mentions_temp_dir(definition: &Definition) -> bool {
     const NAME: &str = "{TEMP_DIR";
     fn in_datum(value: &Datum) -> bool {

@@ -98,7 +98,7 @@ fn behind(program: &str, arguments: &[&str], spawn: Spawn) -> Spawn {
     }
 }
 
-/// What a container is given of the host.
+/// Settings of a container, with the folders of the host that it sees.
 pub(crate) struct Container<'a> {
     /// `podman` or `docker`.
     pub(crate) program: &'static str,
@@ -167,7 +167,7 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
     }
 }
 
-/// Whether the tool runs in a container.
+/// Returns true if the tool runs in a container.
 pub(crate) fn is_contained(security: &Security) -> bool {
     security.isolation == Isolation::Container
 }

@@ -13,10 +13,10 @@ use super::transform::shell_word;
 use super::words::words;
 use crate::process::Environment;
 
-/// What fits into one argument or variable, with room for a name.
+/// Limit of one argument or variable in bytes, with room for a name.
 const LONGEST: usize = 120 << 10;
 
-/// What fits into all of them together, with room for the environment that is there already.
+/// Limit of all of them together in bytes, with room for the environment that is there already.
 const LONGEST_TOGETHER: usize = 1 << 20;
 
 /// A program with its arguments.
@@ -142,7 +142,7 @@ impl Session<'_> {
         for word in &words {
             let pieces = self.pieces(word).await?;
             all.push(pieces.clone());
-            // A parameter that nobody gave is no argument; one that is empty is an empty one.
+            // An omitted parameter gives no argument; an empty one gives an empty argument.
             if !pieces.is_empty() || word.is_empty() {
                 filled.push(
                     pieces

@@ -1,8 +1,9 @@
-//! What happens when a YAML shell tool is called (spec cycod, C, F to O and U).
+//! Calls of YAML shell tools (spec cycod, C, F to O and U).
 //!
-//! `template` and `values` fill texts, `quote` makes what is filled safe, `plan` and `walk` order
-//! the steps, `step`, `launch`, `start` and `output` run one, `preview` only says what would run, `report` says what came of it. No value ever
-//! becomes part of a program's source unless its author left it unguarded on purpose.
+//! `template` and `values` fill texts, `quote` makes the filled texts safe, `plan` and `walk` order
+//! the steps. `step`, `launch`, `start` and `output` run one step. `preview` only shows what would
+//! run, `report` makes the result. No value ever becomes part of a program's source unless its
+//! author left it unguarded on purpose.
 
 mod change;
 mod condition;
@@ -52,7 +53,7 @@ use ground::Ground;
 use mask::Mask;
 use session::{Around, Refusal, perform};
 
-/// What runs `tool`; what its steps use is on the `shelf`.
+/// Creates the runner of `tool`; the tools that its steps use are on the `shelf`.
 pub(super) fn runner(
     tool: Arc<Shelved>,
     shelf: Arc<Shelf>,
@@ -67,7 +68,7 @@ pub(super) fn runner(
     })
 }
 
-/// What every call of a tool of that level goes by.
+/// Returns the settings of every call of a tool of that level.
 fn ground(means: &Means<'_>, level: Level) -> Ground {
     let config = means.config;
     let permissions = config.permissions_of(level);
@@ -84,7 +85,7 @@ fn ground(means: &Means<'_>, level: Level) -> Ground {
     }
 }
 
-/// What the tool says about approval; the same for every call.
+/// Returns the tool's approval requirement, which is the same for every call.
 fn stance(tool: &Shelved) -> Stance {
     let Definition { security, .. } = &tool.definition;
     let permissions = &security.required_permissions;

@@ -1,7 +1,7 @@
-//! What a program writes: kept within its limit, masked, streamed if the tool wants that (spec
-//! cycod 105–111).
+//! Output of a program: kept within its limit, masked, streamed if the tool wants that (spec cycod
+//! 105–111).
 //!
-//! The order is what matters: masked first and cut then, so that no half of a secret is left. For
+//! The order matters: output is masked first and cut then, so that no half of a secret is left. For
 //! that a little more than the limit is kept.
 
 use std::fs::File;
@@ -115,7 +115,7 @@ impl Session<'_> {
     }
 }
 
-/// Where streamed lines go.
+/// Destination of streamed lines.
 enum Sink {
     Updates(Option<Updates>),
     File(File),

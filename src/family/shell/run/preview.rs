@@ -1,7 +1,8 @@
-//! What a call would run, as text that can be pasted into a shell (spec cycod 151, 178).
+//! Preview of a call, as text that can be pasted into a shell (spec cycod 151, 178).
 //!
-//! The texts go the way of a real call, so what is shown is what would be started: values that must
-//! not act are variables there too. What steps would say is not known, and stays a reference.
+//! The texts take the same way as in a real call, so the preview shows what would be started:
+//! values that must not act are variables there too. The output of steps is not known and stays a
+//! reference.
 
 use std::fmt::Write;
 
@@ -195,7 +196,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether a word is the same with quotes around it and without.
+/// Returns true if a word is the same with quotes around it and without.
 fn is_harmless(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@%+=-".contains(c);
     !text.is_empty() && text.chars().all(is_plain)

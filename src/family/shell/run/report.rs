@@ -1,7 +1,7 @@
-//! What came of a call: texts for the model, facts for whoever wants more (spec cycod 26–30, 95).
+//! Result of a call: texts for the model, facts for other readers (spec cycod 26–30, 95).
 //!
-//! Two forms of every output go side by side: the true one, which later steps use, and the masked
-//! one, which is all that leaves the tool.
+//! There are two forms of every output: the true one, which later steps use, and the masked one,
+//! which is all that leaves the tool.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::mask::Mask;
 use super::slot::StepFacts;
 use crate::tool::{Block, Outcome};
 
-/// How a call ended.
+/// Result of a call.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) steps: Vec<StepReport>,
     pub(crate) is_stepped: bool,
-    /// The time that was up.
+    /// The timeout that expired.
     pub(crate) timeout: Option<Duration>,
     pub(crate) was_cancelled: bool,
     pub(crate) ignores_errors: bool,
@@ -35,7 +35,7 @@ pub(crate) struct StepReport {
     pub(crate) attempts: u32,
 }
 
-/// What became of a step.
+/// State of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Succeeded,
@@ -54,7 +54,7 @@ pub(crate) struct Ended {
     pub(crate) exit_code: i64,
     pub(crate) stdout: Text,
     pub(crate) stderr: Text,
-    /// Why it failed, where the program itself does not say it.
+    /// Reason of the failure, if the program's output does not contain it.
     pub(crate) error: Option<String>,
     /// The call is over: nothing is tried again.
     pub(crate) was_stopped: bool,
@@ -67,11 +67,11 @@ pub(crate) struct Text {
     pub(crate) shown: String,
 }
 
-/// What of an output goes into the details; all of it is in the text already.
+/// Limit of each output in the details, in bytes; the text already has all of it.
 const DETAIL: usize = 64 << 10;
 
 impl Ended {
-    /// One that never ran.
+    /// Returns the result of a command that never ran.
     pub(crate) fn not_run(exit_code: i64, error: impl Into<String>) -> Ended {
         Ended {
             exit_code,
@@ -84,7 +84,7 @@ impl Ended {
         self.exit_code != 0 || self.error.is_some()
     }
 
-    /// Why it failed, in words; `None` if it did not.
+    /// Returns the reason of the failure; `None` if there is none.
     pub(crate) fn failure(&self, step: Option<&str>) -> Option<String> {
         if !self.has_failed() {
             return None;
@@ -138,7 +138,7 @@ impl Report {
         }
     }
 
-    /// What all executed steps wrote, in the order of the file.
+    /// Returns the outputs of all executed steps, in the order of the file.
     pub(crate) fn output(&self, form: fn(&Text) -> &str) -> String {
         let mut output = String::new();
         for step in &self.steps {
@@ -158,7 +158,7 @@ impl Report {
             .collect()
     }
 
-    /// Why the tool failed, in words; masked.
+    /// Returns the reason why the tool failed, masked; `None` if it did not fail.
     pub(crate) fn failure(&self) -> Option<String> {
         let name = |step: &StepReport| self.is_stepped.then(|| step.name.clone());
         let text = if let Some(timeout) = self.timeout {

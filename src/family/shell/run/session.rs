@@ -25,22 +25,22 @@ use super::values::Values;
 use super::walk;
 use crate::tool::{Updates, User};
 
-/// What a session is given from outside.
+/// Context of a session that comes from outside.
 #[derive(Clone)]
 pub(crate) struct Around {
-    /// Fires when everything must end.
+    /// Cancelled when everything must end.
     pub(crate) stop: CancellationToken,
-    /// Fires when nobody waits for what was asked to end.
+    /// Cancelled when the grace period is over: the caller does not wait for a gentle end any more.
     pub(crate) hurry: CancellationToken,
-    /// Where streamed output goes.
+    /// Destination of streamed output.
     pub(crate) updates: Option<Updates>,
-    /// Who answers what interactive programs ask.
+    /// The user that answers the questions of interactive programs.
     pub(crate) user: Option<User>,
-    /// What the tools around this one must not show.
+    /// Secrets of the tools around this one.
     pub(crate) mask: Mask,
 }
 
-/// What becomes of the folders that a tool asks for.
+/// Treatment of the folders that a tool asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Folders {
     Made,
@@ -57,20 +57,20 @@ pub(crate) struct Session<'a> {
     pub(crate) cwd: PathBuf,
     /// The folder that the tool asked for.
     pub(crate) temp: Option<Temporary>,
-    /// What the tool asks the host for.
+    /// Permissions that the tool asks the host for.
     pub(crate) permissions: Vec<String>,
     pub(crate) stop: CancellationToken,
     pub(crate) hurry: CancellationToken,
     pub(crate) updates: Option<Updates>,
     pub(crate) user: Option<User>,
-    /// The time of the person, which is none of the tool's.
+    /// Time that the user takes for answers; it does not count as the tool's.
     pub(crate) thinking: Thinking,
     pub(super) notes: Mutex<Vec<String>>,
     /// The folder behind `{TEMP_DIR}` where the tool names none.
     _scratch: Option<Scratch>,
 }
 
-/// Why nothing was started.
+/// Reason why nothing was started.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// The values do not fit.
@@ -287,7 +287,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a unit does.
+/// Work of a unit.
 pub(crate) enum UnitWork<'a> {
     Command(&'a Command),
     UseTool(&'a super::super::definition::UseTool),
@@ -296,7 +296,7 @@ pub(crate) enum UnitWork<'a> {
 /// The output of a tool with a single command: the defaults.
 static WHOLE_OUTPUT: std::sync::LazyLock<Output> = std::sync::LazyLock::new(Output::default);
 
-/// For whoever shares a session's outer things with another one.
+/// Conversion for a session that shares its context with another one.
 impl Session<'_> {
     pub(crate) fn around(&self, stop: &CancellationToken) -> Around {
         Around {

@@ -1,4 +1,4 @@
-//! What a reference stands for, and values as text (spec cycod 59).
+//! Values of references, and values as text (spec cycod 59).
 
 use super::super::definition::{Datum, Number};
 use super::quote::Piece;
@@ -6,7 +6,7 @@ use super::quote::Piece;
 /// A parameter or a predefined variable.
 #[derive(Clone)]
 pub(super) struct Slot {
-    /// `None`: an optional parameter that nobody gave.
+    /// `None` for an optional parameter that was not given.
     pub(super) value: Option<Datum>,
     pub(super) format: Option<String>,
     pub(super) delimiter: String,
@@ -15,7 +15,7 @@ pub(super) struct Slot {
     pub(super) is_fixed: bool,
 }
 
-/// What is known of a step that has ended.
+/// Facts about a step that has ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepFacts {
     pub(crate) output: String,

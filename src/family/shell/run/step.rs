@@ -13,7 +13,7 @@ use super::report::{Ended, Text};
 use super::session::{Session, UnitWork, perform};
 use crate::process::{End, SpawnError};
 
-/// What is run, with everything that belongs to it.
+/// One command or tool to run, with all its settings.
 pub(crate) struct Unit<'a> {
     /// `None`: the tool's single command.
     pub(crate) name: Option<&'a str>,

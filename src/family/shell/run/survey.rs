@@ -1,4 +1,4 @@
-//! Where a definition puts values that cannot stand there, before there are any values.
+//! Check of the places of values in a definition, before there are any values.
 
 use super::super::definition::{Command, Definition, Environment, Platform};
 use super::super::references::PREDEFINED;
@@ -8,7 +8,8 @@ use super::values::{FIXED, ValueOnly};
 use super::words::words;
 use crate::family::programs::is_dangerous_variable;
 
-/// What is wrong with the places of the values in a command; with its own environment and input.
+/// Returns the problems with the places of the values in a command; with its own environment and
+/// input.
 pub(crate) fn survey(
     definition: &Definition,
     command: &Command,
@@ -104,8 +105,7 @@ fn add(reference: &Reference, definition: &Definition, pieces: &mut Vec<Piece>) 
     }
 }
 
-/// What a reference is called, whether its value is guarded, whether it cannot be code, and its
-/// format.
+/// Returns the name of a reference, if its value is guarded, if it cannot be code, and its format.
 fn described<'a>(
     reference: &Reference,
     definition: &'a Definition,

@@ -1,9 +1,9 @@
 //! Folders that only their user may enter (spec cycod 78): made for one call, gone after it.
 //!
-//! The hard thing is to remove nothing else. The path of a tool's folder holds values of a call, so
-//! it can say anything. Only what this very call made is ever removed. One that an earlier call
-//! made is used, for it has a mark inside; any other one is neither used nor given other rights.
-//! A path with `..` is no path for this.
+//! Removing nothing else is the difficult part. The path of a tool's folder holds values of a call,
+//! so it can be any path. Only folders that this very call made are ever removed. A folder of an
+//! earlier call is used, for it has a mark inside; any other one is neither used nor given other
+//! rights. A path with `..` is not accepted here.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The file that says whose folder it is.
+/// File that marks the owner of the folder.
 const MARK: &str = ".haft-temporary";
 
 /// A folder of ours. Dropping it removes it with all that is in it.

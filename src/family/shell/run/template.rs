@@ -28,14 +28,14 @@ pub(crate) struct Reference {
     pub(crate) is_raw: bool,
 }
 
-/// What is referred to.
+/// Target of a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Head {
     Name(String),
     Step { step: String, property: String },
 }
 
-/// What is made of it.
+/// Modifiers of a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Tail {
     Plain,
@@ -50,7 +50,7 @@ pub(crate) enum Tail {
     Script(String),
 }
 
-/// What can be referred to.
+/// Names that can be referred to.
 pub(crate) trait Names {
     /// A parameter, a predefined variable, or whatever else the place knows.
     fn knows(&self, name: &str) -> bool;
@@ -67,7 +67,7 @@ impl Template {
         while let Some(open) = rest.find('{') {
             let (before, at) = rest.split_at(open);
             literal.push_str(before);
-            // One that the last reference ended with is no shell's.
+            // A `$` that ends the previous reference does not start an expansion of the shell.
             let is_shells = before.ends_with('$');
             let found = match is_shells {
                 true => None,
@@ -165,7 +165,7 @@ fn head_of(name: &str, names: &dyn Names) -> Option<Head> {
     })
 }
 
-/// What stands before the `}` that ends it, and the length with that brace.
+/// Returns the text before the `}` that ends it, and the length with that brace.
 fn enclosed(text: &str) -> Option<(&str, usize)> {
     let mut depth = 0_usize;
     for (at, mark) in marks(text) {
@@ -306,7 +306,7 @@ fn skip_regex(chars: &mut std::str::CharIndices<'_>) {
 }
 
 impl Transform {
-    /// What a `transform:` or the part of a reference says.
+    /// Parses a `transform:` or the part of a reference.
     pub(crate) fn parse(text: &str) -> Transform {
         if let Some(named) = Named::from_name(text) {
             return Transform::Named(named);

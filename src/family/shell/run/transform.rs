@@ -1,4 +1,4 @@
-//! What a value can be turned into without JavaScript (spec cycod 53, 61, 64).
+//! Transformations of values without JavaScript (spec cycod 53, 61, 64).
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;

@@ -15,13 +15,13 @@ use super::mask::Mask;
 use super::session::{Around, Folders, Session};
 use crate::family::shell::definition::Pattern;
 
-/// What came of one test.
+/// Result of one test.
 #[derive(Debug)]
 pub(crate) struct Trial {
     pub(crate) verdict: Verdict,
-    /// What the tool wrote, masked; for `--verbose`.
+    /// Output of the tool, masked; for `--verbose`.
     pub(crate) output: String,
-    /// What should be known although it fails nothing.
+    /// Notes that do not make the test fail.
     pub(crate) notes: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ async fn attempt(
         .collect()
 }
 
-/// What is expected, with its references filled.
+/// Expectations with their references filled.
 struct Filled {
     contains: Vec<String>,
     contains_any: Vec<String>,
@@ -173,7 +173,7 @@ impl Filled {
         })
     }
 
-    /// What should lie somewhere and does not, and the other way round.
+    /// Returns the paths that should exist and do not, and the other way round.
     fn missing(&self, session: &Session<'_>) -> Vec<String> {
         let is = |path: &&String, test: fn(&Path) -> bool| test(&session.path_from_cwd(path));
         let files = self

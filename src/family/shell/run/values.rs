@@ -1,8 +1,9 @@
-//! What `{references}` stand for in one call, and texts filled with it (spec cycod 50–67).
+//! Values of `{references}` in one call, and texts filled with them (spec cycod 50–67).
 //!
-//! A parameter's way is: default, rules, `transform`, then for each reference its own transforms,
-//! `format`, and last the place in the text. What comes from a value is never read again. The
-//! pieces of a filled text still know which of them are values, for whoever must quote them.
+//! A parameter passes through: default, rules, `transform`, then for each reference its own
+//! transforms, `format`, and last the place in the text. Text that comes from a value is never
+//! parsed again. The pieces of a filled text record which of them are values, for the code that
+//! must quote them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +30,7 @@ pub(crate) struct Values {
     pub(super) engine: Engine,
 }
 
-/// Why a text cannot be filled.
+/// Reason why a text cannot be filled.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum FillError {
     #[error("Parameter '{name}' {why}.")]
@@ -233,7 +234,7 @@ impl Values {
         found
     }
 
-    /// What a condition sees: the value itself.
+    /// Returns the value that a condition sees: the value itself.
     pub(crate) async fn value(&self, reference: &Reference) -> Result<Datum, FillError> {
         let (name, slot) = self.slot(&reference.head);
         match (&reference.tail, &slot.value) {
@@ -283,7 +284,7 @@ impl Values {
         self.of_slot(&slot, reference, &name).await
     }
 
-    /// What a head stands for, and what it is called.
+    /// Returns the name and the value of a head.
     fn slot(&self, head: &Head) -> (String, Slot) {
         match head {
             Head::Name(name) => {
@@ -368,7 +369,7 @@ impl Names for WithHost<'_> {
     }
 }
 
-/// In a `format` there is nothing but `{value}`.
+/// Names of a `format`: only `{value}`.
 pub(super) struct ValueOnly;
 
 impl Names for ValueOnly {

@@ -138,7 +138,7 @@ impl Course<'_> {
     }
 }
 
-/// When a step began.
+/// Start time of a step.
 struct Watch {
     time: SystemTime,
     instant: Instant,

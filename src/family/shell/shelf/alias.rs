@@ -5,8 +5,8 @@ use super::super::definition::{Alias, Datum, Definition, Kind, Parameter};
 use super::super::references::{circle_of_defaults, is_computed};
 use crate::tool::{Problem, nearest};
 
-/// What the alias gives when it is put over its base, which is no alias itself. Nothing where the
-/// problems hold an error.
+/// Merges the alias with its base, which is not an alias itself. Returns `None` if the problems
+/// hold an error.
 pub(super) fn merge(
     own: &Definition,
     alias: &Alias,

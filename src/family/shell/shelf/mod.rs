@@ -1,8 +1,8 @@
-//! All tools side by side: who has a name, what an alias stands for, who uses whom.
+//! Name resolution among all tools: names, aliases, and the tools that tools use.
 //!
-//! What is on the shelf can run: every tool that it uses is there too, nothing goes in a circle, and
-//! an alias has become a tool of its own. A tool is as risky as the riskiest one that it uses, so
-//! that a harmless-looking wrapper hides nothing (spec cycod 126).
+//! Every tool on the shelf can run: every tool that it uses is there too, nothing goes in a circle,
+//! and an alias has become a tool of its own. A tool is as risky as the riskiest one that it uses,
+//! so that a harmless-looking wrapper hides nothing (spec cycod 126).
 
 mod alias;
 
@@ -55,11 +55,11 @@ pub(crate) struct Shelf {
     tools: HashMap<String, Arc<Shelved>>,
 }
 
-/// How many tools may use one another in a row.
+/// Limit of the length of a chain of tools that use one another.
 const DEEPEST: usize = 32;
 
 impl Shelf {
-    /// The tool of that name.
+    /// Returns the tool of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Shelved>> {
         self.tools.get(name)
     }

@@ -16,7 +16,7 @@ const MOST_NODES: usize = 100_000;
 /// Far above any real tool, and far below what recursion can take.
 const DEEPEST: usize = 64;
 
-/// Why there is no tree, or not the one that the file means.
+/// Reason why the tree is missing, or differs from what the author means.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Broken {
     pub(crate) message: String,
@@ -24,8 +24,8 @@ pub(crate) struct Broken {
     pub(crate) hint: &'static str,
 }
 
-/// Reads the one document of `text`. `Ok(None)`: there is nothing in it. Problems that leave a
-/// tree (a key twice) come with it; the first value of a key counts.
+/// Reads the one document of `text`. `Ok(None)` if it is empty. Problems that leave a tree (a key
+/// twice) come with it; the first value of a key counts.
 pub(crate) fn parse(text: &str) -> Result<(Option<Node>, Vec<Broken>), Broken> {
     let mut options = Options::default();
     options.set_emit_comments(false);
@@ -43,7 +43,7 @@ pub(crate) fn parse(text: &str) -> Result<(Option<Node>, Vec<Broken>), Broken> {
 
 struct Builder<'a> {
     events: Parser<'a, granit_parser::StrInput<'a>>,
-    /// What an anchor holds, and how many nodes that is.
+    /// Content of an anchor, and the number of its nodes.
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
     broken: Vec<Broken>,

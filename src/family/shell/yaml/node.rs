@@ -128,7 +128,7 @@ impl Node {
         }
     }
 
-    /// What it is, for messages.
+    /// Returns the name of its kind, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Scalar(scalar) => scalar.to_datum().kind(),

@@ -69,7 +69,7 @@ fn literal(text: &str, quote: char) -> Option<usize> {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
             c if c == quote => return Some(at + 1),
-            // The beginning of what is no string in JavaScript either.
+            // An unclosed string is not valid in JavaScript either.
             '\n' | '\r' => return None,
             _ => {}
         }
@@ -249,7 +249,7 @@ impl Value {
                     };
                     match decimal(digits) {
                         Some(number) => sign * number,
-                        // Text that begins like a word is no number, but for `Infinity`.
+                        // Text that begins with a letter is not a number, except `Infinity`.
                         None if digits.starts_with(|c: char| c.is_alphabetic() && c != 'I') => {
                             f64::NAN
                         }

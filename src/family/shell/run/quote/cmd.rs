@@ -66,7 +66,7 @@ fn refusal(value: &str, after_caret: bool) -> Option<&'static str> {
     after_caret.then_some("a `^` before it would take the meaning from its quotes")
 }
 
-/// What needs no quotes. An empty value does, to be an argument at all.
+/// Returns true if a value needs no quotes. An empty value needs them, to be an argument at all.
 fn is_plain(value: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '\\');
     !value.is_empty() && value.chars().all(is_plain)

@@ -19,10 +19,10 @@ use super::transform::shell_word;
 pub struct Piece {
     /// The author's text, or a value.
     pub text: String,
-    /// For a value that must arrive as it is: what it is called, for messages.
+    /// Name of a value that must arrive unchanged, for messages.
     pub guarded: Option<String>,
-    /// A number, a boolean or one of the texts that the author lists: it cannot be code of
-    /// somebody else.
+    /// True for a number, a boolean or one of the texts that the author lists: the caller cannot
+    /// inject code with it.
     pub is_fixed: bool,
 }
 
@@ -31,15 +31,15 @@ pub struct Piece {
 pub struct Quoted {
     /// The source.
     pub text: String,
-    /// What the source's variables `__haft_1`, `__haft_2`, … must hold.
+    /// Values of the source's variables `__haft_1`, `__haft_2`, ….
     pub values: Vec<String>,
 }
 
-/// Why a value cannot stand where its author put it.
+/// Reason why a value cannot stand where its author put it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the value of `{name}` cannot stand there: {why}")]
 pub struct QuoteError {
-    /// What the value is called.
+    /// Name of the value.
     pub name: String,
     /// A sentence without a final period.
     pub why: String,

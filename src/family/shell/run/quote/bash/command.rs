@@ -1,4 +1,4 @@
-//! What commands do with their words: builtins of the shell by name, other programs by the tables.
+//! Effects of commands on their words: builtins of the shell by name, other programs by the tables.
 
 use super::taint::{ALL, ANY, ARGUMENTS, OUTPUT, Rule, Sources, input_of, output_of};
 use super::walk::{Call, Context, Walker, has_hole};

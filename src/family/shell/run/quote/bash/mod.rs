@@ -36,7 +36,7 @@ pub enum Dialect {
 pub struct Outside {
     /// The variable of the environment that holds it; without a name it is the standard input.
     pub variable: Option<String>,
-    /// What it is called, for messages.
+    /// Name of the value in messages.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -138,7 +138,7 @@ pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) ->
 /// Something that `validate` says of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What the value is called.
+    /// Name of the value.
     pub(crate) name: String,
     pub(crate) why: String,
     /// A whole number may stand there.
@@ -214,7 +214,7 @@ impl Need {
     }
 }
 
-/// Whether a shell can calculate with a text and do nothing else.
+/// Returns true if a text is a whole number: a shell can calculate with it and do nothing else.
 fn is_whole(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -223,7 +223,7 @@ fn is_whole(text: &str) -> bool {
 /// The text with a mark in place of each value.
 struct Marked {
     text: String,
-    /// Where the marks are.
+    /// Ranges of the marks.
     marks: Vec<Range<usize>>,
     open: char,
     close: char,
@@ -231,7 +231,7 @@ struct Marked {
 
 impl Marked {
     fn new(pieces: &[Piece]) -> Marked {
-        // Private characters are ordinary to a shell, and no part of a name.
+        // Private characters are ordinary to a shell and cannot be part of a name.
         let mut free = ('\u{e000}'..='\u{f8ff}').filter(|c| {
             !pieces
                 .iter()

@@ -1,4 +1,4 @@
-//! Where values go: which variables may hold them, and which places must not.
+//! Data flow of values: which variables may hold them, and which places must not.
 //!
 //! The analysis ignores the order of commands: a variable that is assigned from a value anywhere
 //! may hold it everywhere. Values are numbered; the names of variables, the output of commands and
@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What a text may hold.
+/// Values and names that a text may hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sources {
     pub(super) values: BTreeSet<usize>,
@@ -60,7 +60,7 @@ pub(super) fn keys_of(array: &str) -> String {
     format!("<keys of {array}>")
 }
 
-/// What a function writes.
+/// Returns the name that stands for the output of a function.
 pub(super) fn output_of(function: &str) -> String {
     format!("<output of {function}>")
 }
@@ -72,12 +72,12 @@ pub(super) fn spelled(name: &str) -> String {
 
 const SPELLED: &str = "<text ";
 
-/// What a function reads.
+/// Returns the name that stands for the input of a function.
 pub(super) fn input_of(function: &str) -> String {
     format!("<input of {function}>")
 }
 
-/// What a value must be to stand in a place.
+/// Requirement for a value in a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// A whole number.
@@ -98,11 +98,11 @@ pub(super) struct Sink {
     pub(super) sources: Sources,
     pub(super) rule: Rule,
     pub(super) line: usize,
-    /// Why: the end of a sentence about the value.
+    /// Reason of the rule: the end of a sentence about the value.
     pub(super) why: String,
 }
 
-/// What a script does with its variables.
+/// Uses of variables in a script.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     assigned: HashMap<String, Sources>,

@@ -1,4 +1,4 @@
-//! Words as a command sees them, and what can be told from their text alone.
+//! Words as a command sees them, and the facts that follow from their text alone.
 
 use shuck_ast::{
     BinaryOp, Command, LiteralText, RedirectKind, StmtSeq, Word, WordPart, WordPartNode,
@@ -130,7 +130,7 @@ pub(super) fn identifiers(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether text that should be literal has the beginning of an expansion.
+/// Returns true if text that should be literal has the beginning of an expansion.
 pub(super) fn holds_syntax(text: &str) -> bool {
     let mut before = ' ';
     let mut is_escaped = false;
@@ -151,7 +151,7 @@ pub(super) fn holds_syntax(text: &str) -> bool {
     false
 }
 
-/// Whether `${x//[!0-9]/}` or `${x%%[!0-9]*}`: only digits are left.
+/// Returns true for `${x//[!0-9]/}` or `${x%%[!0-9]*}`: only digits are left.
 pub(super) fn keeps_digits(expansion: &str) -> bool {
     let Some(inner) = expansion
         .strip_prefix("${")
@@ -199,7 +199,7 @@ const WRITE_SETUP: &[&str] = &[
     "zoxide",
 ];
 
-/// Whether a substitution is one of these with nothing but the author's words.
+/// Returns true if a substitution is one of these with nothing but the author's words.
 pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;
@@ -220,7 +220,7 @@ pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
             .is_some_and(|name| WRITE_SETUP.contains(&name.as_str()))
 }
 
-/// Whether a substitution can only give a whole number, whatever its commands are given.
+/// Returns true if a substitution can only give a whole number, whatever input its commands get.
 pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;

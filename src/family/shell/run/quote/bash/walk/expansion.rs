@@ -23,7 +23,7 @@ impl Walker<'_> {
             }
             WordPart::SingleQuoted { value, dollar } => {
                 if context.in_document {
-                    // There they are no quotes, or quotes of a pattern.
+                    // In a here-document these are not quotes, or they are quotes of a pattern.
                     if self.has_mark(span, context) {
                         self.doubt(context.line(span));
                     }
@@ -419,7 +419,7 @@ impl Walker<'_> {
     ) -> Sources {
         let mut inner = context.bare();
         if syntax == CommandSubstitutionSyntax::Backtick && inner.backquotes.is_none() {
-            // Where the range is not known there is no text without backslashes.
+            // If the range is unknown, no text counts as free of backslashes.
             inner.backquotes = Some(context.range(span).unwrap_or(usize::MAX..usize::MAX));
         }
         let met = self.collecting(|walker| walker.statements(body, &inner));

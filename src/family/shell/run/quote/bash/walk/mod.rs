@@ -40,7 +40,7 @@ pub(super) enum Quote {
     Comment,
 }
 
-/// Where one value stands.
+/// Position of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) quote: Quote,
@@ -50,19 +50,19 @@ pub(super) struct Place {
     pub(super) document: Option<usize>,
 }
 
-/// What a walk finds.
+/// Result of a walk.
 pub(super) struct Walked {
     pub(super) places: Vec<Option<Place>>,
     pub(super) needs: Vec<Need>,
     pub(super) documents: Vec<Document>,
 }
 
-/// What is around a node.
+/// Surroundings of a node.
 #[derive(Clone)]
 pub(super) struct Context<'s> {
     /// The text that spans refer to.
     source: &'s str,
-    /// Where that text begins in the whole script; `None` where it is not a part of it.
+    /// Start of that text in the whole script; `None` if it is not a part of it.
     base: Option<usize>,
     line: usize,
     quote: Quote,
@@ -81,9 +81,9 @@ pub(super) struct Walker<'a> {
     documents: Vec<Document>,
     comments: Vec<Range<usize>>,
     pub(super) facts: Facts,
-    /// What was met since the last reset.
+    /// Values and names that were met since the last reset.
     collected: Sources,
-    /// Why the tree cannot be trusted.
+    /// Reason why the tree cannot be trusted.
     pub(super) unclear: Option<String>,
     pub(super) calls: Vec<Call>,
     pub(super) functions: Vec<String>,
@@ -92,7 +92,7 @@ pub(super) struct Walker<'a> {
     pub(super) deferred: Vec<Deferred>,
     /// The words of lists that are assigned once.
     pub(super) lists: HashMap<String, Vec<View>>,
-    /// Those of them that are run as a command.
+    /// Names of the lists that are run as a command.
     pub(super) list_commands: HashSet<String>,
     /// Pairs of variables of which one is a name for the other.
     aliases: Vec<(String, String)>,
@@ -341,7 +341,7 @@ impl Walker<'_> {
         });
     }
 
-    /// What is met by `walk`, which still counts as met by the outer one.
+    /// Returns the sources that are met by `walk`. They still count as met by the outer walk.
     pub(super) fn collecting(&mut self, walk: impl FnOnce(&mut Self)) -> Sources {
         let outer = std::mem::take(&mut self.collected);
         walk(self);
@@ -408,7 +408,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether it writes to a file.
+    /// Walks a redirection; returns true if it writes to a file.
     fn redirect(
         &mut self,
         redirect: &Redirect,
@@ -903,7 +903,8 @@ impl Walker<'_> {
             && !assignment.append
             && self.lists.insert(name.clone(), views).is_some()
         {
-            // Which of the lists it is cannot be told: an empty one is no command.
+            // The variable is assigned more than once, so its words are unknown. An empty list is
+            // never a command.
             self.lists.insert(name, Vec::new());
         }
         sources
@@ -1007,7 +1008,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a view has a hole.
+/// Returns true if a view has a hole.
 pub(super) fn has_hole(view: &View) -> bool {
     view.text.contains(HOLE)
 }
