@@ -1,10 +1,10 @@
 //! Reads a file that must lie beneath a folder, whatever links and races there are.
 //!
-//! Both sides are made real first, so that links within the folder work and links out of it are
-//! seen. Between that and the open anything can be swapped; therefore the real path is then walked
-//! component by component from the folder's descriptor, and no step follows a link. What was opened
-//! is looked at, not what was named: a pipe or device is refused without waiting for it, and of a
-//! file that grows no more than allowed is read.
+//! Both paths are canonicalised first, so that links within the folder work and links out of it are
+//! detected. The path can change between that and the open. Therefore the canonical path is then
+//! walked component by component from the folder's descriptor, and no step follows a link. The
+//! checks look at the opened file and not at its path: a pipe or device is refused without waiting
+//! for it. Of a file that grows, no more than the limit is read.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::tool::{PermissionKind, PermissionProfile};
 
 /// Reason why a file cannot be read.
 pub(crate) enum Refused {
-    /// It is not beneath the folder.
+    /// It is not inside the folder.
     Outside,
     /// The file does not exist.
     Missing,
@@ -72,7 +72,7 @@ pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile)
 /// Reads `asked`, which may be relative to `base` or absolute; at most `max` bytes. Blocks.
 pub(crate) fn read(base: &Path, asked: &str, max: u64) -> Result<Vec<u8>, Refused> {
     let real_base = base.canonicalize().map_err(Refused::Base)?;
-    // By the text first: what is out of the folder by its name is not even looked for.
+    // Lexical check first: a path that leaves the folder by its text is not looked up at all.
     let named = paths::resolve(base, Path::new(asked));
     if !named.starts_with(base) && !named.starts_with(&real_base) {
         return Err(Refused::Outside);
@@ -93,7 +93,7 @@ fn mode_of(found: &std::fs::Metadata) -> u32 {
     found.mode()
 }
 
-/// Opens `inside` from `base` on; a step that is a link now was none a moment ago.
+/// Opens `inside`, starting at `base`. A component that is a link was not one a moment ago.
 fn walk(base: &Path, inside: &Path) -> Result<OwnedFd, Refused> {
     let step = OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let into = step | OFlags::PATH | OFlags::DIRECTORY;
@@ -124,7 +124,8 @@ fn read_all(file: OwnedFd, max: u64) -> Result<Vec<u8>, Refused> {
         return Err(Refused::TooLarge(Some(size)));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    // One more than allowed shows that it grew, or that its size is a lie, as it is below /proc.
+    // One byte more than the limit shows that the file grew or that its size is wrong, as below
+    // /proc.
     let mut limited = File::from(file).take(max.saturating_add(1));
     limited.read_to_end(&mut bytes).map_err(Refused::System)?;
     if bytes.len() as u64 > max {

@@ -36,7 +36,7 @@ pub(crate) struct Loaded {
     pub(crate) was_late: bool,
 }
 
-/// The file of a trusted tool, below its project.
+/// Returns the file of a trusted tool, relative to its project.
 fn shown_file(candidate: &Candidate) -> String {
     let project = candidate.verified.as_ref().map(|files| {
         let alias = files.alias.as_ref();
@@ -62,7 +62,7 @@ pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loa
     let ikigai = Share::of(candidates, Family::Ikigai);
     let native = Share::of(candidates, Family::Native);
     let plugin = Share::of(candidates, Family::Plugin);
-    // aynd's plugins may not have the names of its built-in tools, where those are wanted.
+    // aynd's plugins may not use the names of its built-in tools while those are enabled.
     let built_in = match native.candidates[..] {
         [] => &[][..],
         _ => &native::NAMES[..],
@@ -90,7 +90,7 @@ pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loa
     all
 }
 
-/// The candidates of one family, with their places among all.
+/// The candidates of one family, with their indexes among all.
 struct Share<'a> {
     candidates: Vec<&'a Candidate>,
     places: Vec<usize>,

@@ -1,7 +1,7 @@
 //! Tools of the program that embeds haft: Rust closures with typed parameters.
 //!
 //! The parameters' type gives the schema (schemars) and reads the arguments (serde), so a closure
-//! never sees what does not fit. A closure that panics fails its own call and nothing else.
+//! never receives arguments that do not fit. A panic of a closure fails only its own call.
 
 mod invocation;
 mod output;
@@ -27,7 +27,7 @@ pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
 
-/// The provider's id of these tools, and what stands for their path.
+/// Provider id of these tools, and the placeholder for their path.
 const PROVIDER: &str = "sdk";
 
 /// A tool of the embedding program: a Rust closure that a model can call.
@@ -47,8 +47,8 @@ pub struct CustomTool {
 }
 
 impl CustomTool {
-    /// An asynchronous tool. `P` is read from the arguments: an object, or `()` for a tool without
-    /// parameters. Doc comments of `P` become the descriptions that the model reads.
+    /// Creates an asynchronous tool. `P` is read from the arguments: an object, or `()` for a tool
+    /// without parameters. Doc comments of `P` become the descriptions that the model reads.
     ///
     /// A call that is cancelled may go on for the host's grace period
     /// ([`Limits::grace`](crate::Limits::grace)); then its future is dropped.
@@ -77,8 +77,8 @@ impl CustomTool {
         CustomTool::with_handler::<P>(name.into(), description.into(), Arc::new(start))
     }
 
-    /// A tool whose work blocks its thread: files, long computations, other people's libraries. Each
-    /// call has a thread of tokio's blocking pool.
+    /// Creates a tool whose work blocks its thread: files, long computations, third-party
+    /// libraries. Each call has a thread of tokio's blocking pool.
     ///
     /// Such a call cannot be taken off its thread: one that does not heed
     /// [`Invocation::is_cancelled`] is left behind when the grace period is over, and its result is
@@ -100,7 +100,7 @@ impl CustomTool {
             let handler = handler.clone();
             let start = move |invocation: Invocation| -> Running {
                 let cancel = invocation.cancel_token();
-                // Set by the first of the two: the thread that starts the work, or the end of the call.
+                // Set once, either by the thread that starts the work or by the end of the call.
                 let is_decided = Arc::new(AtomicBool::new(false));
                 let starts = is_decided.clone();
                 let work = move || output::of(handler(parameters, invocation));
@@ -152,7 +152,7 @@ impl CustomTool {
         }
     }
 
-    /// A title for people; the name without it.
+    /// Sets the title for people; the default is the name.
     pub fn label(mut self, label: impl Into<String>) -> CustomTool {
         self.tool.label = label.into();
         self
@@ -165,8 +165,8 @@ impl CustomTool {
         self
     }
 
-    /// Decides for each call how much harm it may do, from its arguments. One that panics counts as
-    /// [`Tier::Exec`].
+    /// Sets a function that returns the tier of each call from its arguments. If it panics, the
+    /// tier is [`Tier::Exec`].
     pub fn approval_for(
         mut self,
         stance: impl Fn(&Value) -> Stance + Send + Sync + 'static,
@@ -176,14 +176,14 @@ impl CustomTool {
         self
     }
 
-    /// Another schema of the parameters than that of their Rust type: for tools whose parameters are
-    /// a [`Value`]. Arguments must fit it and be readable as the type.
+    /// Replaces the schema that is derived from the Rust type: for tools whose parameters are a
+    /// [`Value`]. Arguments must fit it and be readable as the type.
     pub fn parameters(mut self, schema: Value) -> CustomTool {
         self.tool.input_schema = schema;
         self
     }
 
-    /// The schema of the structured result in `details`.
+    /// Sets the schema of the structured result in `details`.
     pub fn output<T: JsonSchema>(mut self) -> CustomTool {
         self.tool.output_schema = Some(parameters::schema_of::<T>().0);
         self
@@ -208,7 +208,7 @@ impl CustomTool {
         self
     }
 
-    /// The name that it is called by.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.tool.name
     }

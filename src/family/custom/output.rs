@@ -9,23 +9,23 @@ use serde_json::{Map, Value};
 
 use crate::tool::{Block, Outcome};
 
-/// The result of a custom tool, or a part of it on the way there.
+/// Result of a custom tool, final or partial.
 ///
-/// A text, a [`Value`] and `()` become one by themselves, so most closures never name it.
+/// A text, a [`Value`] and `()` are converted automatically, so most closures never name it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     /// The content that is sent to the model.
     pub content: Vec<Block>,
     /// Anything else that the program or a renderer wants to see; `null` counts as `{}`.
     pub details: Value,
-    /// The tool reports a failure.
+    /// True if the tool reports a failure.
     pub is_error: bool,
-    /// The result carries nothing that a model could use.
+    /// True if the result has no information for a model.
     pub useless: bool,
 }
 
 impl ToolOutput {
-    /// A text for the model.
+    /// Returns a result with a text for the model.
     pub fn text(text: impl Into<String>) -> ToolOutput {
         ToolOutput {
             content: vec![Block::Text { text: text.into() }],
@@ -33,7 +33,7 @@ impl ToolOutput {
         }
     }
 
-    /// A failure with a text for the model. The closure's `Err` says the same.
+    /// Returns a failure with a text for the model, as the closure's `Err` does.
     pub fn error(text: impl Into<String>) -> ToolOutput {
         ToolOutput {
             is_error: true,
@@ -76,7 +76,7 @@ impl ToolOutput {
         }
     }
 
-    /// The form in which updates travel; nothing if it cannot be written.
+    /// Returns the form in which updates are sent; `None` if it cannot be serialised.
     pub(super) fn into_partial(self) -> Option<Box<RawValue>> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]

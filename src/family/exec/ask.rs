@@ -1,9 +1,9 @@
 //! Asks many programs for their descriptions at once.
 //!
-//! Most of them sleep in their interpreter's start or wait for a disk, so far more run side by side
-//! than there are cores; those that compute take turns. The clock of each starts when it starts and
-//! stops while others keep it from running: on a busy machine a description takes longer, and no tool
-//! is missing.
+//! Most programs sleep while their interpreter starts, or wait for a disk, so far more of them run
+//! concurrently than there are cores. Those that compute take turns. The timeout of each program
+//! starts with it and is paused while other programs keep it from running: on a busy machine a
+//! description takes longer, and no tool is missing.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::{Finished, Spawn, SpawnError};
 
-/// The most that run at the same time.
+/// Limit of programs that run at the same time.
 const MAX_AT_ONCE: usize = 64;
 /// Limit of programs that compute at the same time, for each core.
 const MAX_PER_CORE: usize = 2;

@@ -11,7 +11,7 @@ use crate::tool::{Level, Problem};
 
 /// A tool that did not get its name.
 pub(super) struct Lost<'a> {
-    /// Its place among the claims.
+    /// Index among the claims.
     pub(super) place: usize,
     /// The candidate that has the name.
     pub(super) holder: &'a Candidate,
@@ -47,7 +47,8 @@ pub(super) fn lost<'a>(
     losers.collect()
 }
 
-/// That a file of the user's takes the place of another is worth a line, not a warning.
+/// Returns a problem of the level info, not a warning: that a file of the user overrides another
+/// one is intended.
 pub(super) fn overridden(loser: &Candidate, holder: &Candidate, name: &str) -> Problem {
     let message = format!("`{name}` of {} counts in its place", holder.path.display());
     Problem::info(message).at(&loser.path).about(name)

@@ -1,5 +1,5 @@
-//! From files to tools, the same for both protocols: ask all at once, understand each, decide who
-//! has which name.
+//! Loading that both protocols share: describe all files at once, parse each answer, resolve name
+//! conflicts.
 
 use super::claims::{self, Lost};
 use super::{Loaded, ask};

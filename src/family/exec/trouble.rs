@@ -1,6 +1,7 @@
-//! Words for a program that cannot be started, and for what its author can do about it.
+//! Error texts and hints for a program that cannot be started.
 //!
-//! The system's own words mislead: it says "no such file" of a script whose interpreter is missing.
+//! The system's own texts mislead: it reports "no such file" for a script whose interpreter is
+//! missing.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,7 +12,7 @@ use nix::errno::Errno;
 
 use crate::process::{Finished, SpawnError};
 
-/// The most bytes of a standard error that a problem repeats.
+/// Limit of the standard error that a problem repeats, in bytes.
 const MAX_SAID: usize = 2000;
 
 /// Returns the cause of the error and a hint, in that order.

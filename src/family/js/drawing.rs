@@ -1,4 +1,4 @@
-//! The renderers of one tool: asks them, and says what is wrong with them.
+//! Renderers of one tool: calls them, and reports what is wrong with them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

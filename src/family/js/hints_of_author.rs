@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::config::parse_task_mode;
 use crate::tool::{ClientHints, TaskMode};
 
-/// The wishes as `30_load.ts` describes them: texts, numbers, flags, or
-/// `{is}` with what it is instead.
+/// Hints as `30_load.ts` describes them: texts, numbers, flags, or `{is}` with the kind of any
+/// other value.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Written {
@@ -63,7 +63,7 @@ impl Written {
         ];
         let members = members.into_iter().filter_map(|(member, value, hint)| {
             let value = value?;
-            // What is not plain comes as the word for its kind.
+            // A value of another type comes as the name of its kind.
             let shown = match (value.get("is").and_then(Value::as_str), value.as_str()) {
                 (Some(kind), _) => format!("it is {kind}"),
                 (None, Some(text)) => format!("`{text}`"),

@@ -1,6 +1,6 @@
 //! TypeScript and JavaScript modules: oh-my-pi's and pi's tools (spec omp).
 //!
-//! Knows what a module's description and errors mean; how a module runs is the engine's.
+//! This module interprets the descriptions and errors of modules; the engine runs them.
 
 mod dialects;
 mod drawing;
@@ -55,7 +55,7 @@ pub(crate) struct World {
     pub(crate) is_learning: bool,
 }
 
-/// The engine for the modules of one host.
+/// Creates the engine for the modules of one host.
 pub(crate) fn engine(config: &Config, world: World) -> Engine {
     let of_project = config.limits_of(Level::Project);
     Engine::new(EngineOptions {
@@ -89,12 +89,14 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
     })
 }
 
-/// A home directory that is not there is not made: the cache would be lost with the container.
+/// Returns true if the cache can be created. A missing home directory is not created, because the
+/// cache would be lost with the container.
 fn can_be_made(config: &Config) -> bool {
     !config.cache_dir.starts_with(&config.home) || config.home.is_dir()
 }
 
-/// Loads modules, one after another: what the first one does to the globals the second one sees.
+/// Loads modules one after another: the globals that the first one sets are visible to the second
+/// one.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
     let asked = candidates.iter().zip(&refusals);
@@ -118,8 +120,8 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
     all
 }
 
-/// Loads the next module of the round. Whatever is wrong with it is a problem with the original's
-/// text, the place and the author's lines.
+/// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
+/// and the author's lines.
 async fn load(round: &mut Round, candidate: &Candidate, config: &Config) -> Loaded {
     let described = match round.load_next().await {
         Ok(described) => described,
@@ -180,7 +182,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Pr
                 error: json.clone(),
                 stack: None,
             });
-            // A refusal of the permissions brings its own.
+            // A refusal of the permissions has its own hint.
             let permissions = config.permissions_of(candidate.bounds_level());
             let permissions = permissions.of_tier(config.approval.unasked_tier());
             let refusal = failure.error.strip_prefix(FAILED);
@@ -198,7 +200,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Pr
     }
 }
 
-/// Stands before what a module threw.
+/// Prefix of an error that a module threw.
 const FAILED: &str = "Failed to load tool: ";
 
 const DECLARATIVE: &str =
@@ -272,7 +274,7 @@ struct Description<'a> {
     tools: Vec<&'a RawValue>,
 }
 
-/// One element of what a factory made.
+/// One element of a factory's result.
 enum Element {
     Refused(Refused),
     Tool(Box<Described>),
@@ -302,7 +304,7 @@ struct Described {
     label: Option<String>,
     description: String,
     input_schema: Value,
-    /// Calls are checked against that schema, and not by the library that made it.
+    /// Calls are validated by that schema, not by the library that made it.
     #[serde(default)]
     checked_by_schema: bool,
     /// `None` if it depends on the call.
@@ -364,14 +366,14 @@ impl Described {
         misfits
     }
 
-    /// The tier of every call, if it does not depend on the call.
+    /// Returns the tier of every call, if it does not depend on the call.
     fn known_tier(&self) -> Option<Tier> {
         let said = self.approval.as_ref().map(|stance| stance.tier);
         self.users_tier.or(said)
     }
 
     fn into_tool(self, source: Source) -> Tool {
-        // A tool of which nothing is known beforehand may do anything (spec omp 10).
+        // A tool whose tier is unknown beforehand may do anything (spec omp 10).
         let tier = self.known_tier().unwrap_or(Tier::Exec);
         Tool {
             label: self.label.unwrap_or_else(|| self.name.clone()),

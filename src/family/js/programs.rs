@@ -1,4 +1,4 @@
-//! `pi.exec` on the process room: the request and the answer of `js-runtime/11_exec.ts`.
+//! `pi.exec` on top of the process module: the request and the answer of `js-runtime/11_exec.ts`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ struct ChildPrograms {
     keeps_detached: bool,
 }
 
-/// Asks the tape first.
+/// Starts programs as the tape decides.
 struct TapedPrograms(Arc<dyn Tape>, ChildPrograms);
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ struct Answer {
 struct ExecError {
     code: String,
     message: String,
-    /// The original throws a TypeError.
+    /// Set if oh-my-pi throws a TypeError here.
     #[serde(rename = "type")]
     is_type_error: bool,
 }
@@ -179,7 +179,7 @@ fn spawn(request: Request, rights: Rights) -> Spawn {
         .map(String::into_bytes)
         .or(request.input_bytes);
     Spawn {
-        // A relative directory starts at the process's own, as in the original.
+        // A relative directory starts at the process's own, as in oh-my-pi.
         cwd: Some(request.cwd),
         env,
         rights,
@@ -215,7 +215,7 @@ fn stopped_code(end: End) -> i32 {
     }
 }
 
-/// The output, with a line that says what is missing where the cap cut it.
+/// Returns the output, with a line about the missing part where the limit cut it.
 fn shown(captured: &Captured) -> String {
     if captured.dropped == 0 {
         return captured.text();

@@ -1,4 +1,4 @@
-//! Calls one tool of one module, and reads what came back.
+//! Runner of one tool of one module, and parser of its results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -55,8 +55,8 @@ impl JsRunner {
         }
     }
 
-    /// The rights of a call that may run with those of `tier`: a tool that is always of the tier `read`
-    /// never has more.
+    /// Returns the tier of rights for a call that may run with those of `tier`. A tool that is
+    /// always of the tier `read` never gets more.
     fn bounded(&self, tier: Tier) -> Tier {
         match self.tier {
             Some(Tier::Read) => Tier::Read,
@@ -184,7 +184,7 @@ struct Written<B> {
     useless: bool,
 }
 
-/// A block of nearly all results: serde need not keep what it has read until it knows what it is.
+/// Block of nearly all results: with it serde need not buffer until it knows the type.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text<'a> {
@@ -214,7 +214,7 @@ impl Written<Block> {
 fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outcome {
     let written = match Written::read(text) {
         Ok(written) => written,
-        // The runtime writes JSON whatever a tool returns.
+        // The JSON is always valid, since the runtime writes it; only its content can be wrong.
         Err(error) => {
             return Outcome {
                 stopped,

@@ -77,7 +77,7 @@ pub(super) fn read(index: usize, entry: Json<'_>, ground: &Ground) -> Entry {
             handler,
         })
     })();
-    // It will be shown, whatever it is.
+    // The name is escaped because it is shown and may hold any character.
     let name = fields.string("name");
     let name = name.map(|name| name.escape_debug().to_string());
     finish(index, definition, name, name_place, faults, warnings)
@@ -181,8 +181,8 @@ fn handler(
     }
 }
 
-/// The schema's defaults of the handler's placeholders. What goes into a request's body is for the
-/// server to complete.
+/// Returns the schema's defaults of the handler's placeholders. Defaults of a request's body are
+/// left to the server.
 fn defaults(schema: &Value, handler: &Handler) -> Map<String, Value> {
     let names: Vec<&str> = match handler {
         Handler::Shell(shell) => shell.parameters().collect(),
@@ -197,7 +197,8 @@ fn defaults(schema: &Value, handler: &Handler) -> Map<String, Value> {
 }
 
 impl Handler {
-    /// Programs may do anything. POST and PUT change something; what a GET sends is in its URL.
+    /// Returns the tier of calls. Programs may do anything. POST and PUT change something; a GET
+    /// sends data only in its URL.
     pub(super) fn tier(&self) -> Tier {
         match self {
             Handler::Shell(_) => Tier::Exec,

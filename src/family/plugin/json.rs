@@ -1,7 +1,7 @@
-//! JSON values that know where they stand in their file.
+//! JSON values with their places in the file.
 //!
-//! The places come from the slices that serde_json lends, so nothing is parsed by hand. A text is
-//! accepted as a whole first; after that no part of it can fail to parse.
+//! The places come from the slices that serde_json borrows, so nothing is parsed by hand. A text is
+//! parsed as a whole first; after that no part of it can fail to parse.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// The whole file. Nesting is bounded by the parser.
+    /// Parses the whole file. Nesting is bounded by the parser.
     pub(super) fn parse(file: &'a str) -> Result<Json<'a>, serde_json::Error> {
         serde_json::from_str::<Value>(file)?;
         let raw = serde_json::from_str(file)?;
@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
         self.fields.get(name).map(|raw| Json { file, raw })
     }
 
-    /// The string of that name, if it is one.
+    /// Returns the field of that name, if it is a string.
     pub(super) fn string(&self, name: &str) -> Option<String> {
         self.get(name)?.string()
     }
@@ -128,7 +128,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Below this likeness (0 to 1) another word is meant.
+/// Limit of similarity (0 to 1); below it another word is meant.
 const ALIKE: f64 = 0.8;
 
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {

@@ -27,7 +27,7 @@ pub(super) struct PluginRunner {
     rights: Rights,
 }
 
-/// A call that nothing is left to say against.
+/// A call that has passed all checks.
 enum Plan {
     Shell(ShellPlan),
     Http(HttpPlan),

@@ -37,12 +37,12 @@ impl Code {
     }
 }
 
-/// A result in its envelope, as JSON text.
+/// Returns a result in its envelope, as JSON text.
 pub(super) fn success(result: &RawValue) -> String {
     format!(r#"{{"tool_success":true,"result":{}}}"#, result.get())
 }
 
-/// The envelope of a result that is missing, as JSON text.
+/// Returns the envelope of a missing result, as JSON text.
 pub(super) fn failure(code: Code, error: &str) -> String {
     let envelope = json!({
         "tool_success": false,
@@ -52,14 +52,14 @@ pub(super) fn failure(code: Code, error: &str) -> String {
     envelope.to_string()
 }
 
-/// The one JSON value that a tool printed; blanks around it do not count.
+/// Parses the one JSON value that a tool printed; whitespace around it is ignored.
 pub(super) fn parse(output: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(output).ok()?;
     let value: Box<RawValue> = serde_json::from_str(text).ok()?;
     (json::depth(value.get()) <= DEEPEST).then_some(value)
 }
 
-/// The envelope as data. A number that no reader can hold is the one thing that is lost here.
+/// Returns the envelope as data; `{}` if it holds a number that no reader can represent.
 pub(super) fn details(envelope: &str) -> Value {
     serde_json::from_str(envelope).unwrap_or_else(|_| json!({}))
 }

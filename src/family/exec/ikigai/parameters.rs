@@ -1,4 +1,4 @@
-//! From a tool's `parameters` and `returns` to the JSON Schemas that are advertised.
+//! Conversion of a tool's `parameters` and `returns` to the JSON Schemas that are advertised.
 //!
 //! The document has two forms for both: a JSON Schema, which is taken as it is, and a flat map of
 //! fields, each with a `required` of its own. A field may well be called `type`; a schema is
@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The schema of the arguments; `None` if `parameters` is neither of the two forms.
+/// Returns the schema of the arguments; `None` if `parameters` has neither of the two forms.
 pub(super) fn input_schema(parameters: Value) -> Option<Value> {
     match parameters {
         Value::Null => Some(object(Map::new(), Vec::new())),
@@ -18,7 +18,7 @@ pub(super) fn input_schema(parameters: Value) -> Option<Value> {
     }
 }
 
-/// The schema of the envelope around a result. The words are the document's (ikigai 22).
+/// Returns the schema of the envelope around a result. The texts are the document's (ikigai 22).
 pub(super) fn output_schema(returns: Value) -> Value {
     let mut result = Map::new();
     let description = "Present only when tool_success is true";

@@ -1,6 +1,6 @@
 //! Runs one of ikigai's tools: parameters on its standard input, one JSON value on its output.
 //!
-//! Whatever happens, the answer is an envelope. The clock runs from the start of the process.
+//! Every answer is an envelope. The timeout counts from the start of the process.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ impl IkigaiRunner {
         })
     }
 
-    /// The envelope for a run, and whether it holds a result.
+    /// Returns the envelope of a run; `Ok` holds a result, `Err` a failure.
     fn envelope(&self, ran: &Ran, why_stopped: Stopped) -> Result<String, String> {
         let name = &self.name;
         let failure = |code, error: String| Err(envelope::failure(code, &error));

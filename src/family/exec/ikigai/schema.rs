@@ -51,7 +51,7 @@ impl Unusable {
     }
 }
 
-/// Reads what a tool answered.
+/// Parses the answer of a tool.
 pub(super) fn read(finished: &Finished) -> Result<Described, Unusable> {
     match finished.end {
         End::Exited(0) => {}
@@ -86,7 +86,7 @@ fn text(fields: &mut Map<String, Value>, key: &'static str) -> Result<String, Un
     }
 }
 
-/// The advertised name: with `_` for `-`. Never a path, never what a provider refuses.
+/// Returns the advertised name, with `_` for `-`; `None` for one that providers refuse, or a path.
 fn normalised(name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let fits = name.len() <= LONGEST_NAME && name.chars().all(plain);

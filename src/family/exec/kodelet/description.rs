@@ -62,7 +62,7 @@ impl Unusable {
     }
 }
 
-/// Reads what a tool answered within `limit`.
+/// Parses the answer of a tool; `limit` is the timeout that it had.
 pub(super) fn read(finished: &Finished, limit: Duration) -> Result<Description, Unusable> {
     let failed = |how: String| Unusable::Failed(format!("{how}{}", trouble::said(finished)));
     match finished.end {
@@ -113,7 +113,7 @@ fn parse(bytes: &[u8]) -> Result<Description, Unusable> {
     })
 }
 
-/// A field that is a text with something in it.
+/// Returns a field that is a text and not empty.
 fn text(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
     match fields.shift_remove(key) {
         Some(Value::String(text)) if !text.is_empty() => Some(text),

@@ -74,7 +74,7 @@ impl Protocol for Kodelet {
     }
 
     fn rank(candidate: &Candidate, config: &Config) -> u8 {
-        // Where today's Kodelet looks; the older directory may hold what was copied from there.
+        // The directory of today's Kodelet is nearer; the older one may hold copies from there.
         let newer = config.custom_tools.dot_local_dir.as_deref();
         u8::from(newer.is_some() && candidate.path.parent() == newer)
     }

@@ -117,7 +117,7 @@ pub(super) fn signal_text(number: i32) -> String {
     format!("signal: {word} ({name})")
 }
 
-/// All three forms of it. `name` is without the prefix.
+/// Returns all three forms of the result. `name` is without the prefix.
 pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
     let mut details = json!({
         "toolName": format!("{}{name}", super::PREFIX),

@@ -17,7 +17,7 @@ impl Schema {
         schema::Schema::compile(schema).map(Schema)
     }
 
-    /// The text to give to the tool, or everything that is wrong with it.
+    /// Returns the text for the tool, or everything that is wrong with it.
     pub(super) fn check(&self, call: &Call) -> Result<String, String> {
         let invalid = |why: String| format!("invalid JSON input: {why}");
         let text = arguments::object(&call.arguments).map_err(|why| invalid(why.to_string()))?;

@@ -47,7 +47,7 @@ pub(super) struct Http {
     timeout: Duration,
 }
 
-/// A request that is complete.
+/// Complete request.
 pub(super) struct HttpPlan {
     url: Url,
     method: Method,
@@ -64,7 +64,7 @@ impl Refused {
 }
 
 impl Http {
-    /// Reads the handler; what is only worth a warning goes to `warnings`.
+    /// Reads the handler; minor faults are added to `warnings`.
     pub(super) fn read(
         handler: &Fields<'_>,
         faults: &mut Vec<Fault>,
@@ -102,7 +102,7 @@ impl Http {
         Some(http)
     }
 
-    /// Every parameter of the URL.
+    /// Returns every parameter of the URL.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
         super::template::parameters(&self.url.parts)
     }

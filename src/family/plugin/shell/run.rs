@@ -1,7 +1,7 @@
 //! Runs the pipelines of a call one after another, under one clock.
 //!
-//! A program that cannot be started counts as a shell counts it: exit code 127 or 126, with the
-//! reason among the errors, so that `missing || true` goes on.
+//! A program that cannot be started has the exit code of a shell: 127 or 126, with the reason in
+//! the standard error, so that `missing || true` goes on.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ impl SoFar {
     }
 }
 
-/// The output, with a line that says what is missing where the cap cut it.
+/// Returns the output, with a line about the missing part where the limit cut it.
 fn shown(captured: &Captured) -> String {
     let text = captured.text();
     if captured.dropped == 0 {

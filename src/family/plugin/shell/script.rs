@@ -39,7 +39,7 @@ impl Command {
     }
 }
 
-/// Reads a template. `is_trusted`: the author vouches for what its programs do with values.
+/// Parses a template. With `is_trusted` the author vouches for what its programs do with values.
 pub(super) fn parse(template: &str, is_trusted: bool) -> Result<Script, Refused> {
     let Lexed { tokens, unexpanded } = lex(template)?;
     let mut steps: Vec<Step> = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn parse(template: &str, is_trusted: bool) -> Result<Script, Refused>
         (true, None) => {
             return Err(Refused::new("the command is empty", "name a program"));
         }
-        // A shell does not mind a `;` at the end either.
+        // A trailing `;` is allowed, as in a shell.
         (true, Some(Operator::Then)) => {}
         (true, Some(operator)) => return Err(lonely(operator)),
     }

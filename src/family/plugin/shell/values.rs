@@ -8,13 +8,13 @@ use super::danger::NoOption;
 use super::lexer::Word;
 use crate::family::plugin::template::Part;
 
-/// The most characters of a value.
+/// Limit of a value, in characters.
 const MAX_CHARS: usize = 10_000;
 
-/// Refused in every value. They are the price of `a|b` for grep.
+/// Sequences that are refused in every value. This also forbids `a|b` for grep.
 const REFUSED: [&str; 5] = [";", "|", "&&", "`", "$("];
 
-/// Worth a warning.
+/// Characters that are logged.
 const SUSPICIOUS: &str = "><&$*?~!#'\"\\\n";
 
 /// Checks the value of `parameter` for a call of `tool`.
@@ -66,7 +66,7 @@ pub(super) fn check_option(rule: &NoOption, words: &[Word], argv: &[String]) -> 
     Ok(())
 }
 
-/// Says so where a value may be taken for an option of the program.
+/// Logs a value that may be taken for an option of the program.
 pub(super) fn notice_option(tool: &str, argument: &str) {
     if argument.starts_with('-') {
         tracing::warn!(
