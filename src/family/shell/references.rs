@@ -1,6 +1,6 @@
-//! The `{references}` in a text, as far as a definition can be checked by them.
+//! Search for the `{references}` in a text, to check a definition.
 //!
-//! What they come to is for `run`; here only names count, to say that one is not known.
+//! Their values belong to `run`; here only names matter, to report unknown ones.
 
 use super::circle::circle;
 use super::definition::{Datum, Parameter};
@@ -36,7 +36,7 @@ pub(crate) const PROPERTIES: &[&str] = &[
     "end-time",
 ];
 
-/// All of them, in order. `${X}` is the shell's.
+/// Returns all of them, in order. `${X}` belongs to the shell.
 pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
     let opens = text.match_indices('{').filter(|(at, _)| {
         let before = text[..*at].bytes().next_back();
@@ -59,8 +59,8 @@ pub(crate) fn is_computed(value: &Datum, names: &[impl AsRef<str>]) -> bool {
     }
 }
 
-/// The names of parameters whose defaults refer to each other in a circle, the first one twice
-/// (spec cycod 52).
+/// Returns the names of parameters whose defaults refer to each other in a cycle, with the first
+/// one twice (spec cycod 52).
 pub(crate) fn circle_of_defaults(parameters: &[Parameter]) -> Option<Vec<&str>> {
     let edges: Vec<Vec<usize>> = parameters
         .iter()

@@ -2,7 +2,7 @@
 //!
 //! The document has two forms for both: a JSON Schema, which is taken as it is, and a flat map of
 //! fields, each with a `required` of its own. A field may well be called `type`; a schema is
-//! therefore recognised by a `type` that is a text.
+//! therefore recognised by a `type` that is a text (for `returns` also a list).
 
 use serde_json::{Map, Value, json};
 
@@ -70,7 +70,7 @@ fn from_flat(fields: Map<String, Value>) -> Result<Value, Map<String, Value>> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, mut field) in fields {
         let own = field.as_object_mut();
-        // A list there is the field's own, of an object that it is.
+        // A list is not the flag: it belongs to the schema of a field that is an object.
         let flag = own.and_then(|own| match own.get("required") {
             Some(Value::Bool(_)) => own.shift_remove("required"),
             _ => None,

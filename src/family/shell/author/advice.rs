@@ -45,8 +45,8 @@ pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
     report.finish()
 }
 
-/// Every text that references are filled into, but for those in which the host's own variables
-/// count too.
+/// Returns every text that references are filled into, except those that may also refer to the
+/// host's own variables.
 fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place)> {
     let place = |key: &str| opened.place(key).unwrap_or(Place { line: 1, column: 1 });
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place
     found
 }
 
-/// A command with what it runs with.
+/// A command with its environment and input.
 struct Placed<'a> {
     command: Command,
     place: Place,
@@ -96,7 +96,7 @@ struct Placed<'a> {
     input: Option<&'a str>,
 }
 
-/// Every command of the tool with its place.
+/// Returns every command of the tool with its place.
 fn commands<'a>(definition: &'a Definition, opened: &Opened) -> Vec<Placed<'a>> {
     let place = |key: &str| opened.place(key).unwrap_or(Place { line: 1, column: 1 });
     let default = |text: &str| {
@@ -143,7 +143,7 @@ fn commands<'a>(definition: &'a Definition, opened: &Opened) -> Vec<Placed<'a>> 
     found
 }
 
-/// Values that would be code where they stand, and texts that are calculated with.
+/// Reports values that would be code in their places, and texts that are used in calculations.
 fn places(command: &Placed<'_>, definition: &Definition, report: &mut Report<'_>) {
     let found = survey(
         definition,
@@ -202,7 +202,7 @@ fn unknown_references(text: &str, place: Place, definition: &Definition, report:
     }
 }
 
-/// Texts of a caller's own choice that reach a shell as they are.
+/// Reports unescaped texts of the caller that reach a shell.
 fn unescaped(command: &Command, definition: &Definition, opened: &Opened, report: &mut Report<'_>) {
     if matches!(command, Command::Run(_)) {
         return;

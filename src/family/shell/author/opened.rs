@@ -10,7 +10,7 @@ use super::super::yaml::{self, Node};
 use super::{json, mask};
 use crate::tool::Problem;
 
-/// A file that was read.
+/// A file that was read, with its definition and its problems.
 pub(crate) struct Opened {
     pub(crate) text: String,
     /// The name in the file, else the file's name without its extension.
@@ -21,10 +21,10 @@ pub(crate) struct Opened {
     pub(super) tree: Option<Node>,
 }
 
-/// Reads `text` as what lies, or is going to lie, at `path`.
+/// Reads `text` as the content of `path`, which need not exist.
 pub(crate) fn open(path: &Path, text: String) -> Opened {
     let read = read(path, &text);
-    // What is not valid YAML as it stands may still be a tool (spec cycod 11).
+    // Invalid YAML may still be a tool after a repair (spec cycod 11).
     let parsed = yaml::parse(&text)
         .or_else(|broken| match yaml::repair(&text) {
             Some((repaired, _)) => yaml::parse(&repaired),
@@ -43,7 +43,7 @@ pub(crate) fn open(path: &Path, text: String) -> Opened {
     }
 }
 
-/// Reads the file at `path`. One that cannot be read has that as its only problem.
+/// Reads the file at `path`. If it cannot be read, that is its only problem.
 pub(crate) fn open_file(path: &Path) -> Opened {
     match load::text_at(path, path) {
         Ok(text) => open(path, text),
@@ -79,7 +79,7 @@ impl Opened {
         }
     }
 
-    /// The same as data.
+    /// Returns the same as data.
     pub(crate) fn shown_data(&self) -> Option<(Datum, Vec<String>)> {
         let mut data = self.data()?;
         let names = mask::mask(&mut data);

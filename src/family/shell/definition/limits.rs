@@ -1,4 +1,4 @@
-//! Bounds of a run and what is done after it (spec cycod 112–117, 261–273).
+//! Limits of a run, and its cleanup (spec cycod 112–117, 261–273).
 
 use std::time::Duration;
 

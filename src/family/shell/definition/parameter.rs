@@ -14,8 +14,8 @@ pub(crate) struct Parameter {
     /// Never [`Datum::Null`]: that is not a default. A text in it may hold `{references}` to other
     /// parameters and predefined variables; then `is_default_computed`.
     pub(crate) default: Option<Datum>,
-    /// The default refers to something, so that it is known, and checked, only in a call. A
-    /// default that refers to nothing has been checked and is of the parameter's type.
+    /// True if the default refers to something, so that it is known and checked only in a call. Any
+    /// other default has been checked and is of the parameter's type.
     pub(crate) is_default_computed: bool,
     pub(crate) validation: Validation,
     /// `transform:` a predefined name or a JavaScript expression over `value`.
@@ -78,7 +78,7 @@ impl Kind {
         ("object", Kind::Object),
     ];
 
-    /// Its name in files.
+    /// Returns its name in files.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Kind::String => "string",

@@ -18,7 +18,7 @@ pub(crate) enum Privilege {
     #[default]
     SameAsUser,
     Reduced,
-    /// Always asked about, whatever is approved by tags.
+    /// Every call needs an approval, even if it is approved by tags.
     Elevated,
 }
 
@@ -58,7 +58,7 @@ impl Risk {
         known.max().unwrap_or(Risk::Untagged)
     }
 
-    /// The tier that the host's approval goes by.
+    /// Returns the tier for the host's approval.
     pub(crate) const fn tier(self) -> Tier {
         match self {
             Risk::Read => Tier::Read,

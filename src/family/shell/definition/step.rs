@@ -30,7 +30,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Every text of it that references are filled into.
+    /// Returns every text of the step that references are filled into.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
         match &self.work {
@@ -77,16 +77,16 @@ pub(crate) struct UseTool {
 pub(crate) struct ErrorHandling {
     /// `None`: one run.
     pub(crate) retry: Option<Retry>,
-    /// With `{references}`; runs once when everything failed, in the shell of the command.
+    /// With `{references}`; runs once after the last attempt failed, in the shell of the command.
     pub(crate) fallback: Option<String>,
 }
 
 /// `error-handling.retry:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// Runs after the first one.
+    /// Number of runs after the first one.
     pub(crate) attempts: u32,
-    /// Before the first retry; doubled each time.
+    /// Wait before the first retry; doubled each time.
     pub(crate) delay: Duration,
 }
 
@@ -142,7 +142,7 @@ impl Default for Output {
 }
 
 impl Output {
-    /// 10 MB, where `buffer-limit` says nothing (spec cycod 110).
+    /// Default of `buffer-limit`: 10 MB (spec cycod 110).
     pub(crate) const LIMIT: u64 = 10 << 20;
 }
 

@@ -7,7 +7,7 @@ use super::{
     Platform, Resources, Risk, Security, Step, TestCase,
 };
 
-/// Everything that a file says about a tool, with the defaults filled in.
+/// Definition of a tool with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Definition {
     /// `name:`, else the file's name without its extension.
@@ -125,7 +125,7 @@ impl Definition {
             .find(|parameter| parameter.name == name)
     }
 
-    /// Its steps; none where it has a single command.
+    /// Returns the steps; empty for a tool with a single command.
     pub(crate) fn steps(&self) -> &[Step] {
         match &self.work {
             Work::Steps(steps) => steps,
@@ -142,7 +142,7 @@ impl Scope {
         ("global", Scope::Global),
     ];
 
-    /// Its name on command lines.
+    /// Returns its name on command lines.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Scope::Local => "local",

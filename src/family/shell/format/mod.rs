@@ -1,7 +1,7 @@
-//! The format's keys as one table: what a file is checked against, what the JSON Schema for
-//! editors and the reference in `docs/shell-tools.md` are made of.
+//! Table of the format's keys: the source of the checks of files, of the JSON Schema for editors
+//! and of the reference in `docs/shell-tools.md`.
 //!
-//! A key is added here and read in `read`; nothing else knows which keys there are.
+//! A new key is added here and read in `read`; no other module lists the keys.
 
 mod check;
 mod reference;
@@ -74,7 +74,7 @@ const fn key(name: &'static str, shape: Shape, help: &'static str) -> Key {
     Key { name, shape, help }
 }
 
-/// The names of a table of words.
+/// Returns the names in a table of words.
 const fn names<T: Copy, const N: usize>(pairs: &[(&'static str, T); N]) -> [&'static str; N] {
     let mut names = [""; N];
     let mut index = 0;

@@ -5,7 +5,7 @@ use super::super::report::Report;
 use super::super::yaml::Node;
 use super::text;
 
-/// The kinds of a single command, in the order in which messages name them.
+/// Kinds of a single command, in the order of messages.
 pub(super) const KINDS: [&str; 6] = ["bash", "cmd", "pwsh", "run", "script", "commands"];
 
 /// Returns the kinds among `kinds` that the node has.
@@ -24,7 +24,7 @@ pub(super) fn too_many(found: &[&str], what: &str, place: Place, report: &mut Re
     );
 }
 
-/// The command of that kind.
+/// Reads the command of that kind.
 pub(super) fn command(node: &Node, kind: &str, report: &mut Report<'_>) -> Option<Command> {
     let value = node.get(kind)?;
     if kind == "commands" {
@@ -62,7 +62,7 @@ fn shell(node: &Node, script: &Node, report: &mut Report<'_>) -> Option<String> 
     shell
 }
 
-/// Warns of a `shell` that runs nothing.
+/// Warns of a `shell` that has no effect.
 pub(super) fn check_shell(node: &Node, report: &mut Report<'_>) {
     if let Some(shell) = node.get("shell")
         && node.get("script").is_none()

@@ -75,7 +75,7 @@ impl Quotes {
     }
 }
 
-/// Text that stays the same in every kind of string.
+/// Returns text that stays the same in every kind of string.
 fn escaped(value: &Datum) -> String {
     let text = match value {
         Datum::Text(text) => text.clone(),

@@ -14,7 +14,7 @@ use super::thinking::Thinking;
 use crate::process::{Child, Chunk, Finished};
 use crate::tool::{Answer, Asked, User};
 
-/// So long a program writes nothing before it is taken to be waiting.
+/// Silence after which a program is taken to be waiting for input.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// Limit of the program's output in a question, in bytes; the last of it is shown.
@@ -44,7 +44,7 @@ impl Talk<'_> {
     /// Serves a program until it ends; its input is open. `hear` is called with all its output.
     pub(crate) async fn with(&self, mut child: Child, mut hear: impl FnMut(&Chunk)) -> Finished {
         let mut said = Vec::new();
-        // The first question may well end its line.
+        // The output before the first question may end with a newline.
         let (mut is_first, mut wants_answer) = (true, true);
         let mut last = Instant::now();
         loop {
@@ -74,7 +74,7 @@ impl Talk<'_> {
                         false => self.interaction.default_response.clone(),
                     };
                     match answer {
-                        // One that ends without reading it has its reasons.
+                        // A program may end without reading the answer: that is not an error.
                         Some(line) => drop(child.write(format!("{line}\n").as_bytes()).await),
                         None => child.close_input(),
                     }
@@ -114,7 +114,7 @@ impl Talk<'_> {
                     Some(chunk) => {
                         hear(&chunk);
                         said.extend(chunk.bytes);
-                        // It was slow to begin, and these are the words to ask with.
+                        // The program was slow to start, and this output belongs into the question.
                         if is_blind {
                             return Said::More;
                         }

@@ -29,7 +29,7 @@ pub(crate) struct Ground {
 }
 
 pub(super) fn predefined(definition: &Definition, ground: &Ground) -> Vec<(&'static str, String)> {
-    // One reading, so that the date and the time belong together.
+    // The clock is read once, so that the date and the time fit together.
     let now = Moment::of(SystemTime::now());
     let text = |path: &Path| path.display().to_string();
     vec![
@@ -44,7 +44,7 @@ pub(super) fn predefined(definition: &Definition, ground: &Ground) -> Vec<(&'sta
     ]
 }
 
-/// A path as the tool writes it, with `~`, absolute.
+/// Resolves a path as the tool writes it, with `~`, to an absolute one.
 pub(super) fn path(definition: &Definition, ground: &Ground, text: &str) -> PathBuf {
     ground.cwd.join(written_path(definition, ground, text))
 }
@@ -66,7 +66,7 @@ pub(super) fn written_path(definition: &Definition, ground: &Ground, text: &str)
     }
 }
 
-/// The values of everything that the tool calls a secret.
+/// Returns the values of everything that the tool marks as a secret.
 pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
     let environments = definition
         .steps()
@@ -84,7 +84,7 @@ pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
             .iter()
             .flat_map(|environment| &environment.variables);
         for (_, text) in variables.filter(|(own, _)| own == name) {
-            // One that cannot be filled is refused where it is used.
+            // A value that cannot be filled is refused where it is used.
             found.extend(values.variable(text).await.ok().flatten());
         }
     }
@@ -103,7 +103,7 @@ pub(super) fn mentions_temp_dir(definition: &Definition) -> bool {
             Datum::Null | Datum::Bool(_) | Datum::Number(_) => false,
         }
     }
-    // The debug form holds every text there is; a mention too many costs an empty folder.
+    // The debug form holds every text. A false positive costs only an empty folder.
     format!(
         "{:?}{:?}{:?}",
         definition.work, definition.resources, definition.environment

@@ -1,8 +1,7 @@
-//! Secrets become asterisks wherever something leaves a tool (spec cycod 109, 178–180).
+//! Masking of secrets in everything that leaves a tool (spec cycod 109, 178–180).
 //!
-//! A secret is also known in the forms in which programs like to repeat it. The hard thing is a
-//! secret that is cut in two: a stream keeps back what may be its beginning, and a text that was
-//! cut loses it.
+//! A secret is also masked in the encodings that programs often print. A secret may be cut in two:
+//! a stream holds back text that may be its beginning, and a text that was cut loses that part.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +16,7 @@ const SHORTEST: usize = 3;
 /// Set of the secrets that must not be shown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mask {
-    /// The longest first, so that of two that overlap nothing is left over.
+    /// Sorted by length, the longest first, so that overlapping secrets leave no remainder.
     secrets: Vec<String>,
 }
 
@@ -36,7 +35,7 @@ impl Mask {
         Mask { secrets }
     }
 
-    /// Both together.
+    /// Returns the mask of both together.
     pub(crate) fn and(&self, other: &Mask) -> Mask {
         let mut secrets = [self.secrets.as_slice(), &other.secrets].concat();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -63,7 +62,8 @@ impl Mask {
         self.split(text, false).0
     }
 
-    /// Masks what is certain; the rest may be the beginning of a secret, and is none if `is_all`.
+    /// Masks everything up to text that may be the beginning of a secret, and returns that text as
+    /// the rest. With `is_all` no text follows, and the rest is empty.
     fn split<'a>(&self, text: &'a str, is_all: bool) -> (String, &'a str) {
         let mut masked = String::with_capacity(text.len());
         let mut rest = text;
@@ -108,7 +108,7 @@ fn all_forms(secret: &str) -> Vec<String> {
     ]
 }
 
-/// Masks a text that comes in pieces.
+/// Mask of a text that comes in pieces.
 #[derive(Debug)]
 pub(crate) struct MaskedStream {
     mask: Mask,

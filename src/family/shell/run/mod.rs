@@ -80,7 +80,7 @@ fn ground(means: &Means<'_>, level: Level) -> Ground {
         grace: config.limits_of(level).grace,
         permissions,
         container_image: config.container_image.clone(),
-        // Of all it can do this only evaluates expressions; it must hold no module's isolate.
+        // It only evaluates expressions, so it gets a generation without any module's isolate.
         engine: means.engine.new_generation(),
     }
 }
@@ -97,7 +97,8 @@ fn stance(tool: &Shelved) -> Stance {
         reason: security.justification.clone(),
         must_ask: tool.is_elevated,
         needs_yes: tool.risk == Risk::Untagged,
-        // More rights than the user has are asked for each time, whatever else is allowed.
+        // Rights that the user does not have need an approval at each call, whatever else is
+        // allowed.
         policy: tool.is_elevated.then_some(Rule::Prompt),
         details: (!lines.is_empty()).then(|| lines.join("\n")),
         ..Stance::of_tier(tool.risk.tier())
@@ -166,7 +167,7 @@ impl Runner for ShellRunner {
                     ..stopped(why, reason(why).to_owned(), duration)
                 })
             }
-            // The tool's own limit is a failure of the tool, not a stop by the caller.
+            // The tool's own timeout is a failure of the tool, not a stop by the caller.
             Ok(report) => Ok(report.outcome(duration)),
             Err(Refusal::Impossible(text)) => Ok(Outcome::failure(text, duration)),
             Err(refusal) => Err(refused(refusal)),
@@ -174,7 +175,7 @@ impl Runner for ShellRunner {
     }
 }
 
-/// A refusal as an error of the call.
+/// Converts a refusal to an error of the call.
 fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Arguments(text) => Error::new(ErrorKind::BadArguments, text),
@@ -185,7 +186,7 @@ fn refused(refusal: Refusal) -> Error {
     }
 }
 
-/// Waits at the call's gate. `Some`: the call was cancelled there.
+/// Waits at the call's gate. Returns `Some` if the call was cancelled there.
 async fn never_started(ctx: &CallCtx, stance: &Stance) -> Result<Option<Outcome>, Error> {
     if let Some(gate) = &ctx.gate {
         tokio::select! {

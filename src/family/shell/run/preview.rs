@@ -20,7 +20,7 @@ use super::transform::shell_word;
 use super::walk;
 use super::words::words;
 
-/// The commands of a call, masked.
+/// Returns the commands of a call, masked.
 ///
 /// # Errors
 /// When nothing would be started.
@@ -151,8 +151,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A head, and below it the lines of a text. Masked before it is indented: a secret may have
-    /// several lines.
+    /// Writes a head, and below it the lines of a text. The text is masked before it is indented: a
+    /// secret may have several lines.
     fn block(&self, head: &str, text: &str, page: &mut String) {
         page.push_str(&self.mask.apply(head));
         page.push_str(":\n");
@@ -168,8 +168,8 @@ impl Session<'_> {
         filled.map_err(|error| error.to_string())
     }
 
-    /// The source with the variables that it needs, each on a line of its own. A value that means
-    /// nothing to a shell stands where its author put it.
+    /// Returns the source with the variables that it needs, each on a line of its own. A value
+    /// without a meaning for a shell stays where its author put it.
     async fn shown_posix(
         &self,
         text: &str,

@@ -39,12 +39,12 @@ pub(crate) struct StepReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Succeeded,
-    /// It failed, and the author said that this does not matter.
+    /// It failed, and the author marked that as unimportant.
     Tolerated,
     Failed,
     /// Its condition did not hold.
     Skipped,
-    /// A step that it waits for failed, or the call was over.
+    /// A step that it waits for failed, or the call had ended.
     NotStarted,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: Text,
     /// Reason of the failure, if the program's output does not contain it.
     pub(crate) error: Option<String>,
-    /// The call is over: nothing is tried again.
+    /// The call has ended: no retry.
     pub(crate) was_stopped: bool,
 }
 
@@ -111,13 +111,13 @@ impl Ended {
 }
 
 impl Report {
-    /// The step that the tool failed with.
+    /// Returns the step that made the tool fail.
     fn failed(&self) -> Option<&StepReport> {
         self.steps.iter().find(|step| step.state == State::Failed)
     }
 
-    /// 0, or that of the first step that failed and should not have (spec cycod 96). A call that
-    /// was stopped has the code that a shell would give it.
+    /// Returns 0, or the code of the first step that failed and should not have (spec cycod 96). A
+    /// stopped call has the code that a shell would return.
     pub(crate) fn exit_code(&self) -> i64 {
         if self.timeout.is_some() {
             return 124;
@@ -177,7 +177,7 @@ impl Report {
         Some(self.mask.apply(&text))
     }
 
-    /// For the caller.
+    /// Returns the outcome for the caller.
     pub(crate) fn outcome(&self, duration: Duration) -> Outcome {
         let text = match self.is_error() {
             true => self.failure().unwrap_or_default(),

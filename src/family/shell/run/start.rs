@@ -1,5 +1,5 @@
-//! A program as it is started: its folder, its variables, its input, its limits, and what it is
-//! locked into (spec cycod 28, 73–78, 114, 122, 123).
+//! Start of a program: its folder, its variables, its input, its limits, and its isolation (spec
+//! cycod 28, 73–78, 114, 122, 123).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::step::Unit;
 use crate::process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
 use crate::tool::User;
 
-/// After a deadline: the time between TERM and KILL.
+/// Time between TERM and KILL after a timeout.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(500);
 
 /// Timeout of removing a container that was left.
@@ -59,6 +59,8 @@ impl Contained {
 }
 
 impl Session<'_> {
+    /// Prepares a program for its start.
+    ///
     /// # Errors
     /// With a sentence that says why it cannot be started.
     pub(crate) async fn start(
@@ -172,7 +174,7 @@ impl Session<'_> {
     }
 }
 
-/// The one that is installed.
+/// Returns the container program that is installed.
 fn container_program() -> Option<&'static str> {
     CONTAINER_PROGRAMS
         .into_iter()

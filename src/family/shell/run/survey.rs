@@ -64,7 +64,7 @@ pub(crate) fn survey(
     found
 }
 
-/// The text of a command with a stand-in for each value.
+/// Returns the text of a command with a placeholder for each value.
 fn pieces(text: &str, definition: &Definition) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for part in Template::parse(text, &Known(definition)).parts {
@@ -77,7 +77,7 @@ fn pieces(text: &str, definition: &Definition) -> Vec<Piece> {
 }
 
 fn add(reference: &Reference, definition: &Definition, pieces: &mut Vec<Piece>) {
-    // A text that is neither a number nor an option of anything.
+    // Placeholder that is neither a number nor an option of any program.
     const STAND_IN: &str = "x";
     if let Tail::Choice { yes, .. } = &reference.tail {
         return pieces.push(Piece::raw(yes.clone()));
@@ -161,7 +161,7 @@ fn outside(
     found
 }
 
-/// The names that a call of the tool will know.
+/// Names that a call of the tool will know.
 struct Known<'a>(&'a Definition);
 
 impl Names for Known<'_> {

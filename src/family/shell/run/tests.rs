@@ -15,7 +15,7 @@ use super::{never_started, reason, stopped};
 use crate::error::Error;
 use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Runner, Stance, Test};
 
-/// The tests of a tool.
+/// Returns the tests of a tool.
 pub(super) fn tests(
     tool: &Arc<Shelved>,
     shelf: &Arc<Shelf>,

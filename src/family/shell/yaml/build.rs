@@ -1,7 +1,7 @@
-//! From the parser's events to a tree, within bounds.
+//! Builds a tree from the parser's events, within limits.
 //!
-//! An alias copies what its anchor holds, so ten short lines can ask for a billion nodes; what is
-//! counted is therefore the tree, not the text.
+//! An alias copies the content of its anchor, so ten short lines can produce a billion nodes. The
+//! limit therefore applies to the tree, not to the text.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
 use super::{Entry, Node, Scalar, Value};
 use crate::family::shell::definition::Place;
 
-/// Far above any real tool; each node is some hundred bytes.
+/// Limit of nodes, far above any real tool; each node takes some hundred bytes.
 const MOST_NODES: usize = 100_000;
 
-/// Far above any real tool, and far below what recursion can take.
+/// Limit of nesting, far above any real tool and far below what the stack allows.
 const DEEPEST: usize = 64;
 
 /// Reason why the tree is missing, or differs from what the author means.
@@ -99,7 +99,7 @@ impl<'a> Builder<'a> {
             Event::SequenceStart(_, anchor, _) => (Value::List(self.list(depth)?), anchor),
             Event::MappingStart(_, anchor, _) => (Value::Map(self.map(depth)?), anchor),
             Event::Alias(anchor) => {
-                // An alias inside its own anchor finds nothing: the anchor is not complete yet.
+                // An alias inside its own anchor is not found: the anchor is not complete yet.
                 let Some((node, size)) = self.anchors.get(&anchor) else {
                     return Err(Broken {
                         message: "an alias stands inside what it refers to".to_owned(),
@@ -194,7 +194,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// `<<: *base`: what is not there yet is taken from the mapping, or from each of a list of them.
+/// Applies `<<: *base`: missing keys are taken from the mapping, or from each of a list of
+/// mappings.
 fn merge(value: Node, entries: &mut Vec<Entry>) {
     match value.value {
         Value::Map(more) => {

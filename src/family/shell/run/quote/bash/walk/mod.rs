@@ -1,7 +1,7 @@
-//! Walks the syntax tree of a script: the quotes around each value, and what becomes of it.
+//! Walk over the syntax tree of a script: finds the quotes around each value, and its uses.
 //!
-//! Each mark must be met exactly once; what no part of the tree accounts for has no place. The
-//! matches name every kind of node, so that a new kind is an error of the compiler here.
+//! Each mark must be met exactly once; a mark that is in no part of the tree has no place. The
+//! matches list every kind of node, so that a new kind is a compile error here.
 
 mod expansion;
 
@@ -33,7 +33,7 @@ pub(super) enum Quote {
     Ansi,
     /// A here-document with expansions.
     Heredoc,
-    /// One without.
+    /// A here-document without expansions.
     Literal,
     /// Arithmetic, whatever quotes are in it.
     Number,
@@ -68,7 +68,7 @@ pub(super) struct Context<'s> {
     quote: Quote,
     backquotes: Option<Range<usize>>,
     document: Option<usize>,
-    /// In the word of an expansion in a here-document quotes mean something else.
+    /// True in the word of an expansion in a here-document, where quotes have another meaning.
     in_document: bool,
     pub(super) stdin: Sources,
     pub(super) function: Option<String>,
@@ -94,7 +94,7 @@ pub(super) struct Walker<'a> {
     pub(super) lists: HashMap<String, Vec<View>>,
     /// Names of the lists that are run as a command.
     pub(super) list_commands: HashSet<String>,
-    /// Pairs of variables of which one is a name for the other.
+    /// Pairs of variables, one of which is a reference to the other.
     aliases: Vec<(String, String)>,
     depth: usize,
 }
@@ -107,17 +107,17 @@ pub(super) struct Call {
     pub(super) keeps: bool,
 }
 
-/// An assignment that means more if its variable has an attribute.
+/// An assignment that has another meaning if its variable has an attribute.
 pub(super) struct Deferred {
     name: String,
     sources: Sources,
     line: usize,
     is_declaration: bool,
-    /// It is a list in parentheses.
+    /// The value is a list in parentheses.
     is_list: bool,
 }
 
-/// Variables that are integers from the beginning.
+/// Variables that are integers from the start.
 const INTEGERS: &[&str] = &[
     "BASHPID",
     "COMP_CWORD",
@@ -171,7 +171,7 @@ const HOLD_ANYTHING: &[&str] = &[
 
 const CALCULATES: &str = "a place where the shell calculates, so it must be a whole number";
 
-/// Deeper nesting is refused: each level takes stack.
+/// Limit of nesting: each level takes stack.
 const MAX_DEPTH: usize = 150;
 
 /// Walks a script.
@@ -263,7 +263,7 @@ pub(super) fn walk(
 }
 
 impl<'s> Context<'s> {
-    /// For commands that are judged when the walk is over.
+    /// Returns the context of commands that are judged after the walk.
     pub(super) fn nowhere(stdin: Sources) -> Context<'static> {
         Context {
             source: "",
@@ -288,7 +288,7 @@ impl<'s> Context<'s> {
     }
 
     fn quoted(&self, quote: Quote) -> Context<'s> {
-        // Quotes in arithmetic change nothing: a number is written in any of them.
+        // Quotes do not matter in arithmetic: a number is written the same in all of them.
         let quote = if self.quote == Quote::Number {
             Quote::Number
         } else {
@@ -374,7 +374,7 @@ impl Walker<'_> {
                 let (start, end) = (comment.range.start(), comment.range.end());
                 base + usize::from(start)..base + usize::from(end)
             });
-            // A comment begins with its sign, or the tree is not about this text.
+            // A comment must begin with its sign; otherwise the tree does not match this text.
             let text = &self.marked.text;
             let ranges: Vec<_> = ranges
                 .filter(|range| {
@@ -840,7 +840,7 @@ impl Walker<'_> {
         }
     }
 
-    /// After `declare -n name=other` each is the other.
+    /// Records `declare -n name=other`: each name stands for the other.
     fn alias(&mut self, name: &str, assignment: &Assignment, context: &Context<'_>) {
         let text = match &assignment.value {
             AssignmentValue::Scalar(word) => context.slice(word.span).unwrap_or_default(),
@@ -910,7 +910,7 @@ impl Walker<'_> {
         sources
     }
 
-    /// A variable gets what may be values.
+    /// Assigns text that may hold values to a variable.
     pub(super) fn assign_name(&mut self, name: &str, sources: &Sources, line: usize) {
         self.assign(name, sources, line, false);
     }
@@ -932,7 +932,7 @@ impl Walker<'_> {
         }
     }
 
-    /// After everything is known: attributes of variables, and calls of functions.
+    /// Applies attributes of variables and judges calls of functions, after everything is known.
     fn finish(&mut self) {
         for set in [&mut self.facts.integers, &mut self.facts.arrays] {
             for _ in 0..=self.aliases.len() {
@@ -988,7 +988,7 @@ impl Walker<'_> {
         sources
     }
 
-    /// Code for a shell that the script holds as a text: nothing of it is a value.
+    /// Walks code for a shell that the script holds as a text: it contains no value.
     pub(super) fn code(&mut self, code: &str, line: usize, context: &Context<'_>) {
         self.depth += 1;
         let parsed = Parser::new(code).parse();
