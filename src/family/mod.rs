@@ -1,5 +1,5 @@
-//! Families: one folder for each system of tools, with its loader and runners. They do not depend on
-//! each other.
+//! Families: one folder for each system of tools, with its loader and runners. They do not depend
+//! on each other.
 //!
 //! [`load`] is the only entry point: every family is given its own candidates at once, so that it
 //! can decide about them together (one overrides another, all are described concurrently).

@@ -32,9 +32,9 @@ const PROVIDER: &str = "sdk";
 
 /// A tool of the embedding program: a Rust closure that a model can call.
 ///
-/// The closure is given its parameters, checked and read, and an [`Invocation`]. Whatever it returns
-/// as `Ok` becomes the result, whatever it returns as `Err` a result with `is_error`. It runs on the
-/// task that drives the call and must not block; see [`CustomTool::blocking`] for work that does.
+/// The closure gets an [`Invocation`] and its parameters, which are validated before. An `Ok`
+/// becomes the result, an `Err` a result with `is_error`. It runs on the task that drives the call
+/// and must not block; see [`CustomTool::blocking`] for work that does.
 ///
 /// ```ignore
 #[doc = include_str!("../../../tests/it/examples/custom_tool.rs")]
@@ -189,7 +189,7 @@ impl CustomTool {
         self
     }
 
-    /// Sets if the schema may be made strict for providers that support it; `false` opts out.
+    /// Sets whether the schema may be made strict for providers that support it; `false` opts out.
     /// Arguments are checked in either case.
     pub fn strict(mut self, strict: bool) -> CustomTool {
         self.tool.strict = Some(strict);

@@ -117,8 +117,8 @@ fn advice(what: &str) -> String {
     )
 }
 
-/// The program that a script is for, if that is not JavaScript: the last part of its first line's path,
-/// or what its name says.
+/// Returns the program of a script that is not JavaScript: the last part of the path in its first
+/// line, or the language of its extension.
 pub(super) fn script_language(path: &Path) -> Option<String> {
     // Nearly all files have such an extension; they need not be read.
     let extension = path.extension().and_then(|extension| extension.to_str());

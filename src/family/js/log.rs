@@ -1,7 +1,7 @@
 //! Log of `pi.logger` and `console` of tools: JSON lines in a file per process, never our streams.
 //!
-//! Only the user may read the file: tools log what they work on. A full file becomes `….log.1`, and that
-//! one `….log.2`, so that no tool fills the disk.
+//! Only the user may read the file: tools log the data that they work on. A full file becomes
+//! `….log.1`, and that one `….log.2`, so that the size of the logs is bounded.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

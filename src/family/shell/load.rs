@@ -63,8 +63,8 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
     all
 }
 
-/// Returns the problem of a tool that needs a newer version, or whose version is invalid. A tool for
-/// another platform is left out without a problem.
+/// Returns the problem of a tool that needs a newer version, or whose version is invalid. A tool
+/// for another platform is left out without a problem.
 fn version_problem(brought: &Brought) -> Option<Problem> {
     let wanted = brought.definition.min_host_version.as_deref()?;
     let problem = match version::wanted(wanted) {

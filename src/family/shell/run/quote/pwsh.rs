@@ -43,8 +43,8 @@ pub fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
         let mut length = 1;
         match (place, c) {
             (Place::Code | Place::Double, '`') => {
-                // A backtick before a value is left out: it would escape the variable that stands for
-                // the value.
+                // A backtick before a value is left out: it would escape the variable that stands
+                // for the value.
                 if matches!(items.get(at + 1), Some(Item::Char(_))) {
                     length = 2;
                 } else {
