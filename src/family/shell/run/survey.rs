@@ -105,8 +105,8 @@ fn add(reference: &Reference, definition: &Definition, pieces: &mut Vec<Piece>) 
     }
 }
 
-/// Returns the name of a reference, whether its value is guarded, whether it cannot be code, and its
-/// format.
+/// Returns the name of a reference, whether its value is guarded, whether it cannot be code, and
+/// its format.
 fn described<'a>(
     reference: &Reference,
     definition: &'a Definition,
