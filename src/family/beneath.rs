@@ -1,10 +1,10 @@
 //! Reads a file that must lie beneath a folder, whatever links and races there are.
 //!
-//! Both sides are made real first, so that links within the folder work and links out of it are
-//! seen. Between that and the open anything can be swapped; therefore the real path is then walked
-//! component by component from the folder's descriptor, and no step follows a link. What was opened
-//! is looked at, not what was named: a pipe or device is refused without waiting for it, and of a
-//! file that grows no more than allowed is read.
+//! Both paths are canonicalised first, so that links within the folder work and links out of it are
+//! detected. The path can change between that and the open. Therefore the canonical path is then
+//! walked component by component from the folder's descriptor, and no step follows a link. The
+//! checks look at the opened file and not at its path: a pipe or device is refused without waiting
+//! for it. Of a file that grows, no more than the limit is read.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,24 +18,24 @@ use rustix::io::Errno;
 use crate::config::paths;
 use crate::tool::{PermissionKind, PermissionProfile};
 
-/// Why a file cannot be had.
+/// Reason why a file cannot be read.
 pub(crate) enum Refused {
-    /// It is not beneath the folder.
+    /// It is not inside the folder.
     Outside,
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// It is no regular file but this.
+    /// It is not a regular file; the field says what it is instead.
     NotAFile(&'static str),
-    /// It has so many bytes, where that is known beforehand.
+    /// It is larger than the limit. The size is there if it is known beforehand.
     TooLarge(Option<u64>),
     /// The folder itself cannot be used.
     Base(io::Error),
-    /// Anything else that the system says.
+    /// Any other error of the system.
     System(io::Error),
 }
 
 impl Refused {
-    /// The words for whoever asked for `asked`.
+    /// Returns the message for the caller that requested `asked`.
     pub(crate) fn text(&self, base: &Path, asked: &str, max: u64) -> String {
         match self {
             Refused::Outside => {
@@ -61,7 +61,7 @@ impl Refused {
     }
 }
 
-/// Why `asked` may not be read under these permissions, if it may not.
+/// Returns the reason why these permissions forbid reading `asked`; `None` if they allow it.
 pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile) -> Option<String> {
     let named = paths::resolve(base, Path::new(asked));
     let real = named.canonicalize().unwrap_or(named);
@@ -69,10 +69,10 @@ pub(crate) fn refusal(base: &Path, asked: &str, permissions: &PermissionProfile)
     (!is_granted).then(|| permissions.refusal(PermissionKind::Read, &real.display().to_string()))
 }
 
-/// The bytes of `asked`, which may be relative to `base` or absolute; at most `max`. Blocks.
+/// Reads `asked`, which may be relative to `base` or absolute; at most `max` bytes. Blocks.
 pub(crate) fn read(base: &Path, asked: &str, max: u64) -> Result<Vec<u8>, Refused> {
     let real_base = base.canonicalize().map_err(Refused::Base)?;
-    // By the text first: what is out of the folder by its name is not even looked for.
+    // Lexical check first: a path that leaves the folder by its text is not looked up at all.
     let named = paths::resolve(base, Path::new(asked));
     if !named.starts_with(base) && !named.starts_with(&real_base) {
         return Err(Refused::Outside);
@@ -81,7 +81,8 @@ pub(crate) fn read(base: &Path, asked: &str, max: u64) -> Result<Vec<u8>, Refuse
     let inside = real
         .strip_prefix(&real_base)
         .map_err(|_| Refused::Outside)?;
-    // Opening a pipe for reading, even without waiting, wakes up whoever wants to write to it.
+    // Opening a named pipe for reading, even without waiting, wakes up a process that waits to
+    // write to it.
     let kind = std::fs::symlink_metadata(&real).map_err(missing_or)?;
     regular(FileType::from_raw_mode(mode_of(&kind)))?;
     read_all(walk(&real_base, inside)?, max)
@@ -92,7 +93,7 @@ fn mode_of(found: &std::fs::Metadata) -> u32 {
     found.mode()
 }
 
-/// Opens `inside` from `base` on; a step that is a link now was none a moment ago.
+/// Opens `inside`, starting at `base`. A component that is a link was not one a moment ago.
 fn walk(base: &Path, inside: &Path) -> Result<OwnedFd, Refused> {
     let step = OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let into = step | OFlags::PATH | OFlags::DIRECTORY;
@@ -123,7 +124,8 @@ fn read_all(file: OwnedFd, max: u64) -> Result<Vec<u8>, Refused> {
         return Err(Refused::TooLarge(Some(size)));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    // One more than allowed shows that it grew, or that its size is a lie, as it is below /proc.
+    // One byte more than the limit shows that the file grew or that its size is wrong, as below
+    // /proc.
     let mut limited = File::from(file).take(max.saturating_add(1));
     limited.read_to_end(&mut bytes).map_err(Refused::System)?;
     if bytes.len() as u64 > max {
@@ -153,13 +155,14 @@ fn missing_or(error: io::Error) -> Refused {
 
 fn swapped_or(errno: Errno) -> Refused {
     match errno {
-        // A link where there was none: somebody swaps it under our hands.
+        // A link where there was none a moment ago: another process replaces the path while we
+        // read.
         Errno::LOOP | Errno::NOTDIR => Refused::Outside,
         errno => missing_or(errno.into()),
     }
 }
 
-/// `given` as a folder: `~` is the home, relative paths start at the project.
+/// Resolves `given` as a folder: `~` is the home, relative paths start at the project.
 pub(crate) fn folder(given: &str, project: &Path, home: &Path) -> PathBuf {
     let given = match given.strip_prefix('~') {
         Some("") => home.to_owned(),

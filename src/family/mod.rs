@@ -1,7 +1,8 @@
-//! What a source of tools is and how it runs: one folder per system. Siblings are strangers.
+//! Families: one folder for each system of tools, with its loader and runners. They do not depend
+//! on each other.
 //!
-//! [`load`] is the only door: every family is given its own candidates at once, so that it can
-//! decide about them together (one of them overrides another, all are asked side by side).
+//! [`load`] is the only entry point: every family is given its own candidates at once, so that it
+//! can decide about them together (one overrides another, all are described concurrently).
 
 mod beneath;
 pub(crate) mod custom;
@@ -22,21 +23,20 @@ use crate::discover::Candidate;
 use crate::engine::{Engine, Module};
 use crate::tool::{Family, Problem, Runner, Tool};
 
-/// What a family made of one candidate: the tools that can be called, and what is wrong with the
-/// rest.
+/// Result of loading one candidate: the tools that can be called, and the problems of the rest.
 #[derive(Clone, Default)]
 pub(crate) struct Loaded {
     pub(crate) tools: Vec<(Arc<Tool>, Arc<dyn Runner>)>,
     pub(crate) problems: Vec<Problem>,
-    /// Nothing was asked: the answer was remembered.
+    /// The tools come from the cache; the candidate was not asked.
     pub(crate) is_remembered: bool,
-    /// What runs the tools, where that is a module.
+    /// The module that runs the tools, if there is one.
     pub(crate) module: Option<Module>,
-    /// It was asked and did not answer in time: it may another time.
+    /// The candidate did not answer in time; another try may succeed.
     pub(crate) was_late: bool,
 }
 
-/// The file of a trusted tool, below its project.
+/// Returns the file of a trusted tool, relative to its project.
 fn shown_file(candidate: &Candidate) -> String {
     let project = candidate.verified.as_ref().map(|files| {
         let alias = files.alias.as_ref();
@@ -48,21 +48,21 @@ fn shown_file(candidate: &Candidate) -> String {
     shown.display().to_string()
 }
 
-/// What families work with.
+/// Context for loading.
 pub(crate) struct Means<'a> {
     pub(crate) config: &'a Config,
     pub(crate) engine: &'a Engine,
 }
 
-/// Loads candidates that may run; what came of each stands at the candidate's own place. The
-/// families work side by side.
+/// Loads candidates that may run; each result is at the index of its candidate. The families load
+/// concurrently.
 pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loaded> {
     let js = Share::of(candidates, Family::Js);
     let kodelet = Share::of(candidates, Family::Kodelet);
     let ikigai = Share::of(candidates, Family::Ikigai);
     let native = Share::of(candidates, Family::Native);
     let plugin = Share::of(candidates, Family::Plugin);
-    // aynd's plugins may not have the names of its built-in tools, where those are wanted.
+    // aynd's plugins may not use the names of its built-in tools while those are enabled.
     let built_in = match native.candidates[..] {
         [] => &[][..],
         _ => &native::NAMES[..],
@@ -90,7 +90,7 @@ pub(crate) async fn load(means: &Means<'_>, candidates: &[Candidate]) -> Vec<Loa
     all
 }
 
-/// The candidates of one family, with their places among all.
+/// The candidates of one family, with their indexes among all.
 struct Share<'a> {
     candidates: Vec<&'a Candidate>,
     places: Vec<usize>,

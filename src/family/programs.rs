@@ -1,4 +1,4 @@
-//! What well-known programs do with their arguments: which are text, which are code.
+//! Tables of well-known programs: which of their arguments are text and which are code.
 //!
 //! A value that is one argument of one program cannot become a second command. It can still become
 //! code if the program reads that argument as code (`sh -c`, `awk`), starts it as a program (`env`,
@@ -8,10 +8,10 @@
 /// Stands in a word for text that is not known when the command is judged.
 pub(crate) const HOLE: char = '\0';
 
-/// What a hole would decide.
+/// Effect that the text of a hole can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Danger {
-    /// Which program is started.
+    /// The choice of the program that is started.
     Program,
     /// Text that the program runs as code.
     Code,
@@ -31,7 +31,7 @@ pub(crate) struct Finding {
     pub(crate) danger: Danger,
 }
 
-/// Code for a shell that the command itself holds, without a hole.
+/// Code for a shell that is an argument of the command, without a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Script {
     /// The index of the word with the code.
@@ -40,7 +40,7 @@ pub(crate) struct Script {
     pub(crate) args: usize,
 }
 
-/// What is known of a command.
+/// Result of judging a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judged {
     pub(crate) findings: Vec<Finding>,
@@ -49,7 +49,7 @@ pub(crate) struct Judged {
     pub(crate) file: Option<usize>,
     /// The program that takes code from its standard input.
     pub(crate) reads_code: Option<String>,
-    /// The index of a program that no table has.
+    /// The index of a program that is in no table.
     pub(crate) unknown: Option<usize>,
 }
 
@@ -63,8 +63,8 @@ pub(crate) fn judge(words: &[String]) -> Judged {
     judge.judged
 }
 
-/// Puts holes where `xargs` puts its input: in place of a text, or as the last argument. Gives the
-/// words that have one.
+/// Adds holes where `xargs` puts its input: in place of a text, or as the last argument. Returns
+/// the indexes of those words.
 pub(crate) fn add_input_of_xargs(words: &mut Vec<String>) -> Vec<usize> {
     let mut place: Option<(usize, String)> = None;
     for (index, word) in words.iter().enumerate() {
@@ -98,12 +98,12 @@ pub(crate) fn add_input_of_xargs(words: &mut Vec<String>) -> Vec<usize> {
     changed
 }
 
-/// Whether a program only writes to its standard output: it keeps nothing of its arguments.
+/// Returns true if a program only writes to its standard output and keeps nothing of its arguments.
 pub(crate) fn keeps_nothing(program: &str) -> bool {
     WRITES_OUTPUT_ONLY.contains(&base_name(program))
 }
 
-/// Whether a variable of that name decides what programs run.
+/// Returns true if a variable of that name decides what programs run.
 pub(crate) fn is_dangerous_variable(name: &str) -> bool {
     const PREFIXES: [&str; 6] = [
         "LD_",
@@ -116,7 +116,7 @@ pub(crate) fn is_dangerous_variable(name: &str) -> bool {
     DANGEROUS_VARIABLES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The last component of a program's path.
+/// Returns the last component of a program's path.
 pub(crate) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
@@ -317,7 +317,7 @@ struct Interpreter {
     long_code: &'static [&'static str],
     /// The letters of options that take another argument.
     args: &'static str,
-    /// Those of them whose argument is loaded as code.
+    /// The letters among them whose argument is loaded as code.
     loads: &'static str,
 }
 
@@ -597,7 +597,7 @@ const TEXT_OPTIONS: &[&str] = &[
     "--json",
 ];
 
-/// Programs that write to their standard output, and nowhere else.
+/// Programs that write only to their standard output.
 const WRITES_OUTPUT_ONLY: &[&str] = &[
     "[",
     "ag",
@@ -849,7 +849,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Looks for a shell or interpreter among the arguments of a program that may start it.
+    /// Searches for a shell or interpreter among the arguments of a program that may start it.
     fn nested(&mut self, at: usize) {
         for index in at + 1..self.words.len() {
             let name = without_version(base_name(&self.words[index]));

@@ -1,10 +1,10 @@
-//! The permissions of a tool, as the rights of the programs that it is or starts.
+//! Conversion of a tool's permissions to the rights of its programs.
 
 use crate::error::{Error, ErrorKind};
 use crate::process::{Names, Rights};
 use crate::tool::{Permission, PermissionKind, PermissionProfile};
 
-/// The rights of programs that are started under these permissions.
+/// Returns the rights of programs that are started under these permissions.
 pub(super) fn rights(profile: &PermissionProfile) -> Rights {
     let names = |permission: &Permission| Names {
         allow: match permission.granted() {
@@ -21,7 +21,7 @@ pub(super) fn rights(profile: &PermissionProfile) -> Rights {
     Rights::new(&names(&profile.run), names(&profile.env), refusal)
 }
 
-/// A refusal, whose second line is the hint, as an error of a call.
+/// Converts a refusal, whose second line is the hint, to an error of a call.
 pub(super) fn denied(refusal: &str) -> Error {
     match refusal.split_once("\nhint: ") {
         Some((text, hint)) => Error::new(ErrorKind::Denied, text).with_hint(hint),

@@ -1,4 +1,4 @@
-//! What a custom tool is given besides its parameters.
+//! Context of a call of a custom tool: its progress, its user, its cancellation.
 
 use std::sync::Arc;
 
@@ -27,21 +27,21 @@ impl Invocation {
         &self.0.call_id
     }
 
-    /// Sends what there is so far: the caller hears of it at once, the model does not. Whatever is
-    /// sent after the end of the call goes nowhere.
+    /// Sends a partial result. The caller receives it at once, the model does not. Updates that are
+    /// sent after the end of the call are dropped.
     pub fn update(&self, partial: impl Into<ToolOutput>) {
         if let Some(partial) = partial.into().into_partial() {
             self.0.ctx.updates.send(Progress::Partial(partial));
         }
     }
 
-    /// Whether there is a person who can be asked at this moment.
+    /// Returns true if the call has a user who can be asked at this moment.
     pub fn has_user(&self) -> bool {
         self.0.ctx.user.as_ref().is_some_and(User::is_there)
     }
 
-    /// Asks the person behind the call, and waits as long as they think; the call's time stands still
-    /// meanwhile. [`Answer::Dismissed`] where there is nobody.
+    /// Asks the user behind the call and waits for the answer; the call's deadline is paused
+    /// meanwhile. Returns [`Answer::Dismissed`] without a user.
     pub async fn ask(&self, what: Asked) -> Answer {
         match &self.0.ctx.user {
             Some(user) => user.ask(what, None).await.unwrap_or(Answer::Dismissed),
@@ -49,7 +49,7 @@ impl Invocation {
         }
     }
 
-    /// Tells the person something that needs no answer.
+    /// Shows the user a notification that needs no answer.
     pub fn tell(&self, what: Told) {
         if let Some(user) = &self.0.ctx.user {
             user.tell(what);
@@ -66,12 +66,13 @@ impl Invocation {
         self.0.ctx.is_cancelled()
     }
 
-    /// Why it was asked to stop, once it was.
+    /// Returns the reason why the call was asked to stop; `None` if it was not.
     pub fn stop_reason(&self) -> Option<Stopped> {
         self.is_cancelled().then(|| self.0.ctx.stop_reason())
     }
 
-    /// Fires when the call is asked to stop: to hand on to whatever does the work.
+    /// Returns the token that is cancelled when the call is asked to stop; hand it to the code that
+    /// does the work.
     pub fn cancel_token(&self) -> CancellationToken {
         self.0.ctx.cancel().clone()
     }

@@ -1,7 +1,7 @@
 //! Tools of the program that embeds haft: Rust closures with typed parameters.
 //!
 //! The parameters' type gives the schema (schemars) and reads the arguments (serde), so a closure
-//! never sees what does not fit. A closure that panics fails its own call and nothing else.
+//! never receives arguments that do not fit. A panic of a closure fails only its own call.
 
 mod invocation;
 mod output;
@@ -27,14 +27,14 @@ pub use invocation::Invocation;
 pub use output::ToolOutput;
 use runner::{CustomRunner, Handler, Running, StanceOf};
 
-/// The provider's id of these tools, and what stands for their path.
+/// Provider id of these tools, and the placeholder for their path.
 const PROVIDER: &str = "sdk";
 
 /// A tool of the embedding program: a Rust closure that a model can call.
 ///
-/// The closure is given its parameters, checked and read, and an [`Invocation`]. Whatever it returns
-/// as `Ok` becomes the result, whatever it returns as `Err` a result with `is_error`. It runs on the
-/// task that drives the call and must not block; see [`CustomTool::blocking`] for work that does.
+/// The closure gets an [`Invocation`] and its parameters, which are validated before. An `Ok`
+/// becomes the result, an `Err` a result with `is_error`. It runs on the task that drives the call
+/// and must not block; see [`CustomTool::blocking`] for work that does.
 ///
 /// ```ignore
 #[doc = include_str!("../../../tests/it/examples/custom_tool.rs")]
@@ -47,8 +47,8 @@ pub struct CustomTool {
 }
 
 impl CustomTool {
-    /// An asynchronous tool. `P` is read from the arguments: an object, or `()` for a tool without
-    /// parameters. Doc comments of `P` become the descriptions that the model reads.
+    /// Creates an asynchronous tool. `P` is read from the arguments: an object, or `()` for a tool
+    /// without parameters. Doc comments of `P` become the descriptions that the model reads.
     ///
     /// A call that is cancelled may go on for the host's grace period
     /// ([`Limits::grace`](crate::Limits::grace)); then its future is dropped.
@@ -77,8 +77,8 @@ impl CustomTool {
         CustomTool::with_handler::<P>(name.into(), description.into(), Arc::new(start))
     }
 
-    /// A tool whose work blocks its thread: files, long computations, other people's libraries. Each
-    /// call has a thread of tokio's blocking pool.
+    /// Creates a tool whose work blocks its thread: files, long computations, third-party
+    /// libraries. Each call has a thread of tokio's blocking pool.
     ///
     /// Such a call cannot be taken off its thread: one that does not heed
     /// [`Invocation::is_cancelled`] is left behind when the grace period is over, and its result is
@@ -100,7 +100,7 @@ impl CustomTool {
             let handler = handler.clone();
             let start = move |invocation: Invocation| -> Running {
                 let cancel = invocation.cancel_token();
-                // Set by the first of the two: the thread that starts the work, or the end of the call.
+                // Set once, either by the thread that starts the work or by the end of the call.
                 let is_decided = Arc::new(AtomicBool::new(false));
                 let starts = is_decided.clone();
                 let work = move || output::of(handler(parameters, invocation));
@@ -152,21 +152,21 @@ impl CustomTool {
         }
     }
 
-    /// A title for people; the name without it.
+    /// Sets the title for people; the default is the name.
     pub fn label(mut self, label: impl Into<String>) -> CustomTool {
         self.tool.label = label.into();
         self
     }
 
-    /// How much harm a call may do; [`Tier::Exec`] where nothing is said.
+    /// Sets the tier of every call: how much harm it may do. Without it the tier is [`Tier::Exec`].
     pub fn approval(mut self, tier: Tier) -> CustomTool {
         self.tool.approval = tier;
         self.stance = None;
         self
     }
 
-    /// Decides for each call how much harm it may do, from its arguments. One that panics counts as
-    /// [`Tier::Exec`].
+    /// Sets a function that returns the tier of each call from its arguments. If it panics, the
+    /// tier is [`Tier::Exec`].
     pub fn approval_for(
         mut self,
         stance: impl Fn(&Value) -> Stance + Send + Sync + 'static,
@@ -176,45 +176,45 @@ impl CustomTool {
         self
     }
 
-    /// Another schema of the parameters than that of their Rust type: for tools whose parameters are
-    /// a [`Value`]. Arguments must fit it and be readable as the type.
+    /// Replaces the schema that is derived from the Rust type: for tools whose parameters are a
+    /// [`Value`]. Arguments must fit it and be readable as the type.
     pub fn parameters(mut self, schema: Value) -> CustomTool {
         self.tool.input_schema = schema;
         self
     }
 
-    /// The schema of the structured result in `details`.
+    /// Sets the schema of the structured result in `details`.
     pub fn output<T: JsonSchema>(mut self) -> CustomTool {
         self.tool.output_schema = Some(parameters::schema_of::<T>().0);
         self
     }
 
-    /// Whether the schema may be made strict for providers that can; `false` opts out. Arguments are
-    /// checked all the same.
+    /// Sets whether the schema may be made strict for providers that support it; `false` opts out.
+    /// Arguments are checked in either case.
     pub fn strict(mut self, strict: bool) -> CustomTool {
         self.tool.strict = Some(strict);
         self
     }
 
-    /// What it is filed under, by which the user's rules may allow or refuse it.
+    /// Adds tags, by which the user's rules may allow or refuse the tool.
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> CustomTool {
         self.tool.tags.extend(tags.into_iter().map(Into::into));
         self
     }
 
-    /// What its author wishes of clients: when a call becomes a background task, how it is found.
+    /// Sets the author's hints for clients: when a call becomes a background task, how it is found.
     pub fn hints(mut self, hints: ClientHints) -> CustomTool {
         self.tool.hints = hints;
         self
     }
 
-    /// The name that it is called by.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.tool.name
     }
 
-    /// What the registry gets, for a host whose calls may go on for `grace` after they were asked to
-    /// stop; or what is wrong with the tool.
+    /// Checks the tool and returns its candidate and runner, or what is wrong with it. `grace` is
+    /// the time that the host gives a call to end after it was asked to stop.
     pub(crate) fn load(self, grace: Duration) -> Result<(Candidate, Loaded), String> {
         let name = &self.tool.name;
         if name.is_empty() {

@@ -1,4 +1,4 @@
-//! What a custom tool gives back.
+//! Results of custom tools.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use serde_json::{Map, Value};
 
 use crate::tool::{Block, Outcome};
 
-/// The result of a custom tool, or a part of it on the way there.
+/// Result of a custom tool, final or partial.
 ///
-/// A text, a [`Value`] and `()` become one by themselves, so most closures never name it.
+/// A text, a [`Value`] and `()` are converted automatically, so most closures never name it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// What the model gets.
+    /// The content that is sent to the model.
     pub content: Vec<Block>,
     /// Anything else that the program or a renderer wants to see; `null` counts as `{}`.
     pub details: Value,
-    /// The tool reports a failure.
+    /// True if the tool reports a failure.
     pub is_error: bool,
-    /// The result carries nothing that a model could use.
+    /// True if the result has no information for a model.
     pub useless: bool,
 }
 
 impl ToolOutput {
-    /// A text for the model.
+    /// Returns a result with a text for the model.
     pub fn text(text: impl Into<String>) -> ToolOutput {
         ToolOutput {
             content: vec![Block::Text { text: text.into() }],
@@ -33,7 +33,7 @@ impl ToolOutput {
         }
     }
 
-    /// A failure with a text for the model. The closure's `Err` says the same.
+    /// Returns a failure with a text for the model, as the closure's `Err` does.
     pub fn error(text: impl Into<String>) -> ToolOutput {
         ToolOutput {
             is_error: true,
@@ -76,7 +76,7 @@ impl ToolOutput {
         }
     }
 
-    /// The form in which updates travel; nothing if it cannot be written.
+    /// Returns the form in which updates are sent; `None` if it cannot be serialised.
     pub(super) fn into_partial(self) -> Option<Box<RawValue>> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -98,7 +98,7 @@ impl ToolOutput {
     }
 }
 
-/// What a closure's answer comes to.
+/// Converts the result of a tool's closure; an error becomes a failed output.
 pub(super) fn of<R: Into<ToolOutput>, E: Display>(answer: Result<R, E>) -> ToolOutput {
     match answer {
         Ok(output) => output.into(),
@@ -124,7 +124,7 @@ impl From<()> for ToolOutput {
     }
 }
 
-/// The model gets the JSON text, everybody else the value in `details`.
+/// Sends the JSON text to the model; programs and renderers get the value in `details`.
 impl From<Value> for ToolOutput {
     fn from(value: Value) -> ToolOutput {
         ToolOutput::text(value.to_string()).with_details(value)

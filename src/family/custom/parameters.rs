@@ -1,4 +1,4 @@
-//! From a Rust type to the schema of its arguments, and from arguments to the type.
+//! Schema of a Rust type's arguments, and conversion of arguments to the type.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// The schema as a model is shown it, and whether the type is `()`.
+/// Returns the schema for the model, and true if the type is `()`.
 pub(super) fn schema_of<P: JsonSchema>() -> (Value, bool) {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
-        // Models follow references badly; types that hold themselves keep them.
+        // Models handle references badly. Only recursive types keep them.
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
@@ -20,10 +20,10 @@ pub(super) fn schema_of<P: JsonSchema>() -> (Value, bool) {
         return (json!({"type": "object", "properties": {}}), true);
     }
     if schema == Value::Bool(true) || schema.as_object().is_some_and(only_a_title) {
-        // `serde_json::Value` and its kind take everything; arguments are an object.
+        // `serde_json::Value` and similar types accept everything; arguments are an object.
         return (json!({"type": "object"}), false);
     }
-    // The name of the Rust type says nothing to a model.
+    // The name of the Rust type has no meaning for a model.
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("title");
     }
@@ -35,8 +35,8 @@ fn only_a_title(schema: &Map<String, Value>) -> bool {
     schema.keys().all(|key| key == "title")
 }
 
-/// `uint32` and its like are no formats of JSON Schema, and strict providers refuse them; their bounds
-/// are there as `minimum` and `maximum`.
+/// Removes `uint32` and the like: they are not formats of JSON Schema, and strict providers refuse
+/// them. Their bounds stay as `minimum` and `maximum`.
 fn without_rust_formats(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -56,7 +56,7 @@ fn without_rust_formats(schema: &mut Value) {
     }
 }
 
-/// The properties that may be left out.
+/// Returns the properties that may be left out.
 pub(super) fn optional(schema: &Value) -> HashSet<String> {
     let required = schema["required"].as_array();
     let required: Vec<&Value> = required.into_iter().flatten().collect();
@@ -66,7 +66,7 @@ pub(super) fn optional(schema: &Value) -> HashSet<String> {
     names.cloned().collect()
 }
 
-/// Reads arguments that fit the schema. What a type demands beyond it is refused here.
+/// Reads arguments that fit the schema. Stricter rules of the type are checked here.
 pub(super) fn read<P: DeserializeOwned>(arguments: &str) -> Result<P, String> {
     serde_json::from_str(arguments).map_err(|error| error.to_string())
 }

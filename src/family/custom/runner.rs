@@ -1,4 +1,4 @@
-//! Runs a custom tool: arguments checked, the gate passed, the closure driven to its end.
+//! Runner of custom tools: validates the arguments, passes the gate, drives the closure to its end.
 
 use std::collections::HashSet;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::tool::panic::{Caught, caught};
 use crate::tool::schema::{Schema, object_of, refused};
 use crate::tool::{Approval, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
 
-/// The tool at work; nothing if it had to end before it started.
+/// Future of a running tool; its output is `None` if it had to end before it started.
 pub(super) type Running = Pin<Box<dyn Future<Output = Option<ToolOutput>> + Send>>;
 
 /// A call whose parameters are read, ready to start.
@@ -23,7 +23,7 @@ pub(super) type Start = Box<dyn FnOnce(Invocation) -> Running + Send>;
 /// Reads the text of arguments; the error says why they are not what the tool takes.
 pub(super) type Handler = dyn Fn(&str) -> Result<Start, String> + Send + Sync;
 
-/// What the tool says of a call.
+/// Function that returns a tool's approval requirement for the arguments of one call.
 pub(super) type StanceOf = dyn Fn(&Value) -> Stance + Send + Sync;
 
 pub(super) struct CustomRunner {
@@ -40,7 +40,7 @@ pub(super) struct CustomRunner {
 }
 
 impl CustomRunner {
-    /// The arguments, and the call that is ready to start on them.
+    /// Returns the arguments, and the call that is ready to start with them.
     fn prepare(&self, call: &Call) -> Result<(Value, Start), Error> {
         let mut fields = object_of(&self.name, &call.arguments)?;
         let given = fields.len();
@@ -57,10 +57,10 @@ impl CustomRunner {
                 rewritten = arguments.to_string();
                 &rewritten
             }
-            // As it came, so that numbers survive.
+            // The original text, so that numbers keep all their digits.
             text => text,
         };
-        // `Deserialize` may be written by hand.
+        // A `Deserialize` that is written by hand may panic.
         let read = caught(|| (self.handler)(text)).and_then(|read| read);
         match read {
             Ok(start) => Ok((arguments, start)),
@@ -122,7 +122,7 @@ impl Runner for CustomRunner {
         }
         let started = Instant::now();
         let invocation = Invocation::new(call.id, ctx.clone());
-        // Most of a closure's code may run before its future is there.
+        // Much of a closure's code may run before it returns its future.
         let mut running = match caught(|| start(invocation)) {
             Ok(running) => Caught::new(running),
             Err(panicked) => return Ok(self.failed(&panicked, started.elapsed())),
@@ -140,7 +140,7 @@ impl Runner for CustomRunner {
                 () = ctx.patience(self.grace) => None,
             },
         };
-        // One that heeded the wish to stop may have ended in the same moment.
+        // A tool that reacted to the cancellation may have ended in the same moment.
         let stopped = ctx.is_cancelled().then(|| ctx.stop_reason());
         let duration = started.elapsed();
         let outcome = match ended {

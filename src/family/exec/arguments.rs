@@ -1,14 +1,14 @@
-//! Arguments on their way to a program: the text of one JSON object, byte by byte as it came.
+//! Arguments of a program: the text of one JSON object, byte by byte as it came.
 //!
-//! Model providers give arguments as a string that holds JSON; such a string is opened, once.
-//! Nothing is written anew, so that large numbers, doubled keys and escapes survive.
+//! Some model providers send arguments as a string that holds JSON; such a string is unwrapped
+//! once. Nothing is serialised again, so that large numbers, duplicate keys and escapes survive.
 
 use serde_json::value::RawValue;
 
-/// Why there is no object.
+/// Reason why the arguments are not an object.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoObject {
-    /// A string whose content is no JSON.
+    /// A string whose content is not JSON.
     #[error("{0}")]
     NotJson(String),
     /// Another value than an object.
@@ -16,7 +16,7 @@ pub(super) enum NoObject {
     Other(&'static str),
 }
 
-/// The text of the object.
+/// Returns the text of the object.
 pub(super) fn object(arguments: &RawValue) -> Result<String, NoObject> {
     let text = arguments.get().trim();
     if !text.starts_with('"') {

@@ -1,9 +1,9 @@
 //! Asks many programs for their descriptions at once.
 //!
-//! Most of them sleep in their interpreter's start or wait for a disk, so far more run side by side
-//! than there are cores; those that compute take turns. The clock of each starts when it starts and
-//! stops while others keep it from running: on a busy machine a description takes longer, and no tool
-//! is missing.
+//! Most programs sleep while their interpreter starts, or wait for a disk, so far more of them run
+//! concurrently than there are cores. Those that compute take turns. The timeout of each program
+//! starts with it and is paused while other programs keep it from running: on a busy machine a
+//! description takes longer, and no tool is missing.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -15,19 +15,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::{Finished, Spawn, SpawnError};
 
-/// The most that run at the same time.
+/// Limit of programs that run at the same time.
 const MAX_AT_ONCE: usize = 64;
-/// The most that compute on each core at the same time.
+/// Limit of programs that compute at the same time, for each core.
 const MAX_PER_CORE: usize = 2;
-/// How much longer than its time a program may take that is kept from running.
+/// Extra time beyond the timeout for a program that the machine kept from running.
 const PATIENCE: Duration = Duration::from_secs(9);
-/// Nothing is asked a second time later than this after the first question.
+/// Deadline for second tries, counted from the first question.
 const SECOND_TRIES: Duration = Duration::from_secs(10);
 
 type Answer = Result<Finished, SpawnError>;
 
-/// Runs all of them to their ends; the answers are in the order of the questions. Those that may have been
-/// out of time because the machine is busy are asked a second time.
+/// Runs all of them to their ends; the answers are in the order of the questions. Repeats a
+/// question if its program may have timed out only because the machine is busy.
 pub(super) async fn ask_all(questions: Vec<Spawn>) -> Vec<Answer> {
     let began = Instant::now();
     let cores = available_parallelism().map_or(1, NonZero::get);
@@ -54,7 +54,8 @@ pub(super) async fn ask_all(questions: Vec<Spawn>) -> Vec<Answer> {
 
 async fn ask(question: &Spawn, places: &Semaphore, turns: &Semaphore) -> Answer {
     let _place = places.acquire().await;
-    // Whoever does not want the answers any more drops the future, and that ends the programs.
+    // The token is never cancelled: a caller that stops waiting drops the future, which ends the
+    // programs.
     let never = CancellationToken::new();
     let question = Spawn {
         patience: PATIENCE,

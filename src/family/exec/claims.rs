@@ -1,8 +1,8 @@
-//! Which of several tools of one name counts.
+//! Precedence of several tools that have the same name.
 //!
-//! A nearer level overrides a farther one: that is how both systems are customised. Inside of a
-//! level a nearer directory does so, too; inside of a directory the first file counts, and the other is
-//! an accident that is told.
+//! A nearer level overrides a farther one: that is how both systems are customised. Within a level
+//! a nearer directory overrides a farther one, too. Within a directory the first file counts; the
+//! other one is an accident and is reported as a problem.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,17 @@ use crate::tool::{Level, Problem};
 
 /// A tool that did not get its name.
 pub(super) struct Lost<'a> {
-    /// Its place among the claims.
+    /// Index among the claims.
     pub(super) place: usize,
-    /// Who has the name.
+    /// The candidate that has the name.
     pub(super) holder: &'a Candidate,
-    /// The holder is nearer, which is no accident.
+    /// True if the holder is nearer: an intended override.
     pub(super) is_override: bool,
 }
 
-/// Those that lose their names; `claims` are in the order of the files, `None` has none. `rank` tells
-/// which of two directories of one level is the nearer one.
+/// Returns the claims that lose their names. `claims` are in the order of the files; `None` stands
+/// for a file without a name. `rank` returns the greater number for the nearer of two directories
+/// of one level.
 pub(super) fn lost<'a>(
     claims: &[Option<(&'a Candidate, &str)>],
     rank: impl Fn(&Candidate) -> u8,
@@ -46,7 +47,8 @@ pub(super) fn lost<'a>(
     losers.collect()
 }
 
-/// That a file of the user's takes the place of another is worth a line, not a warning.
+/// Returns a problem of the level info, not a warning: that a file of the user overrides another
+/// one is intended.
 pub(super) fn overridden(loser: &Candidate, holder: &Candidate, name: &str) -> Problem {
     let message = format!("`{name}` of {} counts in its place", holder.path.display());
     Problem::info(message).at(&loser.path).about(name)

@@ -1,5 +1,5 @@
-//! From files to tools, the same for both protocols: ask all at once, understand each, decide who
-//! has which name.
+//! Loading that both protocols share: describe all files at once, parse each answer, resolve name
+//! conflicts.
 
 use super::claims::{self, Lost};
 use super::{Loaded, ask};
@@ -8,34 +8,34 @@ use crate::discover::Candidate;
 use crate::process::{End, Finished, Spawn, SpawnError};
 use crate::tool::Problem;
 
-/// What one protocol adds.
+/// Protocol of one system of executables.
 pub(super) trait Protocol {
-    /// A tool's answer, understood.
+    /// The parsed answer of a tool.
     type Described;
 
-    /// How a file is asked what it is.
+    /// Returns the process that asks a file for its description.
     fn question(candidate: &Candidate, config: &Config) -> Spawn;
 
-    /// What it answered, or why it is no tool.
+    /// Parses the answer, or returns the problem that keeps it from being a tool.
     fn understand(
         candidate: &Candidate,
         answer: Result<Finished, SpawnError>,
     ) -> Result<Self::Described, Problem>;
 
-    /// Which of two directories of one level is nearer: the greater one.
+    /// Returns the rank of the candidate's directory within its level; the greater one is nearer.
     fn rank(candidate: &Candidate, config: &Config) -> u8;
 
-    /// The name it wants to be known by.
+    /// Returns the name that the tool asks for.
     fn name(described: &Self::Described) -> &str;
 
-    /// What is told of a tool whose name another one has.
+    /// Returns the problem of a tool whose name is taken by another one.
     fn passed_over(loser: &Candidate, name: &str, lost: &Lost<'_>) -> Problem;
 
-    /// The tool.
+    /// Builds the tool and its runner.
     fn take(candidate: &Candidate, described: Self::Described, config: &Config) -> Loaded;
 }
 
-/// One result for each candidate, in their order.
+/// Loads the candidates; one result for each of them, in their order.
 pub(super) async fn load<P: Protocol>(config: &Config, candidates: &[&Candidate]) -> Vec<Loaded> {
     let questions = candidates.iter().map(|file| P::question(file, config));
     let answers = ask::ask_all(questions.collect()).await;

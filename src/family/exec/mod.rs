@@ -1,8 +1,8 @@
 //! Executables that describe themselves: Kodelet's and ikigai's tools.
 //!
-//! Here is what both protocols need: asking many programs at once, arguments as bytes, who of two
-//! equal names counts, words for a program that does not start. What the bytes mean is each
-//! protocol's own; the two never see each other.
+//! This module has the parts that both protocols need: concurrent descriptions, arguments as bytes,
+//! precedence of equal names, errors of programs that do not start. The meaning of the bytes
+//! belongs to each protocol; the two protocols do not depend on each other.
 
 mod arguments;
 mod ask;
@@ -19,5 +19,6 @@ use std::time::Duration;
 use super::rights::rights;
 use super::{Loaded, Means};
 
-/// From TERM to KILL when a run's own time is up, at most: time to remove a temporary file.
+/// Limit of the time between TERM and KILL when a run's own timeout expired: enough to remove a
+/// temporary file.
 const LONGEST_GRACE: Duration = Duration::from_secs(2);

@@ -1,6 +1,7 @@
-//! Words for a program that cannot be started, and for what its author can do about it.
+//! Error texts and hints for a program that cannot be started.
 //!
-//! The system's own words mislead: it says "no such file" of a script whose interpreter is missing.
+//! The system's own texts mislead: it reports "no such file" for a script whose interpreter is
+//! missing.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,10 +12,10 @@ use nix::errno::Errno;
 
 use crate::process::{Finished, SpawnError};
 
-/// The most bytes of a standard error that a problem repeats.
+/// Limit of the standard error that a problem repeats, in bytes.
 const MAX_SAID: usize = 2000;
 
-/// What went wrong and what to do, in that order.
+/// Returns the cause of the error and a hint, in that order.
 pub(super) fn explain(error: &SpawnError, path: &Path) -> (String, Cow<'static, str>) {
     if let SpawnError::NotPermitted { text, .. } = error {
         let (why, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
@@ -70,7 +71,7 @@ fn explain_system(error: &SpawnError, path: &Path) -> (String, &'static str) {
     }
 }
 
-/// What a program wrote to its standard error before it failed, to follow the reason; nothing if it wrote
+/// Returns the standard error of a failed program as the end of the reason; empty if it wrote
 /// nothing.
 pub(super) fn said(finished: &Finished) -> String {
     let text = finished.stderr.text();
@@ -83,7 +84,7 @@ pub(super) fn said(finished: &Finished) -> String {
     format!(": {}{rest}", &text[..end])
 }
 
-/// What stands behind `#!`, if that is how the file begins.
+/// Returns the interpreter line after `#!`, if the file begins with it.
 fn interpreter(path: &Path) -> Option<String> {
     let mut start = Vec::new();
     File::open(path)

@@ -1,4 +1,4 @@
-//! The bytes that executables of a trusted project must have, and what is said when they have not.
+//! Digests of the executables of a trusted project, and the errors for those that differ.
 
 use crate::config::Config;
 use crate::discover::Candidate;
@@ -7,25 +7,25 @@ use crate::family::shown_file;
 use crate::process::{NotVerified, SpawnError, Verified};
 use crate::tool::{Problem, TRUST_HINT};
 
-/// Where copies of scripts are, below the state directory.
+/// Folder of the copies of scripts, below the state directory.
 const COPIES: &str = "verified";
 
-/// The bytes that the program must have; `None` for programs of the user's own.
+/// Returns the digests that the program must have; `None` for programs of the user's own.
 pub(super) fn verified(candidate: &Candidate, config: &Config) -> Option<Verified> {
     let files = candidate.verified.as_ref()?;
     let entry = files.entry(&candidate.resolved);
     Some(Verified {
-        // No file has this hash: what is not in the grant does not run.
+        // This hash matches no file: an executable that is not in the grant does not run.
         digest: entry.map_or(blake3::Hash::from_bytes([0; 32]), |entry| entry.digest),
         project: files.project.clone(),
         copies: config.state_dir.join(COPIES),
     })
 }
 
-/// The program that does not start because it is not what the user trusted.
+/// Error of a program that does not start because it is not what the user trusted.
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
-    /// Its file, below its project.
+    /// File of the program, below its project.
     file: String,
 }
 
@@ -36,13 +36,14 @@ impl Refused {
         }
     }
 
-    /// The error of a call of the tool `name`, if that is why the program did not start.
+    /// Returns the error of a call of the tool `name`, if that is the reason why its program did
+    /// not start.
     pub(super) fn error(&self, name: &str, error: &SpawnError) -> Option<Error> {
         let (why, hint) = self.why(error)?;
         Some(Error::new(ErrorKind::Untrusted, format!("`{name}` {why}")).with_hint(hint))
     }
 
-    /// The problem of a program that is not asked for its description for that reason.
+    /// Returns the problem of a program whose description is not requested for that reason.
     pub(super) fn problem(&self, candidate: &Candidate, error: &SpawnError) -> Option<Problem> {
         let (why, hint) = self.why(error)?;
         let problem = Problem::warning(format!("not loaded, because it {why}"));

@@ -1,14 +1,14 @@
 //! Recognises files that are written for another program, so that a problem says what they are.
 //!
-//! Only the source is looked at: such a file often fails before it runs, because its program's package
-//! is not there. Installing that would lead to the next refusal.
+//! Only the source is searched: such a file often fails before it runs, because its program's
+//! package is not installed. Installing that would only lead to the next error.
 
 use std::path::Path;
 
-/// Larger files are not looked through.
+/// Limit of the size of files that are searched.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file is, and what is in its source if it is that.
+/// Kind of a file that is not a module for haft, and the signs by which its source is recognised.
 struct Dialect {
     what: &'static str,
     signs: &'static [Sign],
@@ -92,7 +92,7 @@ const DIALECTS: &[Dialect] = &[
 
 const MODULES: &[&str] = &["ts", "js", "mts", "mjs", "cts", "cjs", "tsx", "jsx"];
 
-/// Advice for a file of another program: what it is, and what haft loads.
+/// Returns a hint for a file of another program: its kind, and the kind that haft loads.
 pub(super) fn hint_for(path: &Path) -> Option<String> {
     let text = source(path)?;
     let found = DIALECTS
@@ -101,7 +101,7 @@ pub(super) fn hint_for(path: &Path) -> Option<String> {
     Some(advice(found.what))
 }
 
-/// Advice for a module that registers what a tool's function returns.
+/// Hint for a module that registers what a tool's function returns.
 pub(super) const EXTENSION: &str =
     "this looks like a pi extension; a tool's function returns its tools and registers nothing";
 
@@ -117,10 +117,10 @@ fn advice(what: &str) -> String {
     )
 }
 
-/// The program that a script is for, if that is not JavaScript: the last part of its first line's path,
-/// or what its name says.
+/// Returns the program of a script that is not JavaScript: the last part of the path in its first
+/// line, or the language of its extension.
 pub(super) fn script_language(path: &Path) -> Option<String> {
-    // Nearly all files: they are not read for this.
+    // Nearly all files have such an extension; they need not be read.
     let extension = path.extension().and_then(|extension| extension.to_str());
     if extension.is_some_and(|own| MODULES.contains(&own)) {
         return None;
@@ -170,7 +170,7 @@ impl Sign {
     }
 }
 
-/// What is written between `import` or `const` and the package, where the package is imported.
+/// Returns the text from `import` or `const` up to the package, where the package is imported.
 fn import_of<'a>(text: &'a str, package: &str) -> Option<&'a str> {
     text.match_indices(package).find_map(|(at, _)| {
         let before = text[..at].strip_suffix(['"', '\''])?;

@@ -1,4 +1,4 @@
-//! The renderers of one tool: asks them, and says what is wrong with them.
+//! Renderers of one tool: calls them, and reports what is wrong with them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use super::{Described, frame};
 use crate::engine::{Drawn, Module, ScreenView};
 use crate::tool::{Look, Painted, Problem, Scene};
 
-/// What a tool draws itself.
+/// Renderers that a tool brings itself.
 pub(super) struct Renderers {
     name: String,
     path: PathBuf,
@@ -23,7 +23,8 @@ struct Renderer {
     /// The name of the author's function.
     function: &'static str,
     is_there: bool,
-    /// It did not end once. Another two seconds would teach nobody anything.
+    /// Set once it timed out. It is not called again, because another two seconds would give no new
+    /// result.
     hangs: AtomicBool,
 }
 
@@ -37,7 +38,7 @@ impl Renderer {
     }
 }
 
-/// What `35_render.ts` reads.
+/// Request that `35_render.ts` reads.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Request<'a> {
@@ -55,7 +56,7 @@ struct Request<'a> {
     screen: ScreenView,
 }
 
-/// What it answers where a renderer failed.
+/// Answer of `35_render.ts` where a renderer failed.
 #[derive(Deserialize)]
 struct Failure {
     error: String,
@@ -63,7 +64,7 @@ struct Failure {
 }
 
 impl Renderers {
-    /// Those of the tool in the file `path`, which is at `resolved`.
+    /// Returns the renderers of the tool in the file `path`, which is at `resolved`.
     pub(super) fn new(described: &Described, path: &Path, resolved: &Path) -> Self {
         Renderers {
             name: described.name.clone(),
@@ -74,7 +75,7 @@ impl Renderers {
         }
     }
 
-    /// What the tool paints; `None` if it leaves that to the host, or cannot be asked now.
+    /// Lets the tool render. Returns `None` if it leaves that to the host or cannot be called now.
     pub(super) async fn draw(
         &self,
         module: &Module,
@@ -142,8 +143,8 @@ fn request(scene: Scene<'_>, look: &Look) -> String {
     serde_json::to_string(&request).expect("numbers and texts are JSON")
 }
 
-/// Two marks, then the lines: `F` framed by the tool or `-`, `L` lines follow below it or `0`. Nothing
-/// at all where there is no renderer any more.
+/// Parses two marks, then the lines: `F` framed by the tool or `-`, `L` lines follow below it or
+/// `0`. The text is empty if the renderer does not exist any more.
 fn painted(mut text: String) -> Option<Painted> {
     let marks = text.get(..2)?;
     let is_framed = marks.starts_with('F');

@@ -1,4 +1,4 @@
-//! Where in the author's file an error is, and the lines around it.
+//! Location of an error in the author's file, and the lines around it.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub(super) fn locate(mut problem: Problem, module: &Path, stack: Option<&str>) -
     problem
 }
 
-/// A syntax error carries `(path:line:column)` at its end.
+/// Finds the place in the message of a syntax error: `(path:line:column)` at its end.
 fn place_in_message(message: &str) -> Option<Place> {
     let inside = message.strip_suffix(')')?.rsplit_once('(')?.1;
     let (path, line, column) = split_place(inside)?;
@@ -40,7 +40,8 @@ fn place_in_message(message: &str) -> Option<Place> {
     })
 }
 
-/// V8 ends its text about an export that is not there with ` at URL:line:column`, which is cut off.
+/// Finds the place in V8's text about a missing export, which ends with ` at URL:line:column`, and
+/// cuts it off.
 fn place_of_link(message: &mut String) -> Option<Place> {
     let (text, url) = message.rsplit_once(" at file://")?;
     let place = place_at(&format!("file://{url}"))?;
@@ -49,7 +50,7 @@ fn place_of_link(message: &mut String) -> Option<Place> {
     Some(place)
 }
 
-/// "Cannot find … 'x' imported from FILE": where FILE writes 'x'.
+/// Finds the place of the import for "Cannot find … 'x' imported from FILE": where FILE writes 'x'.
 fn place_of_import(message: &str) -> Option<Place> {
     let (before, path) = message.split_once("' imported from ")?;
     let specifier = before.rsplit_once('\'')?.1;
@@ -68,7 +69,7 @@ fn place_of_import(message: &str) -> Option<Place> {
     })
 }
 
-/// The first frame of the stack that is in a file of the author; failing that, in any file.
+/// Returns the first frame of the stack that is in a file of the author, or else in any file.
 fn place_in_stack(stack: &str) -> Option<Place> {
     let places = || {
         stack.lines().filter_map(|text| {
@@ -85,7 +86,7 @@ fn place_in_stack(stack: &str) -> Option<Place> {
         .or_else(|| places().next())
 }
 
-/// `file:///a/b.ts:3:7`
+/// Parses `file:///a/b.ts:3:7`.
 fn place_at(text: &str) -> Option<Place> {
     let (url, line, column) = split_place(text)?;
     let path = Url::parse(url).ok()?.to_file_path().ok()?;
@@ -98,15 +99,15 @@ fn split_place(text: &str) -> Option<(&str, u32, u32)> {
     Some((path, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// How many lines before and after the place are shown.
+/// Number of lines that are shown before and after the place.
 const AROUND: u32 = 2;
-/// How many characters of a line are shown, and how many of them before the place.
+/// Number of characters of a line that are shown, and of those before the place.
 const WIDTH: usize = 160;
 const BEFORE: usize = 60;
 
 fn frame(place: &Place) -> Option<String> {
     let text = read(&place.path)?;
-    // Whatever it is, it has no lines to show.
+    // A binary file has no lines to show.
     if text.contains('\0') {
         return None;
     }
@@ -114,7 +115,7 @@ fn frame(place: &Place) -> Option<String> {
     let last = place.line + AROUND;
     let width = last.to_string().len();
     let at = place.column.saturating_sub(1) as usize;
-    // Code made by machines has lines without end: all are cut at the same column.
+    // Generated code can have very long lines: all are cut at the same column.
     let skipped = if at < WIDTH { 0 } else { at - BEFORE };
     let mut lines = Vec::new();
     for (number, line) in (1u32..).zip(text.lines()) {
@@ -124,7 +125,7 @@ fn frame(place: &Place) -> Option<String> {
         let mark = if number == place.line { '>' } else { ' ' };
         lines.push(format!("{mark} {number:>width$} | {}", part(line, skipped)));
         if number == place.line {
-            // A tab is as wide below as above.
+            // A tab must be as wide below as above.
             let above = line.chars().skip(skipped).take(at - skipped);
             let mut pad: String = above.map(|c| if c == '\t' { c } else { ' ' }).collect();
             if skipped > 0 {
@@ -136,7 +137,7 @@ fn frame(place: &Place) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The part of `line` that starts at character `from`; dots show where something is missing.
+/// Returns the part of `line` that starts at character `from`; dots mark omitted text.
 fn part(line: &str, from: usize) -> String {
     let mut rest = line.chars().skip(from);
     let shown: String = rest.by_ref().take(WIDTH).collect();

@@ -1,7 +1,7 @@
-//! What an author can do about a module that does not load.
+//! Hints for the author of a module that does not load.
 //!
-//! The texts of problems are the original program's, because hosts match on them; advice goes
-//! beside them. Only for what is certain: a wrong hint costs more than none.
+//! The texts of problems are oh-my-pi's, because hosts match on them; hints are added beside them.
+//! There is a hint only where the cause is certain: a wrong one costs more than none.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::dialects;
 use crate::config::paths;
 use crate::discover::Candidate;
 
-/// The provider of paths that are given by name.
+/// Provider of paths that are named explicitly.
 const GIVEN: &str = "config";
 
-/// Advice for the problem `message` of the module of `candidate`.
+/// Returns a hint for the problem `message` of the module of `candidate`.
 pub(super) fn hint_for(message: &str, candidate: &Candidate) -> Option<String> {
     if candidate.resolved.is_dir() {
         let text =
@@ -33,7 +33,7 @@ pub(super) fn hint_for(message: &str, candidate: &Candidate) -> Option<String> {
     missing_package(message, candidate).or_else(|| missing_export(message))
 }
 
-/// Advice for a script of another language that was named as a module.
+/// Returns a hint for a script of another language that was named as a module.
 pub(super) fn for_script(language: &str) -> String {
     format!(
         "this is a script for `{language}`, and no module; haft runs executables that describe themselves \
@@ -41,7 +41,7 @@ pub(super) fn for_script(language: &str) -> String {
     )
 }
 
-/// Whether the module wants the interface that extensions get.
+/// Returns true if the module expects the interface that extensions get.
 fn registers(message: &str) -> bool {
     let called = message
         .strip_suffix(" is not a function")
@@ -65,7 +65,8 @@ fn registers(message: &str) -> bool {
     )
 }
 
-/// A package that nothing provides. What looks like no package (`@/lib`, a URL) has no hint.
+/// Returns a hint for a package that is not installed. Names that do not look like a package
+/// (`@/lib`, a URL) get no hint.
 fn missing_package(message: &str, candidate: &Candidate) -> Option<String> {
     let (_, rest) = message.split_once("Cannot find package '")?;
     let (specifier, file) = rest.split_once("' imported from ")?;
@@ -95,7 +96,8 @@ fn missing_package(message: &str, candidate: &Candidate) -> Option<String> {
     ))
 }
 
-/// Haft's own copy of an agent's package has what tools use, and gives way to an installed one.
+/// Returns a hint for a missing export. Haft's own copy of an agent's package has the parts that
+/// tools use, and an installed package replaces it.
 fn missing_export(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("The requested module '")?;
     let (package, _) = rest.split_once("' does not provide an export named ")?;

@@ -1,6 +1,6 @@
-//! What the author of a module wishes of clients: `long`, `mcp` and `loadMode` of a tool.
+//! Hints of a module's author for clients: `long`, `mcp` and `loadMode` of a tool.
 //!
-//! What cannot be used is left out and named among the problems; it never costs the tool.
+//! A value that cannot be used is left out and listed among the problems; the tool still loads.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use serde_json::Value;
 use crate::config::parse_task_mode;
 use crate::tool::{ClientHints, TaskMode};
 
-/// The wishes as `30_load.ts` describes them: texts, numbers, flags, or
-/// `{is}` with what it is instead.
+/// Hints as `30_load.ts` describes them: texts, numbers, flags, or `{is}` with the kind of any
+/// other value.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Written {
     task: Option<Value>,
     always_load: Option<Value>,
     search_hint: Option<Value>,
-    /// What `mcp` is instead of an object.
+    /// The kind of the value of `mcp` if it is not an object.
     not_an_object: Option<String>,
 }
 
 impl Written {
-    /// What of it can be used.
+    /// Returns the hints that can be used.
     pub(super) fn read(&self) -> ClientHints {
         ClientHints {
             task: self.task.as_ref().and_then(task),
@@ -37,7 +37,7 @@ impl Written {
         }
     }
 
-    /// What cannot be used, with a hint each.
+    /// Returns the hints that cannot be used, each with advice.
     pub(super) fn misfits(&self, tool: &str) -> Vec<(String, &'static str)> {
         let hints = self.read();
         let members = [
@@ -63,7 +63,7 @@ impl Written {
         ];
         let members = members.into_iter().filter_map(|(member, value, hint)| {
             let value = value?;
-            // What is not plain comes as the word for its kind.
+            // A value of another type comes as the name of its kind.
             let shown = match (value.get("is").and_then(Value::as_str), value.as_str()) {
                 (Some(kind), _) => format!("it is {kind}"),
                 (None, Some(text)) => format!("`{text}`"),

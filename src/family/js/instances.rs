@@ -1,8 +1,8 @@
 //! The instances of one module, by the rights that its calls have.
 //!
-//! A module lives in one isolate for each set of rights that is needed: where nobody is asked about
-//! calls of its tier, or where somebody said yes, that is one. A call with fewer rights runs in an
-//! instance of its own, since permissions belong to an isolate and not to a call.
+//! A module has one isolate for each set of rights that its calls need. It is a single isolate as
+//! long as calls of its tier need no approval, or the user approves them. A call with fewer rights
+//! runs in an instance of its own, since permissions belong to an isolate and not to a call.
 
 use std::sync::OnceLock;
 
@@ -11,9 +11,9 @@ use crate::tool::Tier;
 
 /// All instances of a module; each is loaded when it is first called.
 pub(super) struct Instances {
-    /// The one that was asked what the module offers.
+    /// The instance that was loaded for the description.
     first: Module,
-    /// What it said; `None` for a module that has one instance whatever the rights are.
+    /// The description; `None` for a module that has one instance for all rights.
     described: Option<String>,
     others: [OnceLock<Module>; 3],
 }
@@ -26,7 +26,7 @@ impl Instances {
         }
     }
 
-    /// Of a module that has no other instance.
+    /// Returns the instances of a module that has no other one.
     pub(super) fn only(first: Module) -> Instances {
         Instances {
             first,
@@ -35,7 +35,7 @@ impl Instances {
         }
     }
 
-    /// The instance for calls with the rights of `tier`.
+    /// Returns the instance for calls with the rights of `tier`.
     pub(super) fn of(&self, tier: Tier) -> &Module {
         let Some(described) = &self.described else {
             return &self.first;
@@ -48,12 +48,12 @@ impl Instances {
         self.others[place].get_or_init(|| self.first.of_tier(tier, described))
     }
 
-    /// No call runs in the first instance.
+    /// Marks the first instance as one that no call uses.
     pub(super) fn first_is_never_called(&self) {
         self.first.is_never_called();
     }
 
-    /// Whether calls of that tier run in the first instance.
+    /// Returns true if calls of that tier run in the first instance.
     pub(super) fn is_first(&self, tier: Tier) -> bool {
         self.described.is_none() || self.first.is_of_tier(tier)
     }

@@ -1,7 +1,7 @@
-//! Where `pi.logger` and `console` of tools go: JSON lines in a file per process, never our streams.
+//! Log of `pi.logger` and `console` of tools: JSON lines in a file per process, never our streams.
 //!
-//! Only the user may read the file: tools log what they work on. A full file becomes `….log.1`, and that
-//! one `….log.2`, so that no tool fills the disk.
+//! Only the user may read the file: tools log the data that they work on. A full file becomes
+//! `….log.1`, and that one `….log.2`, so that the size of the logs is bounded.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,19 +17,19 @@ use crate::engine::ToolLog;
 use crate::private_files;
 use crate::tool::{LogLevel, TrustDomain, json};
 
-/// The log of the tools of one host. The file is made with its first line.
+/// Log of the tools of one host. The file is created with its first line.
 pub(super) struct LogFile {
     folder: PathBuf,
     file: Mutex<State>,
 }
 
-/// The size from which on a new file is begun.
+/// Size limit of a file; then a new one is begun.
 const MAX_FILE_BYTES: u64 = 10 << 20;
 
-/// The full files that are kept besides the current one.
+/// Number of full files that are kept besides the current one.
 const FULL_FILES: u32 = 2;
 
-/// The longest line; what is longer is cut.
+/// Limit of a line; longer ones are cut.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 enum State {
@@ -38,7 +38,7 @@ enum State {
         file: File,
         written: u64,
     },
-    /// The folder cannot be written: lines go to tracing only.
+    /// The folder is not writable: lines go to tracing only.
     Closed,
 }
 
@@ -68,7 +68,7 @@ impl LogFile {
             .create(true)
             .append(true)
             .mode(0o600)
-            // A link or a pipe in its place is another's.
+            // Refuses a link or a pipe in its place: haft did not create it.
             .custom_flags(
                 OFlags::NOFOLLOW
                     .union(OFlags::NONBLOCK)
@@ -91,12 +91,12 @@ impl LogFile {
             .join(format!("tools.{}.log", std::process::id()))
     }
 
-    /// Begins a new file; the oldest full one goes.
+    /// Begins a new file and removes the oldest full one.
     fn rotate(&self) -> State {
         let path = self.path();
         let full = |number: u32| path.with_extension(format!("log.{number}"));
         for number in (1..FULL_FILES).rev() {
-            // One that is missing needs no other name.
+            // A missing file needs no renaming.
             let _ = fs::rename(full(number), full(number + 1));
         }
         match fs::rename(&path, full(1)) {
@@ -144,7 +144,7 @@ fn line(domain: TrustDomain, level: &str, tool: &str, message: &str, context: &s
     if !tool.is_empty() {
         members.insert("tool".into(), json!(tool));
     }
-    // The name is the tool's own word; whose code it is, is the host's.
+    // The tool chooses `tool` itself; the host sets `domain` by the module that runs.
     if let Some(label) = domain.label() {
         members.insert("domain".into(), json!(label));
     }
@@ -172,7 +172,7 @@ fn level_name(level: LogLevel) -> &'static str {
     }
 }
 
-/// Seconds since 1970 with milliseconds: sorts, and needs no calendar.
+/// Returns seconds since 1970 with milliseconds: sortable, and independent of calendars.
 fn timestamp() -> f64 {
     let since = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)

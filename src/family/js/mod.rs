@@ -1,6 +1,6 @@
 //! TypeScript and JavaScript modules: oh-my-pi's and pi's tools (spec omp).
 //!
-//! Knows what a module's description and errors mean; how a module runs is the engine's.
+//! This module interprets the descriptions and errors of modules; the engine runs them.
 
 mod dialects;
 mod drawing;
@@ -38,24 +38,24 @@ use runner::JsRunner;
 
 pub(crate) use resolve::{RESOLVE, resolver, rival};
 
-/// What the modules of a host find around them.
+/// Environment of the modules of a host.
 #[derive(Clone, Default)]
 pub(crate) struct World {
     /// There will be calls after a tool's preview, so that it can be applied or discarded.
     pub(crate) has_later: bool,
-    /// Stands between tools and the world, in tests of tools.
+    /// Replays or records the tools' external I/O, in tests of tools.
     pub(crate) tape: Option<Arc<dyn Tape>>,
-    /// What is different from the process's environment; `None`: it is not there.
+    /// Differences from the process's environment; `None` stands for a variable that is removed.
     pub(crate) env: BTreeMap<String, Option<String>>,
-    /// Whom modules ask outside of calls.
+    /// The user for prompts of modules outside of calls.
     pub(crate) default_user: Arc<DefaultUser>,
     /// The conversation that calls belong to.
     pub(crate) session: Arc<CurrentSession>,
-    /// Files of the project that are not trusted yet are loaded and taken note of.
+    /// Load files of the project that are not trusted yet, and record them.
     pub(crate) is_learning: bool,
 }
 
-/// The engine for the modules of one host.
+/// Creates the engine for the modules of one host.
 pub(crate) fn engine(config: &Config, world: World) -> Engine {
     let of_project = config.limits_of(Level::Project);
     Engine::new(EngineOptions {
@@ -89,12 +89,14 @@ pub(crate) fn engine(config: &Config, world: World) -> Engine {
     })
 }
 
-/// A home directory that is not there is not made: the cache would be lost with the container.
+/// Returns true if the cache can be created. A missing home directory is not created, because the
+/// cache would be lost with the container.
 fn can_be_made(config: &Config) -> bool {
     !config.cache_dir.starts_with(&config.home) || config.home.is_dir()
 }
 
-/// Loads modules, one after another: what the first one does to the globals the second one sees.
+/// Loads modules one after another: the globals that the first one sets are visible to the second
+/// one.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let refusals: Vec<_> = candidates.iter().map(|one| refusal(one)).collect();
     let asked = candidates.iter().zip(&refusals);
@@ -118,8 +120,8 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
     all
 }
 
-/// Loads the next module of the round. Whatever is wrong with it is a problem with the original's
-/// text, the place and the author's lines.
+/// Loads the next module of the round. An error becomes a problem with oh-my-pi's text, the place
+/// and the author's lines.
 async fn load(round: &mut Round, candidate: &Candidate, config: &Config) -> Loaded {
     let described = match round.load_next().await {
         Ok(described) => described,
@@ -146,7 +148,7 @@ fn broken(problem: Problem) -> Loaded {
     }
 }
 
-/// Why the candidate cannot be a module at all.
+/// Returns the problem of a candidate that cannot be a module at all.
 fn refusal(candidate: &Candidate) -> Option<Problem> {
     let path = &candidate.resolved;
     let refused = |text: String| Problem::error(text).at(&candidate.path);
@@ -180,7 +182,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Pr
                 error: json.clone(),
                 stack: None,
             });
-            // A refusal of the permissions brings its own.
+            // A refusal of the permissions has its own hint.
             let permissions = config.permissions_of(candidate.bounds_level());
             let permissions = permissions.of_tier(config.approval.unasked_tier());
             let refusal = failure.error.strip_prefix(FAILED);
@@ -198,7 +200,7 @@ fn explained(failure: LoadFailure, candidate: &Candidate, config: &Config) -> Pr
     }
 }
 
-/// Stands before what a module threw.
+/// Prefix of an error that a module threw.
 const FAILED: &str = "Failed to load tool: ";
 
 const DECLARATIVE: &str =
@@ -265,14 +267,14 @@ fn take_tools(
     loaded
 }
 
-/// What `30_load.ts` answers.
+/// Answer of `30_load.ts`.
 #[derive(Deserialize)]
 struct Description<'a> {
     #[serde(borrow)]
     tools: Vec<&'a RawValue>,
 }
 
-/// One element of what a factory made.
+/// One element of a factory's result.
 enum Element {
     Refused(Refused),
     Tool(Box<Described>),
@@ -285,7 +287,7 @@ struct Refused {
 }
 
 impl Element {
-    // Made by our own runtime, never by a user: there are no bad messages to fear.
+    // Our own runtime writes this text, not a user, so bad input needs no good message.
     fn read(text: &str) -> serde_json::Result<Element> {
         match json::read(text) {
             Ok(described) => Ok(Element::Tool(described)),
@@ -302,29 +304,29 @@ struct Described {
     label: Option<String>,
     description: String,
     input_schema: Value,
-    /// Calls are checked against that schema, and not by the library that made it.
+    /// Calls are validated by that schema, not by the library that made it.
     #[serde(default)]
     checked_by_schema: bool,
-    /// Nothing where it depends on the call.
+    /// `None` if it depends on the call.
     approval: Option<Stance>,
-    /// What the user says of it.
+    /// The tier that the user's configuration sets for the tool.
     #[serde(skip)]
     users_tier: Option<Tier>,
     hidden: bool,
     strict: Option<bool>,
-    /// The author gave a getter: ask again before telling anyone.
+    /// The author gave a getter: read the description again before it is advertised.
     has_live_description: bool,
     #[serde(default)]
     renders_call: bool,
     #[serde(default)]
     renders_result: bool,
-    /// Nothing where it is that of oh-my-pi.
+    /// `None` if it is that of oh-my-pi.
     argument_order: Option<ArgumentOrder>,
-    /// Functions that are none: their names, and what they are.
+    /// Members that should be functions and are not: their names, and what they are.
     #[serde(default)]
     unusable: Vec<(String, String)>,
     output_schema: Option<Value>,
-    /// Why the declared schema of the result cannot be used.
+    /// Reason why the declared schema of the result cannot be used.
     no_output_schema: Option<String>,
     #[serde(default)]
     hints: hints_of_author::Written,
@@ -337,7 +339,7 @@ struct Failure {
 }
 
 impl Described {
-    /// What the author wrote that is never called.
+    /// Returns a problem for each member that is never called because it is not a function.
     fn misfits(&self, path: &Path) -> Vec<Problem> {
         let misfit = |(member, what): &(String, String)| {
             let text = format!(
@@ -364,14 +366,14 @@ impl Described {
         misfits
     }
 
-    /// The tier of every call, if it does not depend on the call.
+    /// Returns the tier of every call, if it does not depend on the call.
     fn known_tier(&self) -> Option<Tier> {
         let said = self.approval.as_ref().map(|stance| stance.tier);
         self.users_tier.or(said)
     }
 
     fn into_tool(self, source: Source) -> Tool {
-        // A tool of which nothing is known beforehand may do anything (spec omp 10).
+        // A tool whose tier is unknown beforehand may do anything (spec omp 10).
         let tier = self.known_tier().unwrap_or(Tier::Exec);
         Tool {
             label: self.label.unwrap_or_else(|| self.name.clone()),

@@ -1,4 +1,4 @@
-//! `pi.exec` on the process room: the request and the answer of `js-runtime/11_exec.ts`.
+//! `pi.exec` on top of the process module: the request and the answer of `js-runtime/11_exec.ts`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,15 +16,16 @@ use crate::process::{
 };
 use crate::tool::{PermissionProfile, Played, Reach, Tape};
 
-/// How long `pi.exec` waits for what a program's background processes still write. oh-my-pi waits for
-/// ever; a server that was started without a redirection would hang the call then.
+/// Timeout for output that a program's background processes still write after `pi.exec` has ended.
+/// oh-my-pi waits for ever; a server that was started without a redirection would hang the call
+/// then.
 const LATE_OUTPUT: Duration = Duration::from_secs(10);
 
-/// What runs a script that is given to `process.execPath`, the best first.
+/// Programs that run a script that is given to `process.execPath`, the best first.
 const SCRIPT_RUNNERS: [&str; 2] = ["node", "bun"];
 
-/// What starts programs; with a tape only where that says so. `keeps_detached`: what a tool detached
-/// and released outlives the host.
+/// Returns the starter of programs. With a tape, programs are started only where the tape says so.
+/// With `keeps_detached`, a program that a tool detached and released outlives the host.
 pub(super) fn programs(tape: Option<Arc<dyn Tape>>, keeps_detached: bool) -> Arc<dyn Programs> {
     let programs = ChildPrograms { keeps_detached };
     match tape {
@@ -38,7 +39,7 @@ struct ChildPrograms {
     keeps_detached: bool,
 }
 
-/// Asks the tape first.
+/// Starts programs as the tape decides.
 struct TapedPrograms(Arc<dyn Tape>, ChildPrograms);
 
 #[derive(Deserialize)]
@@ -67,7 +68,7 @@ struct Answer {
 struct ExecError {
     code: String,
     message: String,
-    /// The original throws a TypeError.
+    /// Set if oh-my-pi throws a TypeError here.
     #[serde(rename = "type")]
     is_type_error: bool,
 }
@@ -178,7 +179,7 @@ fn spawn(request: Request, rights: Rights) -> Spawn {
         .map(String::into_bytes)
         .or(request.input_bytes);
     Spawn {
-        // A relative directory starts at the process's own, as in the original.
+        // A relative directory starts at the process's own, as in oh-my-pi.
         cwd: Some(request.cwd),
         env,
         rights,
@@ -214,7 +215,7 @@ fn stopped_code(end: End) -> i32 {
     }
 }
 
-/// The output, with a line that says what is missing where the cap cut it.
+/// Returns the output, with a line about the missing part where the limit cut it.
 fn shown(captured: &Captured) -> String {
     if captured.dropped == 0 {
         return captured.text();

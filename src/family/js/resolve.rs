@@ -1,8 +1,8 @@
 //! The tool `resolve`, with which a model applies or discards what a tool has previewed
 //! (spec omp 5.8, "what we decide" 7).
 //!
-//! It is a tool of our own runtime and runs like any other. What it adds is the truth about actions
-//! that were lost with their isolate.
+//! It is a tool of our own runtime and runs like any other. In addition, it reports actions that
+//! were lost with their isolate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::tool::{
     Approval, Call, CallCtx, Family, Level, Outcome, Problem, Runner, Source, Tier, Tool,
 };
 
-/// Its name.
+/// Name of the tool.
 pub(crate) const RESOLVE: &str = "resolve";
 
-/// No file is named like this.
+/// Path of the tool, which no file can have.
 const PLACE: &str = "haft:resolve";
 
-/// The tool and what runs it; nothing where no isolate can be had.
+/// Returns the tool and its runner; `None` if no isolate can be created.
 pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)> {
     let (module, described) = engine.load_resolver().await.ok()?;
     let elements = elements_of(&described).ok()?;
@@ -54,7 +54,7 @@ pub(crate) async fn resolver(engine: &Engine) -> Option<(Tool, Arc<dyn Runner>)>
     Some((described.into_tool(source), Arc::new(runner)))
 }
 
-/// A tool of that name was there first.
+/// Returns the problem of another tool that already has the name.
 pub(crate) fn rival(tool: &Tool) -> Problem {
     let path = &tool.source.path;
     Problem::warning(format!(
@@ -81,7 +81,7 @@ impl Runner for Resolver {
     }
 
     async fn run(&self, call: Call, ctx: CallCtx) -> Result<Outcome, Error> {
-        // Dead isolates are noticed by looking for the newest living one.
+        // Looking for the newest living isolate removes the dead ones.
         self.engine.has_pending();
         match self.engine.take_lost_pending() {
             Some(lost) => Ok(Outcome::failure(lost, Duration::ZERO)),

@@ -1,4 +1,4 @@
-//! Calls one tool of one module, and reads what came back.
+//! Runner of one tool of one module, and parser of its results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,20 +23,20 @@ use crate::tool::{
 /// Runs the tool at `index` of `module`.
 pub(super) struct JsRunner {
     module: Arc<Instances>,
-    /// The tier of calls that nobody is asked about.
+    /// The highest tier of calls that need no approval.
     unasked: Tier,
     /// The tier of every call, where that is known beforehand.
     tier: Option<Tier>,
     index: u32,
     name: String,
     has_live_description: bool,
-    /// What the tool says about approval of any call; `None` if that depends on the call.
+    /// Approval requirement of every call; `None` if that depends on the call.
     stance: Option<Stance>,
     renderers: Renderers,
 }
 
 impl JsRunner {
-    /// `unasked`: the tier of calls that nobody is asked about.
+    /// Creates the runner; `unasked` is the highest tier of calls that need no approval.
     pub(super) fn new(
         module: Arc<Instances>,
         unasked: Tier,
@@ -55,8 +55,8 @@ impl JsRunner {
         }
     }
 
-    /// The rights of a call that may run with those of `tier`: a tool that is always of the tier `read`
-    /// never has more.
+    /// Returns the tier of rights for a call that may run with those of `tier`. A tool that is
+    /// always of the tier `read` never gets more.
     fn bounded(&self, tier: Tier) -> Tier {
         match self.tier {
             Some(Tier::Read) => Tier::Read,
@@ -64,7 +64,7 @@ impl JsRunner {
         }
     }
 
-    /// The instance that is looked at, drawn and asked for approval.
+    /// Returns the instance for rendering, for descriptions and for checks before the approval.
     fn looked_at(&self) -> &Module {
         self.module.of(self.bounded(self.unasked))
     }
@@ -113,7 +113,7 @@ impl JsRunner {
 #[async_trait]
 impl Runner for JsRunner {
     fn getting_ready(&self) -> Option<BoxFuture<'_, ()>> {
-        // Nothing of it is loaded with more rights before somebody was asked.
+        // The module is not loaded with more rights before the user has approved a call.
         let module = self.looked_at();
         (!module.was_loaded()).then(|| module.ready().boxed())
     }
@@ -171,7 +171,7 @@ impl Runner for JsRunner {
     }
 }
 
-/// What `25_result.ts` writes.
+/// Result as `25_result.ts` writes it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Written<B> {
@@ -184,7 +184,7 @@ struct Written<B> {
     useless: bool,
 }
 
-/// A block of nearly all results: serde need not keep what it has read until it knows what it is.
+/// Block of nearly all results: with it serde need not buffer until it knows the type.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text<'a> {
@@ -214,7 +214,7 @@ impl Written<Block> {
 fn read_result(text: &str, duration: Duration, stopped: Option<Stopped>) -> Outcome {
     let written = match Written::read(text) {
         Ok(written) => written,
-        // The runtime writes JSON whatever a tool returns.
+        // The JSON is always valid, since the runtime writes it; only its content can be wrong.
         Err(error) => {
             return Outcome {
                 stopped,

@@ -1,7 +1,7 @@
-//! git in a repository that may be hostile: nothing that its configuration names is run.
+//! git in a repository that may be hostile: no program that its configuration names is run.
 //!
-//! `.git/config` can name programs for half of what git does: a file system monitor, pagers, diff
-//! drivers, filters, hooks. What can be switched off by a flag or a variable is; filters can only be
+//! `.git/config` can name programs for half of git's commands: a file system monitor, pagers, diff
+//! drivers, filters, hooks. Most are switched off by a flag or a variable. Filters can only be
 //! switched off by their names, so those of the repository are looked up first. Submodules have
 //! configurations of their own and are not entered.
 
@@ -13,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::{End, Environment, Keep, Spawn};
 
-/// How long one git may take: a status of a huge tree on a cold disk.
+/// Timeout of one git: a status of a huge tree on a cold disk.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How much of an output is kept.
+/// Limit of the output in bytes that is kept.
 const OUTPUT: usize = 8 << 20;
 
-/// Of our variables git sees these; above all none that moves the repository or names a program.
+/// Environment variables of ours that are passed to git. None of them moves the repository or names
+/// a program.
 const VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -29,7 +30,7 @@ const VARIABLES: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
 ];
 
-/// For every git.
+/// Arguments of every git.
 const ALWAYS: &[&str] = &[
     "--no-pager",
     "-c",
@@ -42,7 +43,7 @@ const ALWAYS: &[&str] = &[
     "protocol.allow=never",
 ];
 
-/// Why there is no output.
+/// Error of a git command without output.
 pub(super) enum Failed {
     /// It ended with another code than 0.
     Code(i32, String),
@@ -52,7 +53,7 @@ pub(super) enum Failed {
 }
 
 impl Failed {
-    /// The words for the tool whose git command it was.
+    /// Returns the error text for the tool that ran `command`.
     pub(super) fn text(&self, command: &str) -> String {
         match self {
             Failed::Code(code, said) => {
@@ -64,7 +65,7 @@ impl Failed {
     }
 }
 
-/// The output of git in `folder`, as text.
+/// Returns the output of git in `folder`, as text.
 pub(super) async fn git(
     folder: &Path,
     args: &[&str],
@@ -73,7 +74,7 @@ pub(super) async fn git(
     run(folder, &[ALWAYS, args].concat(), cancel).await
 }
 
-/// The same for commands that look at files: without the filters that the repository brings.
+/// Does the same for commands that read files: without the filters of the repository.
 pub(super) async fn git_on_files(
     folder: &Path,
     args: &[&str],
@@ -94,7 +95,7 @@ pub(super) async fn git_on_files(
     run(folder, &all, cancel).await
 }
 
-/// The filters that the repository's own configuration names. Reading a configuration runs nothing.
+/// Returns the filters in the repository's own configuration. Reading a configuration runs nothing.
 async fn filters(folder: &Path, cancel: &CancellationToken) -> Result<BTreeSet<String>, Failed> {
     let mut names = BTreeSet::new();
     let args = [
@@ -108,12 +109,13 @@ async fn filters(folder: &Path, cancel: &CancellationToken) -> Result<BTreeSet<S
     let listed = match git(folder, &args, cancel).await {
         Ok(listed) => listed,
         Err(Failed::Cancelled) => return Err(Failed::Cancelled),
-        // No repository, or no configuration that git can read: the command itself will say so.
+        // No repository, or no configuration that git can read: the command itself will report
+        // that.
         Err(_) => return Ok(names),
     };
     let mut fields = listed.split('\0');
     while let (Some(scope), Some(key)) = (fields.next(), fields.next()) {
-        // What the user or the machine set up is theirs to run: git-lfs, for one.
+        // Programs that the user or the machine configured may run: git-lfs, for example.
         if scope != "local" && scope != "worktree" {
             continue;
         }

@@ -1,6 +1,6 @@
-//! The tools that haft brings itself: aynd's four (spec aynd 61-67). They only look.
+//! Built-in tools of haft: aynd's four (spec aynd 61-67). They only read.
 //!
-//! They are for aynd's users and in the catalog only where `builtin_tools` says so.
+//! They exist for aynd's users, and are in the catalog only if `builtin_tools` enables them.
 
 mod git;
 mod tools;
@@ -26,7 +26,7 @@ use crate::tool::{
     Tool,
 };
 
-/// Their names, in the order of the list.
+/// Names of the tools, in the order of the list.
 pub(super) const NAMES: [&str; 4] = [
     Kind::GitStatus.name(),
     Kind::GitDiffSummary.name(),
@@ -42,7 +42,7 @@ enum Kind {
     FileReader,
 }
 
-/// Why a tool has nothing to say.
+/// Reason why a tool has no result.
 enum Failure {
     Tool(String),
     Cancelled(String),
@@ -58,7 +58,7 @@ impl Failure {
     }
 }
 
-/// Makes the tools, for each candidate that stands for them.
+/// Creates the tools, for each candidate that represents them.
 pub(super) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let load = |candidate: &&Candidate| load(means.config, &candidate.source);
     candidates.iter().map(load).collect()
@@ -164,7 +164,7 @@ impl Kind {
     }
 }
 
-/// Runs one of them.
+/// Runner of one of the tools.
 struct NativeRunner {
     kind: Kind,
     schema: Schema,
@@ -185,7 +185,7 @@ impl NativeRunner {
         }
     }
 
-    /// Why the call is not permitted, if it is not.
+    /// Returns the reason why the call is not permitted; `None` if it is.
     fn refusal(&self, arguments: &Map<String, Value>) -> Option<String> {
         if matches!(self.kind, Kind::FileReader) {
             let path = arguments.get("path").and_then(Value::as_str)?;

@@ -1,4 +1,4 @@
-//! What the built-in tools do, each a function from its arguments to a text.
+//! Built-in tools, each a function from its arguments to a text.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::Failure;
 use super::git::{Failed, git, git_on_files};
 use crate::family::beneath;
 
-/// The largest file that `file-reader` reads, in bytes.
+/// Limit of the file size for `file-reader`, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What stays of a password in an address.
+/// Replacement of a password in an address.
 const MASK: &str = "***";
 
 /// One call of a built-in tool.
@@ -24,19 +24,19 @@ pub(super) struct Ask<'a> {
     pub(super) cancel: &'a CancellationToken,
 }
 
-/// `git status --porcelain`, of a part if asked.
+/// Runs `git status --porcelain`, optionally for one path.
 pub(super) async fn git_status(ask: Ask<'_>) -> Result<String, Failure> {
-    // A changed submodule shows by its commit; its files are not looked at.
+    // A changed submodule shows by its commit; its files are not read.
     let mut args = vec!["status", "--porcelain", "--ignore-submodules=dirty"];
     if let Some(path) = path(ask.args)? {
-        // Behind `--` nothing is an option.
+        // After `--` no argument is an option.
         args.extend(["--", path]);
     }
     let status = git_on_files(ask.project, &args, ask.cancel).await;
     status.map_err(|failed| Failure::of_git("status", &failed))
 }
 
-/// `git diff --stat`, of what is staged if asked.
+/// Runs `git diff --stat`, optionally for the staged changes.
 pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
     // Outside of a repository `git diff` compares any two files, and explains that at length.
     git(ask.project, &["rev-parse", "--git-dir"], ask.cancel)
@@ -57,7 +57,7 @@ pub(super) async fn git_diff_summary(ask: Ask<'_>) -> Result<String, Failure> {
     diff.map_err(|failed| Failure::of_git("diff", &failed))
 }
 
-/// Where we are: the path, the branch, the remote.
+/// Returns the path, the branch and the remote of the workspace.
 pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
     let mut info = Map::new();
     info.insert("projectPath".into(), ask.project.to_string_lossy().into());
@@ -77,7 +77,7 @@ pub(super) async fn workspace_info(ask: Ask<'_>) -> Result<String, Failure> {
     Ok(format!("{:#}", Value::Object(info)))
 }
 
-/// A branch without commits has a name already; without a branch it is `HEAD`.
+/// Returns the current branch, which may have no commits yet; `HEAD` if it is detached.
 async fn branch(ask: &Ask<'_>) -> Result<String, (&'static str, Failed)> {
     let symbolic = ["symbolic-ref", "--quiet", "--short", "HEAD"];
     let name = match git(ask.project, &symbolic, ask.cancel).await {
@@ -109,7 +109,8 @@ fn put(
     Ok(())
 }
 
-/// A remote's address often holds a token, which is no business of a model.
+/// Removes the password from a remote's address: it often holds a token, which must not reach a
+/// model.
 fn without_password(address: &str) -> String {
     match Url::parse(address) {
         Ok(mut url) if url.password().is_some() => match url.set_password(Some(MASK)) {
@@ -120,7 +121,7 @@ fn without_password(address: &str) -> String {
     }
 }
 
-/// A file of the project, or some of its lines.
+/// Returns a file of the project, or some of its lines.
 pub(super) async fn file_reader(ask: Ask<'_>) -> Result<String, Failure> {
     let Some(path) = path(ask.args)? else {
         return Err(no_path());
@@ -143,7 +144,7 @@ pub(super) async fn file_reader(ask: Ask<'_>) -> Result<String, Failure> {
     Ok(lines(&text, line("startLine"), line("endLine")))
 }
 
-/// The lines from `start` to `end`, both counted from 1 and included. Their ends stay as they are.
+/// Returns the lines from `start` to `end`, both 1-based and inclusive. Line ends are kept.
 fn lines(text: &str, start: Option<f64>, end: Option<f64>) -> String {
     if start.is_none() && end.is_none() {
         return text.to_owned();

@@ -10,14 +10,14 @@ use super::text;
 use crate::error::Error;
 use crate::tool::schema::object_of;
 
-/// Arguments that are an object. Whether they fit the tool's schema is asked elsewhere.
+/// Arguments that are an object. They are validated by the tool's schema elsewhere.
 pub(super) struct Args {
     values: Map<String, Value>,
     raw: HashMap<String, Box<RawValue>>,
 }
 
 impl Args {
-    /// Reads the arguments of a call of `tool`. What is missing is taken from `defaults`.
+    /// Reads the arguments of a call of `tool`. Missing ones are taken from `defaults`.
     pub(super) fn read(
         tool: &str,
         arguments: &RawValue,
@@ -29,7 +29,7 @@ impl Args {
                 values.insert(name.clone(), default.clone());
             }
         }
-        // `null` is no object, and neither has it any arguments.
+        // `null` is not an object, and has no arguments either.
         let raw = serde_json::from_str(arguments.get()).unwrap_or_default();
         Ok(Args { values, raw })
     }
@@ -42,7 +42,7 @@ impl Args {
         self.values.get(name)
     }
 
-    /// The text for a placeholder.
+    /// Returns the text for a placeholder.
     pub(super) fn text(&self, name: &str) -> Result<String, String> {
         match self.values.get(name) {
             None | Some(Value::Null) => Err(format!("Missing required parameter: {name}")),
@@ -50,15 +50,15 @@ impl Args {
         }
     }
 
-    /// The arguments that no placeholder of `template` uses, in their order.
+    /// Returns the arguments that no placeholder of `template` uses, in their order.
     pub(super) fn others(&self, template: &[Part]) -> Vec<(&str, &Value)> {
         let is_used = |name: &str| parameters(template).any(|used| used == name);
         let others = self.values.iter().filter(|(name, _)| !is_used(name));
         others.map(|(name, value)| (name.as_str(), value)).collect()
     }
 
-    /// A JSON object of some of the arguments. Their texts are those of the caller, so that no
-    /// number loses a digit.
+    /// Returns a JSON object of some of the arguments. It repeats the caller's text, so that
+    /// numbers keep all their digits.
     pub(super) fn object(&self, some: &[(&str, &Value)]) -> String {
         let fields = some.iter().map(|(name, value)| {
             let name_text = Value::from(*name);

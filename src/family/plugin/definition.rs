@@ -1,7 +1,7 @@
-//! One tool of a plugin file: what must be there, in the words that aynd has for what is not.
+//! Parser of one tool of a plugin file; its error messages have aynd's words.
 //!
-//! All faults of an entry are found at once. The words are those of the original (spec aynd 7), so
-//! that whoever searches for them finds them; the places and hints are ours.
+//! All faults of an entry are found at once. The words are aynd's (spec aynd 7), so that a search
+//! for them finds its documentation; the places and hints are ours.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use super::shell::Shell;
 use crate::tool::Tier;
 use crate::tool::schema::Schema;
 
-/// What a tool may say.
+/// Keys of a tool.
 const KEYS: [&str; 4] = ["name", "description", "inputSchema", "handler"];
 
 /// A tool that can be called.
@@ -22,7 +22,7 @@ pub(super) struct Definition {
     pub(super) description: String,
     pub(super) input_schema: Value,
     pub(super) schema: Schema,
-    /// What the schema gives for parameters that are missing.
+    /// Defaults of the schema for parameters that are missing.
     pub(super) defaults: Map<String, Value>,
     pub(super) handler: Handler,
 }
@@ -34,16 +34,16 @@ pub(super) enum Handler {
     FileRead(FileRead),
 }
 
-/// What became of an entry.
+/// Parsed entry, with everything that is wrong with it.
 pub(super) struct Entry {
     pub(super) definition: Option<Definition>,
-    /// The tool's name, if it says one.
+    /// The tool's name, if the entry has one.
     pub(super) name: Option<String>,
-    /// Where the name stands, for when another tool has the same.
+    /// Place of the name, for the fault of a duplicate.
     pub(super) name_place: Place,
-    /// Why there is no definition.
+    /// Reasons why the definition is missing.
     pub(super) faults: Vec<Fault>,
-    /// What its author should know.
+    /// Warnings for the author.
     pub(super) warnings: Vec<Fault>,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn read(index: usize, entry: Json<'_>, ground: &Ground) -> Entry {
             handler,
         })
     })();
-    // It will be shown, whatever it is.
+    // The name is escaped because it is shown and may hold any character.
     let name = fields.string("name");
     let name = name.map(|name| name.escape_debug().to_string());
     finish(index, definition, name, name_place, faults, warnings)
@@ -181,8 +181,8 @@ fn handler(
     }
 }
 
-/// The schema's defaults of the handler's placeholders. What goes into a request's body is for the
-/// server to complete.
+/// Returns the schema's defaults of the handler's placeholders. Defaults of a request's body are
+/// left to the server.
 fn defaults(schema: &Value, handler: &Handler) -> Map<String, Value> {
     let names: Vec<&str> = match handler {
         Handler::Shell(shell) => shell.parameters().collect(),
@@ -197,7 +197,8 @@ fn defaults(schema: &Value, handler: &Handler) -> Map<String, Value> {
 }
 
 impl Handler {
-    /// Programs may do anything. POST and PUT change something; what a GET sends is in its URL.
+    /// Returns the tier of calls. Programs may do anything. POST and PUT change something; a GET
+    /// sends data only in its URL.
     pub(super) fn tier(&self) -> Tier {
         match self {
             Handler::Shell(_) => Tier::Exec,

@@ -1,20 +1,20 @@
 //! One plugin file: its head, and its tools one by one.
 //!
-//! A bad head loses the file, a bad tool only itself.
+//! An invalid head loses the file, an invalid tool only itself.
 
 use super::Ground;
 use super::definition::{self, Entry};
 use super::json::{Fault, Json};
 
-/// What a file may say. The description is nobody's, and in many files.
+/// Keys of a file. `description` is not used, but many files have it.
 const KEYS: [&str; 4] = ["name", "version", "tools", "description"];
 
-/// A file whose head is in order.
+/// File with a valid head.
 pub(super) struct PluginFile {
     /// The name of the collection.
     pub(super) name: String,
     pub(super) entries: Vec<Entry>,
-    /// What its author should know.
+    /// Warnings for the author.
     pub(super) warnings: Vec<Fault>,
 }
 

@@ -10,7 +10,7 @@ use super::{Ended, Ground, limits};
 use crate::family::beneath;
 use crate::tool::{CallCtx, PermissionProfile};
 
-/// What a file may have where the plugin does not say, in bytes.
+/// Default limit of a file's size, in bytes.
 const MAX_SIZE: u64 = 1 << 20;
 
 /// A folder to read from.
@@ -60,12 +60,13 @@ impl FileRead {
 }
 
 impl FileReadPlan {
-    /// Why the file may not be read, if it may not. What is not there is refused by its name.
+    /// Returns the reason why the file may not be read; `None` if it may. A missing file is judged
+    /// by its path.
     pub(super) fn refusal(&self, permissions: &PermissionProfile) -> Option<String> {
         beneath::refusal(&self.base, &self.path, permissions)
     }
 
-    /// Reads it, on a thread that may wait for a slow disk.
+    /// Reads the file, on a thread that may wait for a slow disk.
     pub(super) async fn run(self, ctx: &CallCtx) -> Ended {
         let reading = tokio::task::spawn_blocking(move || {
             beneath::read(&self.base, &self.path, self.max_size)

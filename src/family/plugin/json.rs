@@ -1,7 +1,7 @@
-//! JSON values that know where they stand in their file.
+//! JSON values with their places in the file.
 //!
-//! The places come from the slices that serde_json lends, so nothing is parsed by hand. A text is
-//! accepted as a whole first; after that no part of it can fail to parse.
+//! The places come from the slices that serde_json borrows, so nothing is parsed by hand. A text is
+//! parsed as a whole first; after that no part of it can fail to parse.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// The whole file. Nesting is bounded by the parser.
+    /// Parses the whole file. Nesting is bounded by the parser.
     pub(super) fn parse(file: &'a str) -> Result<Json<'a>, serde_json::Error> {
         serde_json::from_str::<Value>(file)?;
         let raw = serde_json::from_str(file)?;
@@ -90,18 +90,18 @@ impl<'a> Fields<'a> {
         self.fields.get(name).map(|raw| Json { file, raw })
     }
 
-    /// The string of that name, if it is one.
+    /// Returns the field of that name, if it is a string.
     pub(super) fn string(&self, name: &str) -> Option<String> {
         self.get(name)?.string()
     }
 
-    /// A fault of the field; of the object where there is no such field.
+    /// Returns a fault of the field, or of the object if the field is missing.
     pub(super) fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
         self.get(name).unwrap_or(self.object).fault(message)
     }
 
-    /// A warning for each field that means nothing here, in the order of the file. Comments and the
-    /// schema of an editor do (`$schema`, `_note`).
+    /// Returns a warning for each unknown field, in the order of the file. Comments and the schema
+    /// of an editor are not reported (`$schema`, `_note`).
     pub(super) fn unknown(&self, known: &[&str]) -> Vec<Fault> {
         let is_ours = |name: &str| known.contains(&name) || name.starts_with(['$', '_', '/']);
         let names = self.fields.keys().filter(|name| !is_ours(name));
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         faults
     }
 
-    /// What JavaScript would print for the field.
+    /// Returns the field's value as JavaScript would print it.
     pub(super) fn shown(&self, name: &str) -> String {
         match self.get(name).map(|json| json.value()) {
             None => "undefined".to_owned(),
@@ -128,7 +128,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Below this likeness (0 to 1) another word is meant.
+/// Limit of similarity (0 to 1); below it another word is meant.
 const ALIKE: f64 = 0.8;
 
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {

@@ -1,13 +1,14 @@
-//! Numbers of a handler: how long it may take, how much it may read.
+//! Limits of a handler: its timeout and its sizes.
 
 use std::time::Duration;
 
 use super::json::{Fault, Fields};
 
-/// The longest timer of JavaScript, for which the format was made: 24 days.
+/// Limit of JavaScript timers, for which the format was made: 24 days.
 const LONGEST_MS: f64 = 2_147_483_647.0;
 
-/// The handler's `timeout` in milliseconds, or `default`; nothing, and a fault, where it is none.
+/// Returns the handler's `timeout` in milliseconds, or `default`; `None` and a fault if it is
+/// invalid.
 pub(super) fn timeout(
     handler_name: &str,
     handler: &Fields<'_>,
@@ -27,7 +28,7 @@ pub(super) fn timeout(
     number.map(|ms| Duration::from_secs_f64(ms / 1000.0))
 }
 
-/// A whole number of bytes of that name, or `default`.
+/// Returns a whole number of bytes from the field of that name, or `default`.
 pub(super) fn bytes(
     handler_name: &str,
     handler: &Fields<'_>,

@@ -1,8 +1,8 @@
 //! JSON plugin files: aynd's tools (spec aynd 1-60).
 //!
-//! A file declares tools, and three handlers run them: a command without a shell, an HTTP request, a
-//! file of a folder. Nothing of a file is executed when it is loaded. Names are claimed in the order
-//! of the files, so that the first one wins the same way every time.
+//! A file declares tools, and three handlers run them: a command without a shell, an HTTP request,
+//! a file of a folder. Loading a file executes nothing. Names are claimed in the order of the
+//! files, so that the result is always the same.
 
 mod args;
 mod definition;
@@ -29,14 +29,14 @@ use file::PluginFile;
 use json::Fault;
 use runner::PluginRunner;
 
-/// Where relative folders start.
+/// Folders that relative paths start from, and the permissions of the calls.
 struct Ground {
     project: PathBuf,
     home: PathBuf,
     permissions: Arc<PermissionProfile>,
 }
 
-/// How a handler ended.
+/// Outcome of a handler.
 enum Ended {
     Succeeded(String),
     Failed(String),
@@ -78,7 +78,7 @@ fn load(candidate: &Candidate, ground: &Ground, names: &mut Names<'_>) -> Loaded
         Ok(None) => return unreadable(path, "it does not exist"),
         Err(error) => return unreadable(path, &paths::plain(&error)),
     };
-    // The text lacks the byte order mark that the file may have.
+    // The text does not have the byte order mark that the file may have.
     let verified = candidate.verify(text.as_bytes());
     let verified = verified.or_else(|_| candidate.verify(format!("\u{feff}{text}").as_bytes()));
     if let Err(problem) = verified {
@@ -158,14 +158,14 @@ fn tool(definition: &Definition, source: Source) -> Tool {
     }
 }
 
-/// Who has which name.
+/// Registry of the tools' names.
 struct Names<'a> {
     built_in: &'a [&'a str],
     taken: HashMap<String, PathBuf>,
 }
 
 impl Names<'_> {
-    /// Takes a name, or says who has it and what to do.
+    /// Registers a name, or returns the conflict and a hint.
     fn claim(&mut self, name: &str, path: &Path) -> Result<(), (String, String)> {
         if self.built_in.contains(&name) {
             return Err((

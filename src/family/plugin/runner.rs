@@ -1,7 +1,8 @@
 //! Calls one tool: arguments, values in their places, the gate, the handler.
 //!
-//! Whatever can be refused without touching anything is refused before the gate; nobody is asked
-//! about a call that cannot run. What happens after it is the tool's own result, a failure too.
+//! Everything that can be refused without touching anything is refused before the gate: no approval
+//! is requested for a call that cannot run. What happens after it is the tool's own result, a
+//! failure too.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +27,7 @@ pub(super) struct PluginRunner {
     rights: Rights,
 }
 
-/// A call that nothing is left to say against.
+/// A call that has passed all checks.
 enum Plan {
     Shell(ShellPlan),
     Http(HttpPlan),

@@ -1,7 +1,7 @@
 //! `{{parameter}}` in texts of plugin files.
 //!
-//! A name is letters, digits, `_` and `-`, with spaces around it if one likes. Anything else in
-//! double braces is no placeholder but text: Go templates (`docker ps --format '{{.Names}}'`) are.
+//! A name is letters, digits, `_` and `-`, with optional spaces around it. Anything else in double
+//! braces is text and not a placeholder, as in Go templates (`docker ps --format '{{.Names}}'`).
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) enum Part {
     Parameter(String),
 }
 
-/// The parameter whose placeholder `text` begins with, and what follows it.
+/// Returns the parameter whose placeholder `text` begins with, and the text after it.
 pub(super) fn placeholder(text: &str) -> Option<(&str, &str)> {
     let (inside, rest) = text.strip_prefix("{{")?.split_once("}}")?;
     let name = inside.trim_matches(' ');
@@ -18,7 +18,7 @@ pub(super) fn placeholder(text: &str) -> Option<(&str, &str)> {
     (!name.is_empty() && name.chars().all(is_name)).then_some((name, rest))
 }
 
-/// The pieces of a text in which nothing but placeholders means anything.
+/// Splits a text into fixed parts and placeholders.
 pub(super) fn parts(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -42,7 +42,7 @@ pub(super) fn push(parts: &mut Vec<Part>, c: char) {
     }
 }
 
-/// The names of the parameters, as often as they occur.
+/// Returns the names of the parameters, as often as they occur.
 pub(super) fn parameters(parts: &[Part]) -> impl Iterator<Item = &str> {
     parts.iter().filter_map(|part| match part {
         Part::Parameter(name) => Some(name.as_str()),

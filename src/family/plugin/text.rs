@@ -1,11 +1,12 @@
-//! Arguments as text, as `String()` of JavaScript makes it: the templates were written for that.
+//! Arguments as text, as JavaScript's `String()` converts them: the templates were written for
+//! that.
 //!
-//! The hard thing is numbers: `1.0` is `1`, `1e21` is `1e+21`. Whole numbers of 64 bits keep every
-//! digit, where JavaScript would round them.
+//! Numbers are the difficult part: `1.0` is `1`, `1e21` is `1e+21`. Whole numbers of 64 bits keep
+//! every digit, where JavaScript would round them.
 
 use serde_json::{Number, Value};
 
-/// The text of a value. Arrays and objects are their JSON text.
+/// Returns the text of a value. Arrays and objects are their JSON text.
 pub(super) fn of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -24,7 +25,7 @@ fn of_number(number: &Number) -> String {
     }
 }
 
-/// The shortest digits that read back as the same number, placed as ECMAScript says
+/// Returns the shortest digits that read back as the same number, formatted as by ECMAScript
 /// (Number::toString): plain from 1e-7 to 1e21, with an exponent beyond.
 fn of_float(float: f64) -> String {
     if float == 0.0 {

@@ -1,16 +1,16 @@
-//! What a caller gives, held against the parameters: all problems at once, in the format's own
-//! words (spec cycod 34–49). Nothing has been started when these are known.
+//! Validation of a call's arguments against the parameters: all problems at once, in the format's
+//! own words (spec cycod 34–49). Nothing has been started at that time.
 
 use super::definition::{Datum, Kind, Number, Parameter, Validation};
 use super::pattern::Matched;
 use crate::tool::nearest;
 
-/// Arguments that fit: of each parameter's type and within its rules, unknown ones refused, `null`
-/// left out. Defaults are not in here: some are known only when a call computes them.
+/// Valid arguments: of each parameter's type and within its rules, unknown ones refused, `null`
+/// left out. Defaults are not included: some are known only when a call computes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arguments {
     given: Vec<(String, Datum)>,
-    /// What the caller should know although the call goes on.
+    /// Warnings for the caller; the call goes on.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Arguments {
         }
     }
 
-    /// Checks values, of which texts are also taken as what they spell.
+    /// Checks values. Texts are also accepted for other types, if they spell a value of them.
     pub(crate) fn check(
         parameters: &[Parameter],
         given: Vec<(String, Datum)>,
@@ -63,7 +63,7 @@ impl Arguments {
         }
     }
 
-    /// What was given for the parameter.
+    /// Returns the value that was given for the parameter.
     pub(crate) fn get(&self, name: &str) -> Option<&Datum> {
         let mut given = self.given.iter();
         given.find(|(own, _)| own == name).map(|(_, value)| value)
@@ -95,7 +95,8 @@ fn deprecation(parameter: &Parameter) -> Option<String> {
 }
 
 impl Parameter {
-    /// The value as the parameter's type, if it is one and keeps the rules; else all that is wrong.
+    /// Converts the value to the parameter's type and checks the rules; the error lists all
+    /// mistakes.
     pub(crate) fn accept(&self, value: Datum) -> Result<Datum, Vec<String>> {
         let value = match coerce(self.kind, value) {
             Some(value) => value,
@@ -124,7 +125,8 @@ const fn wants(kind: Kind) -> &'static str {
     }
 }
 
-/// The value as `kind`. What command lines write counts: `42`, `yes`, `a,b`, JSON text.
+/// Converts the value to `kind`. Notations of command lines are accepted: `42`, `yes`, `a,b`, JSON
+/// text.
 fn coerce(kind: Kind, value: Datum) -> Option<Datum> {
     Some(match (kind, value) {
         (Kind::String, Datum::Text(text)) => Datum::Text(text),
@@ -155,7 +157,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// A JSON list, or what stands between commas.
+/// Parses a JSON list, or items between commas.
 fn listed(text: &str) -> Vec<Datum> {
     if let Some(Datum::List(items)) = Datum::from_json(text) {
         return items;
@@ -177,7 +179,7 @@ fn check_rules(rules: &Validation, value: &Datum, problems: &mut Vec<String>) {
     let is_choice = |value: &Datum| rules.choices.iter().any(|choice| same(choice, value));
     let is_allowed = match value {
         _ if rules.choices.is_empty() || is_choice(value) => true,
-        // The choices of a list are those of its items.
+        // The choices of a list apply to its items.
         Datum::List(items) => !items.is_empty() && items.iter().all(is_choice),
         _ => false,
     };
@@ -222,7 +224,7 @@ fn check_number(rules: &Validation, number: &Number, problems: &mut Vec<String>)
     }
     if let Some(step) = rules.multiple_of {
         let times = value / step;
-        // 0.3 is three times 0.1, although no double says so.
+        // 0.3 counts as a multiple of 0.1, although the doubles differ slightly.
         if (times - times.round()).abs() > 1e-9 * times.abs().max(1.0) {
             problems.push(format!("must be a multiple of {step}"));
         }
@@ -245,7 +247,8 @@ fn check_items(rules: &Validation, items: &[Datum], problems: &mut Vec<String>) 
     }
 }
 
-/// Equal, where a list from a command line holds `5` as text and the choices as a number.
+/// Compares a choice with a value. A list from a command line holds `5` as text, the choices as a
+/// number.
 fn same(choice: &Datum, value: &Datum) -> bool {
     choice == value || shown(choice) == shown(value)
 }

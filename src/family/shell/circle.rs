@@ -1,7 +1,7 @@
-//! Finds a circle among things that point at each other by index.
+//! Search for a cycle among items that refer to each other by index.
 
-/// A way from a place back to itself, that place first and last. Does not recurse: a file may hold
-/// thousands of steps in one chain.
+/// Returns a path from an item back to itself, with that item first and last. Not recursive: a file
+/// may hold thousands of steps in one chain.
 pub(crate) fn circle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {

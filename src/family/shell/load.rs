@@ -1,4 +1,5 @@
-//! From files to tools: reads each one, puts all on the shelf, gives each candidate its own.
+//! Loading of the files: reads each one, resolves their names together, returns the result of each
+//! candidate.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,16 +17,16 @@ use crate::discover::Candidate;
 use crate::family::{Loaded, Means};
 use crate::tool::Problem;
 
-/// The largest file that is read: a thousand times a long tool.
+/// Limit of a file in bytes: a thousand times a long tool.
 const LARGEST: u64 = 4 << 20;
 
-/// Loads all candidates; the order is who claims a name.
+/// Loads all candidates; names are claimed in their order.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     let mut all: Vec<Loaded> = candidates.iter().map(|_| Loaded::default()).collect();
     let mut brought = Vec::new();
     let mut places = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
-        // A file takes well under a millisecond; the others of this thread go on in between.
+        // Reading takes well under a millisecond; other tasks of this thread run in between.
         tokio::task::yield_now().await;
         let (definition, problems) = read_file(candidate);
         all[index].problems = problems;
@@ -62,8 +63,8 @@ pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Ve
     all
 }
 
-/// A tool that is not offered although nothing is wrong with it needs a word; that it belongs to
-/// another platform does not.
+/// Returns the problem of a tool that needs a newer version, or whose version is invalid. A tool
+/// for another platform is left out without a problem.
 fn version_problem(brought: &Brought) -> Option<Problem> {
     let wanted = brought.definition.min_host_version.as_deref()?;
     let problem = match version::wanted(wanted) {
@@ -78,7 +79,8 @@ fn version_problem(brought: &Brought) -> Option<Problem> {
     Some(problem.at(&brought.path).about(&brought.definition.name))
 }
 
-/// Whose tool it is. One that was named by its path is local: it comes before all others.
+/// Returns the level that the tool belongs to. A tool that was named by its path is local: it comes
+/// before all others.
 fn scope_of(candidate: &Candidate, config: &Config) -> Scope {
     let roots = &config.roots;
     let folder = candidate.resolved.parent();
@@ -109,7 +111,7 @@ fn read_file(candidate: &Candidate) -> (Option<super::definition::Definition>, V
     (read.definition, problems)
 }
 
-/// The text of the file at `resolved`; a problem with it is about `path`.
+/// Returns the text of the file at `resolved`; problems refer to `path`.
 pub(super) fn text_at(path: &Path, resolved: &Path) -> Result<String, Box<Problem>> {
     let refused =
         |message: String, hint: &str| Box::new(Problem::error(message).at(path).hint(hint));
@@ -129,7 +131,7 @@ pub(super) fn text_at(path: &Path, resolved: &Path) -> Result<String, Box<Proble
     })
 }
 
-/// Why a file has no text.
+/// Reason why a file has no text.
 enum Unreadable {
     Io(io::Error),
     NoFile,
@@ -138,7 +140,7 @@ enum Unreadable {
 }
 
 fn text_of(path: &Path) -> Result<String, Unreadable> {
-    // A pipe is looked at before it is opened: opening one waits for its writer.
+    // A named pipe must not be opened, because that waits for its writer.
     let found = path.metadata().map_err(Unreadable::Io)?;
     if !found.is_file() {
         return Err(Unreadable::NoFile);

@@ -1,7 +1,7 @@
 //! YAML shell tools: the format that CYCOD specified (spec cycod).
 //!
-//! `definition` is what a file says, `read` makes it, `shelf` puts all tools side by side so that
-//! one can use another, `run` is what happens when one is called.
+//! `definition` is the content of a file, `read` parses it, `shelf` resolves the names of tools
+//! that use each other, `run` makes the calls.
 
 pub(crate) mod arguments;
 pub(crate) mod author;

@@ -1,4 +1,4 @@
-//! A definition as every surface sees it, and the tools that are there but cannot run here.
+//! Tools of the catalog, made from definitions, and placeholders for those that cannot run here.
 
 use async_trait::async_trait;
 
@@ -9,7 +9,8 @@ use super::version::{self, HOST, Wanted};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Call, CallCtx, ClientHints, Outcome, Runner, Source, Tool};
 
-/// The tool for the catalog. What cannot run here is kept from models, and can be asked for.
+/// Returns the tool for the catalog. A tool that cannot run here is hidden from models, but it can
+/// be listed.
 pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unavailable>) -> Tool {
     let definition = &shelved.definition;
     Tool {
@@ -30,7 +31,7 @@ pub(super) fn tool(shelved: &Shelved, source: Source, unavailable: Option<&Unava
     }
 }
 
-/// The words of `metadata:` by which the tool is to be found.
+/// Returns the words of `metadata:` by which the tool can be found.
 fn keywords(definition: &Definition) -> Vec<String> {
     let metadata = &definition.metadata;
     let words = metadata.search_keywords.iter().chain(&metadata.tags);
@@ -48,14 +49,14 @@ fn description(definition: &Definition) -> String {
     }
 }
 
-/// The runner of a tool that cannot run here: says why.
+/// Runner of a tool that cannot run here: every call fails with the reason.
 pub(super) struct Unavailable {
     pub(super) message: String,
     pub(super) hint: String,
 }
 
 impl Unavailable {
-    /// Why the tool cannot run on this machine, by this haft.
+    /// Returns the reason why the tool cannot run on this machine with this haft; `None` if it can.
     pub(super) fn of(definition: &Definition) -> Option<Unavailable> {
         let name = &definition.name;
         let wanted = definition.min_host_version.as_deref();

@@ -1,10 +1,11 @@
-//! `validation.pattern`: an ECMAScript regular expression that cannot run away (spec cycod 46).
+//! `validation.pattern`: an ECMAScript regular expression with a bound on its run time (spec cycod
+//! 46).
 //!
-//! Two engines look at it. `regress` knows ECMAScript's grammar and says whether the author wrote
-//! a valid expression; it has no bound on backtracking, so it never sees a value. What matches is
-//! `jsonschema`'s translation to a linear engine, which backtracks only for lookaround and
-//! backreferences, and then only so many steps. That translation is dear, so tools that have the same
-//! expression share it.
+//! Two engines are used. `regress` knows ECMAScript's grammar and checks that the expression is
+//! valid; it has no bound on backtracking, so it never gets a value. Values are matched by
+//! `jsonschema`'s translation to a linear engine. That one backtracks only for lookaround and
+//! backreferences, and only up to a limit of steps. The translation is expensive, so tools with the
+//! same expression share it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,10 +15,11 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, json};
 
-/// Backtracking steps for one value: some milliseconds. The linear engine needs none.
+/// Limit of backtracking steps for one value: some milliseconds. The linear engine needs none.
 const STEPS: usize = 100_000;
 
-/// What a compiled expression may weigh. `\w{1,1000}` fits; `(\w{1,1000}){1,1000}` does not.
+/// Limit of the memory of a compiled expression, in bytes. `\w{1,1000}` fits;
+/// `(\w{1,1000}){1,1000}` does not.
 const SIZE: usize = 4 << 20;
 
 /// A compiled expression with its text.
@@ -27,20 +29,20 @@ pub(crate) struct Pattern {
     matcher: Arc<Validator>,
 }
 
-/// Those that loaded tools have, by their texts.
+/// Cache of the compiled expressions of loaded tools, by their texts.
 static MATCHERS: LazyLock<Mutex<HashMap<String, Weak<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// What came of a match.
+/// Result of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matched {
     Yes,
     No,
-    /// Nobody knows: deciding takes too long.
+    /// Undecided: the match takes too long.
     TooExpensive,
 }
 
 impl Pattern {
-    /// Compiles. The error says in a few words why it cannot be.
+    /// Compiles the expression. The error is a short reason.
     pub(crate) fn compile(text: &str) -> Result<Pattern, String> {
         regress::Regex::with_flags(text, "u")
             .or_else(|_| regress::Regex::new(text))
@@ -51,7 +53,7 @@ impl Pattern {
         })
     }
 
-    /// Searches `value` for it, unanchored (spec cycod 39).
+    /// Searches `value` for the expression, unanchored (spec cycod 39).
     pub(crate) fn search(&self, value: &str) -> Matched {
         match self.matcher.validate(&Value::from(value)) {
             Ok(()) => Matched::Yes,
@@ -62,7 +64,7 @@ impl Pattern {
         }
     }
 
-    /// As its author wrote it.
+    /// Returns the expression as its author wrote it.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -80,14 +82,14 @@ impl PartialEq for Pattern {
     }
 }
 
-/// The matcher of this text that some tool has, or a new one.
+/// Returns the matcher of this text from the cache, or a new one.
 fn matcher(text: &str) -> Result<Arc<Validator>, String> {
     let matchers = || MATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = matchers().get(text).and_then(Weak::upgrade);
     if let Some(matcher) = known {
         return Ok(matcher);
     }
-    // Not under the lock: others may translate theirs meanwhile.
+    // The lock is not held here, so that other threads can translate theirs meanwhile.
     let options = PatternOptions::fancy_regex()
         .backtrack_limit(STEPS)
         .size_limit(SIZE)

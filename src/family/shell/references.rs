@@ -1,6 +1,6 @@
-//! The `{references}` in a text, as far as a definition can be checked by them.
+//! Search for the `{references}` in a text, to check a definition.
 //!
-//! What they come to is for `run`; here only names count, to say that one is not known.
+//! Their values belong to `run`; here only names matter, to report unknown ones.
 
 use super::circle::circle;
 use super::definition::{Datum, Parameter};
@@ -9,11 +9,11 @@ use super::definition::{Datum, Parameter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference<'a> {
     pub(crate) name: &'a str,
-    /// What follows the last dot: `output` in `{step.output}`.
+    /// The part after the last dot: `output` in `{step.output}`.
     pub(crate) property: Option<&'a str>,
 }
 
-/// What every tool can refer to (spec cycod 51; `TEMP_DIR` is `file-paths.temp-directory`).
+/// Names that every tool can refer to (spec cycod 51; `TEMP_DIR` is `file-paths.temp-directory`).
 pub(crate) const PREDEFINED: &[&str] = &[
     "TOOL_NAME",
     "WORKSPACE",
@@ -26,7 +26,7 @@ pub(crate) const PREDEFINED: &[&str] = &[
     "TEMP_DIR",
 ];
 
-/// What can be asked of a step.
+/// Properties of a step.
 pub(crate) const PROPERTIES: &[&str] = &[
     "output",
     "error",
@@ -36,7 +36,7 @@ pub(crate) const PROPERTIES: &[&str] = &[
     "end-time",
 ];
 
-/// All of them, in order. `${X}` is the shell's.
+/// Returns all of them, in order. `${X}` belongs to the shell.
 pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
     let opens = text.match_indices('{').filter(|(at, _)| {
         let before = text[..*at].bytes().next_back();
@@ -45,7 +45,7 @@ pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
     opens.filter_map(|(at, _)| reference(&text[at + 1..]))
 }
 
-/// Whether a text in a default refers to something that only a call knows.
+/// Returns true if a text in a default refers to something that is known only in a call.
 pub(crate) fn is_computed(value: &Datum, names: &[impl AsRef<str>]) -> bool {
     let is_known =
         |name: &str| PREDEFINED.contains(&name) || names.iter().any(|known| known.as_ref() == name);
@@ -59,8 +59,8 @@ pub(crate) fn is_computed(value: &Datum, names: &[impl AsRef<str>]) -> bool {
     }
 }
 
-/// The names of parameters whose defaults refer to each other in a circle, the first one twice
-/// (spec cycod 52).
+/// Returns the names of parameters whose defaults refer to each other in a cycle, with the first
+/// one twice (spec cycod 52).
 pub(crate) fn circle_of_defaults(parameters: &[Parameter]) -> Option<Vec<&str>> {
     let edges: Vec<Vec<usize>> = parameters
         .iter()

@@ -1,4 +1,4 @@
-//! Collects what is wrong with one file.
+//! Collection of the problems of one file.
 
 use std::path::Path;
 
@@ -40,11 +40,11 @@ impl<'a> Report<'a> {
         all.any(|problem| problem.severity == Severity::Error)
     }
 
-    /// Everything, by place.
+    /// Returns all problems, sorted by place.
     pub(crate) fn finish(self) -> Vec<Problem> {
         let mut problems = self.problems;
         problems.sort_by_key(|problem| (problem.line, problem.column));
-        // A parameter that is used three times is declared once.
+        // A parameter that is used three times is declared once, so equal problems are merged.
         let mut told: Vec<Problem> = Vec::with_capacity(problems.len());
         for problem in problems {
             if !told.contains(&problem) {
@@ -64,7 +64,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The line with its number, and a caret below the column.
+/// Returns the line with its number, and a caret below the column.
 fn frame(text: &str, place: Place) -> Option<String> {
     let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
     let line = text.lines().nth(index)?.trim_end();
@@ -81,5 +81,6 @@ fn frame(text: &str, place: Place) -> Option<String> {
     Some(format!("> {number} | {line}\n  {gap} | {before}^"))
 }
 
-/// A longer line helps nobody on a terminal.
+/// Limit of a source line in a problem, in characters. Longer ones are left out: they do not fit
+/// on a terminal.
 const LONGEST_LINE: usize = 200;

@@ -1,4 +1,4 @@
-//! The schema by which a model calls a tool (spec cycod P), deep-equal to the specification's
+//! JSON Schema of a tool's arguments for models (spec cycod P), deep-equal to the specification's
 //! example for its own tool.
 
 use serde_json::{Map, Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::definition::{Datum, Definition, Exposure, Kind, Number, Parameter};
 use super::references::references;
 
-/// The types that a schema knows.
+/// Types of a schema.
 const TYPES: [&str; 7] = [
     "string", "number", "integer", "boolean", "array", "object", "null",
 ];
 
-/// The JSON Schema of the tool's arguments. Properties are in the file's order; `required` is
-/// left out where nothing is.
+/// Returns the JSON Schema of the tool's arguments. Properties are in the file's order; `required`
+/// is left out if it is empty.
 pub(crate) fn input_schema(definition: &Definition) -> Value {
     let exposure = &definition.exposure;
     let secrets = secrets(definition);
@@ -53,7 +53,7 @@ fn property(parameter: &Parameter, exposure: &Exposure, is_secret: bool) -> Valu
         );
     }
     let default = match &parameter.default {
-        // A model would give it back as it stands, and values are never filled in again.
+        // A model would repeat a computed default as text, and values are never filled again.
         Some(value) if !parameter.is_default_computed && !is_secret => as_type(value, name),
         _ => None,
     };
@@ -102,7 +102,7 @@ fn type_name(kind: Kind, exposure: &Exposure) -> &str {
     }
 }
 
-/// The value, if the schema's type allows it.
+/// Returns the value if the schema's type allows it.
 fn as_type(value: &Datum, name: &str) -> Option<Value> {
     match (name, value) {
         ("string", Datum::Text(text)) => Some(text.as_str().into()),
@@ -117,7 +117,7 @@ fn as_type(value: &Datum, name: &str) -> Option<Value> {
     }
 }
 
-/// The author's examples, else the first values that the rules allow.
+/// Returns the author's examples, or the first values that the rules allow.
 fn examples(parameter: &Parameter, name: &str) -> Vec<Value> {
     let given = &parameter.examples;
     let choices = &parameter.validation.choices;
@@ -158,7 +158,7 @@ fn rules(parameter: &Parameter, property: &mut Map<String, Value>) {
     }
 }
 
-/// Parameters that are secret, or make up a secret variable.
+/// Returns the parameters that are secret or part of a secret variable.
 fn secrets(definition: &Definition) -> Vec<&str> {
     let environment = &definition.environment;
     let mut names: Vec<&str> = environment.secrets.iter().map(String::as_str).collect();

@@ -1,7 +1,8 @@
 //! The envelope around every result: exactly two keys if the tool ran, exactly three if it did not.
 //!
-//! The tool's own JSON goes in as it was written: no number and no key order changes, and what looks
-//! like an envelope inside of it stays inside. What nests deeper than any reader goes is no JSON.
+//! The tool's own JSON goes in as it was written: no number and no key order changes, and what
+//! looks like an envelope inside of it stays inside. JSON that is nested too deep for readers is
+//! invalid.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::tool::json;
 /// Readers stop at 128 levels; the envelope is one of them.
 const DEEPEST: usize = 120;
 
-/// Why a tool's result is missing.
+/// Reason why a tool's result is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
     Timeout,
@@ -19,7 +20,7 @@ pub(super) enum Code {
     InvalidOutput,
     InvalidParams,
     NotFound,
-    /// Not in the document: it knows nobody who could cancel.
+    /// Our addition: the document has no cancellation.
     Cancelled,
 }
 
@@ -36,12 +37,12 @@ impl Code {
     }
 }
 
-/// A result in its envelope, as JSON text.
+/// Returns a result in its envelope, as JSON text.
 pub(super) fn success(result: &RawValue) -> String {
     format!(r#"{{"tool_success":true,"result":{}}}"#, result.get())
 }
 
-/// The envelope of a result that is missing, as JSON text.
+/// Returns the envelope of a missing result, as JSON text.
 pub(super) fn failure(code: Code, error: &str) -> String {
     let envelope = json!({
         "tool_success": false,
@@ -51,14 +52,14 @@ pub(super) fn failure(code: Code, error: &str) -> String {
     envelope.to_string()
 }
 
-/// The one JSON value that a tool printed; blanks around it do not count.
+/// Parses the one JSON value that a tool printed; whitespace around it is ignored.
 pub(super) fn parse(output: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(output).ok()?;
     let value: Box<RawValue> = serde_json::from_str(text).ok()?;
     (json::depth(value.get()) <= DEEPEST).then_some(value)
 }
 
-/// The envelope as data. A number that no reader can hold is the one thing that is lost here.
+/// Returns the envelope as data; `{}` if it holds a number that no reader can represent.
 pub(super) fn details(envelope: &str) -> Value {
     serde_json::from_str(envelope).unwrap_or_else(|_| json!({}))
 }

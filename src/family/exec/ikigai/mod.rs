@@ -1,7 +1,8 @@
 //! ikigai's external tools: `TOOL --schema` says what it is, `TOOL` runs it (spec ikigai).
 //!
-//! A tool whose schema cannot be had does not exist, and one line says so. Tools see our whole
-//! environment: they look after their credentials themselves. Their arguments are not validated.
+//! A tool without a usable schema is not loaded, and one line in the log says so. Tools get our
+//! whole environment, because they manage their credentials themselves. Their arguments are not
+//! validated.
 
 mod envelope;
 mod parameters;
@@ -24,14 +25,13 @@ use crate::tool::{Level, Problem, Tier, Tool};
 use runner::IkigaiRunner;
 use schema::Described;
 
-/// How long a tool may think about what it is.
+/// Timeout of `TOOL --schema`.
 const DESCRIBING: Duration = Duration::from_secs(1);
 
-/// A schema longer than this is none.
+/// Limit of a schema's length in bytes; a longer one is cut off and therefore not JSON.
 const LONGEST_SCHEMA: usize = 1 << 20;
 
-/// What those tools that come with the program do at most; whoever else has such a name may do
-/// anything.
+/// Tiers of the tools that come with haft. Any other tool of such a name counts as [`Tier::Exec`].
 const SYSTEM_TIERS: &[(&str, Tier)] = &[
     ("file_read", Tier::Read),
     ("glob", Tier::Read),
@@ -41,7 +41,7 @@ const SYSTEM_TIERS: &[(&str, Tier)] = &[
     ("bash", Tier::Exec),
 ];
 
-/// Asks all of them at once and decides who has which name.
+/// Describes all of them at once and resolves name conflicts.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     load::load::<Ikigai>(means.config, candidates).await
 }
@@ -84,7 +84,7 @@ impl Protocol for Ikigai {
     }
 
     fn rank(candidate: &Candidate, config: &Config) -> u8 {
-        // What was installed for ikigai counts, not what comes with haft.
+        // A tool that was installed for ikigai overrides one that comes with haft.
         u8::from(!comes_with_haft(candidate, config))
     }
 
@@ -132,7 +132,7 @@ impl Protocol for Ikigai {
     }
 }
 
-/// What asking and running have in common.
+/// Prepares the process for both describing and running a tool.
 fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spawn {
     Spawn {
         cwd: Some(config.cwd.clone()),
@@ -143,11 +143,11 @@ fn spawn(candidate: &Candidate, argument: Option<&str>, config: &Config) -> Spaw
     }
 }
 
-/// The tool of the system directory that may leave processes behind: a server that a command puts in
+/// Tool of the system directory that may leave processes behind: a server that a command starts in
 /// the background serves the calls that follow.
 const SHELL: &str = "bash";
 
-/// A tool leaves nothing behind, but for the system's shell.
+/// Returns the policy for leftover processes: only the system's shell may leave some behind.
 fn leftovers(candidate: &Candidate, config: &Config) -> Leftovers {
     match comes_with_haft(candidate, config) && candidate.likely_name() == SHELL {
         true => Leftovers::Leave,
@@ -155,13 +155,13 @@ fn leftovers(candidate: &Candidate, config: &Config) -> Leftovers {
     }
 }
 
-/// Whether it lies where haft's own system tools do.
+/// Returns true if the candidate is in the folder of haft's own system tools.
 fn comes_with_haft(candidate: &Candidate, config: &Config) -> bool {
     let folder = candidate.path.parent();
     candidate.source.level == Level::Host && folder == config.ikigai.system_dir.as_deref()
 }
 
-/// The line of the document (ikigai 7) in the log; the same among the problems.
+/// Returns the problem, and logs the line that the document asks for (ikigai 7).
 fn schema_failed(candidate: &Candidate, why: &str) -> Problem {
     let line = format!("tool '{}' schema failed ({why})", file_name(candidate));
     tracing::debug!("Debug: {line}");

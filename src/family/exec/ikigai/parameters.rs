@@ -1,12 +1,12 @@
-//! From a tool's `parameters` and `returns` to the JSON Schemas that are advertised.
+//! Conversion of a tool's `parameters` and `returns` to the JSON Schemas that are advertised.
 //!
 //! The document has two forms for both: a JSON Schema, which is taken as it is, and a flat map of
-//! fields, each with a `required` of its own. A field may well be called `type`; what tells the two
-//! apart is whether that is a text.
+//! fields, each with a `required` of its own. A field may well be called `type`; a schema is
+//! therefore recognised by a `type` that is a text (for `returns` also a list).
 
 use serde_json::{Map, Value, json};
 
-/// The schema of the arguments; `None` if `parameters` is neither of the two forms.
+/// Returns the schema of the arguments; `None` if `parameters` has neither of the two forms.
 pub(super) fn input_schema(parameters: Value) -> Option<Value> {
     match parameters {
         Value::Null => Some(object(Map::new(), Vec::new())),
@@ -18,7 +18,7 @@ pub(super) fn input_schema(parameters: Value) -> Option<Value> {
     }
 }
 
-/// The schema of the envelope around a result. The words are the document's (ikigai 22).
+/// Returns the schema of the envelope around a result. The texts are the document's (ikigai 22).
 pub(super) fn output_schema(returns: Value) -> Value {
     let mut result = Map::new();
     let description = "Present only when tool_success is true";
@@ -61,7 +61,8 @@ fn declared(returns: Value) -> Map<String, Value> {
     }
 }
 
-/// A flat map as a schema; the map itself if one of its fields is no object.
+/// Converts a flat map to a schema; returns the map itself as the error if a field is not an
+/// object.
 fn from_flat(fields: Map<String, Value>) -> Result<Value, Map<String, Value>> {
     if !fields.values().all(Value::is_object) {
         return Err(fields);
@@ -69,7 +70,7 @@ fn from_flat(fields: Map<String, Value>) -> Result<Value, Map<String, Value>> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, mut field) in fields {
         let own = field.as_object_mut();
-        // A list there is the field's own, of an object that it is.
+        // A list is not the flag: it belongs to the schema of a field that is an object.
         let flag = own.and_then(|own| match own.get("required") {
             Some(Value::Bool(_)) => own.shift_remove("required"),
             _ => None,

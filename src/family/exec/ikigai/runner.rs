@@ -1,6 +1,6 @@
 //! Runs one of ikigai's tools: parameters on its standard input, one JSON value on its output.
 //!
-//! Whatever happens, the answer is an envelope. The clock runs from the start of the process.
+//! Every answer is an envelope. The timeout counts from the start of the process.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::family::exec::{LONGEST_GRACE, arguments, trouble};
 use crate::process::{End, Finished, Keep, Spawn, SpawnError, Stdin, Stream};
 use crate::tool::{Block, Call, CallCtx, NotAdmitted, Outcome, Runner, Stance, Stopped, Tier};
 
-/// Output beyond this is cut off, and what is cut is no JSON.
+/// Limit of a tool's output. A longer one is cut off and therefore not JSON any more.
 const LONGEST_OUTPUT: usize = 16 << 20;
 
-/// So much of the standard error is kept for the log.
+/// Number of bytes of the standard error that are kept for the log.
 const LOGGED: usize = 64 << 10;
 
 /// Starts a fresh process for every call.
@@ -30,10 +30,10 @@ pub(super) struct IkigaiRunner {
     refused: Refused,
 }
 
-/// What a run came to.
+/// Finished process of a call.
 struct Ran {
     finished: Finished,
-    /// It printed too much and was ended for that.
+    /// True if it printed too much and was ended for that.
     is_too_long: bool,
 }
 
@@ -81,7 +81,7 @@ impl IkigaiRunner {
         })
     }
 
-    /// The envelope for a run, and whether it holds a result.
+    /// Returns the envelope of a run; `Ok` holds a result, `Err` a failure.
     fn envelope(&self, ran: &Ran, why_stopped: Stopped) -> Result<String, String> {
         let name = &self.name;
         let failure = |code, error: String| Err(envelope::failure(code, &error));
@@ -121,8 +121,8 @@ impl IkigaiRunner {
     }
 }
 
-/// The answer to a call of one of ikigai's tools that has disappeared since its caller heard of it
-/// (ikigai 36): it was promised an envelope.
+/// Returns the answer to a call of an ikigai tool that was removed after its caller had listed it.
+/// It is an envelope, as for every ikigai call (ikigai 36).
 pub(crate) fn no_longer_there() -> Outcome {
     failed(Code::NotFound, "Tool not found")
 }

@@ -10,7 +10,7 @@ use crate::process::{End, Finished};
 /// The longest name that providers allow.
 const LONGEST_NAME: usize = 64;
 
-/// What a tool says about itself, in the forms that are advertised.
+/// Description of a tool in the forms that are advertised.
 #[derive(Debug)]
 pub(super) struct Described {
     pub(super) name: String,
@@ -19,7 +19,7 @@ pub(super) struct Described {
     pub(super) output_schema: Value,
 }
 
-/// Why there is no tool.
+/// Reason why a description cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unusable {
     #[error("timeout")]
@@ -37,7 +37,7 @@ pub(super) enum Unusable {
 }
 
 impl Unusable {
-    /// What the tool's author can do.
+    /// Returns advice for the tool's author.
     pub(super) fn hint(&self) -> &'static str {
         match self {
             Unusable::Timeout => "`TOOL --schema` has one second, and nothing to read",
@@ -51,7 +51,7 @@ impl Unusable {
     }
 }
 
-/// Reads what a tool answered.
+/// Parses the answer of a tool.
 pub(super) fn read(finished: &Finished) -> Result<Described, Unusable> {
     match finished.end {
         End::Exited(0) => {}
@@ -86,7 +86,7 @@ fn text(fields: &mut Map<String, Value>, key: &'static str) -> Result<String, Un
     }
 }
 
-/// The advertised name: with `_` for `-`. Never a path, never what a provider refuses.
+/// Returns the advertised name, with `_` for `-`; `None` for one that providers refuse, or a path.
 fn normalised(name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let fits = name.len() <= LONGEST_NAME && name.chars().all(plain);

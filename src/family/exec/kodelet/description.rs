@@ -1,7 +1,7 @@
-//! The answer to `description`: one JSON object, or the reason why there is no tool.
+//! Parser of the answer to `description`: one JSON object, or the reason why it cannot be used.
 //!
-//! Bytes in, data out. Noise around the JSON is not searched through: a tool that prints more than
-//! its description is broken, and its author should hear of it.
+//! Bytes in, data out. Noise around the JSON is an error: a tool that prints more than its
+//! description is broken, and the error shows that to its author.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::config::format_duration;
 use crate::family::exec::trouble;
 use crate::process::{End, Finished};
 
-/// How every reason begins that lies in the program and not in its words.
+/// Prefix of every reason that concerns the program and not what it printed.
 pub(super) const FAILED: &str = "failed to run description command";
 
 /// Providers allow names of 64 characters, and the prefix takes twelve.
 const LONGEST_NAME: usize = 52;
 
-/// What a tool says about itself.
+/// Description that a tool prints.
 #[derive(Debug)]
 pub(super) struct Description {
     pub(super) name: String,
@@ -25,7 +25,7 @@ pub(super) struct Description {
     pub(super) input_schema: Value,
 }
 
-/// Why there is no tool; the beginnings are the document's words (kodelet 19–22).
+/// Reason why a description cannot be used; the texts begin as in the document (kodelet 19–22).
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unusable {
     #[error("{FAILED}: {0}")]
@@ -43,7 +43,7 @@ pub(super) enum Unusable {
 }
 
 impl Unusable {
-    /// What the tool's author can do.
+    /// Returns advice for the tool's author.
     pub(super) fn hint(&self) -> &'static str {
         match self {
             Unusable::Failed(_) => {
@@ -62,7 +62,7 @@ impl Unusable {
     }
 }
 
-/// Reads what a tool answered within `limit`.
+/// Parses the answer of a tool; `limit` is the timeout that it had.
 pub(super) fn read(finished: &Finished, limit: Duration) -> Result<Description, Unusable> {
     let failed = |how: String| Unusable::Failed(format!("{how}{}", trouble::said(finished)));
     match finished.end {
@@ -113,7 +113,7 @@ fn parse(bytes: &[u8]) -> Result<Description, Unusable> {
     })
 }
 
-/// A field that is a text with something in it.
+/// Returns a field that is a text and not empty.
 fn text(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
     match fields.shift_remove(key) {
         Some(Value::String(text)) if !text.is_empty() => Some(text),

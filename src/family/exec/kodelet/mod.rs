@@ -1,7 +1,7 @@
 //! Kodelet's custom tools: `TOOL description` says what it is, `TOOL run` runs it (spec kodelet).
 //!
-//! Tools see an allowed part of the environment only, when they are asked as well: whoever drops a
-//! file into a directory must not get our secrets for it.
+//! Tools see only an allowed part of the environment, also for `description`: dropping a file into
+//! a directory must not give it our secrets.
 
 mod description;
 mod result;
@@ -23,16 +23,16 @@ use description::Description;
 use runner::KodeletRunner;
 use schema::Schema;
 
-/// How long a tool may think about what it is.
+/// Timeout of `TOOL description`.
 const DESCRIBING: Duration = Duration::from_secs(5);
 
-/// A description longer than this is none.
+/// Limit of a description's length in bytes; a longer one is cut off and therefore not JSON.
 const LONGEST_DESCRIPTION: usize = 1 << 20;
 
-/// What stands before the name of every tool.
+/// Prefix of the name of every tool.
 const PREFIX: &str = "custom_tool_";
 
-/// Asks all of them at once and decides who has which name.
+/// Describes all of them at once and resolves name conflicts.
 pub(crate) async fn load_all(means: &Means<'_>, candidates: &[&Candidate]) -> Vec<Loaded> {
     load::load::<Kodelet>(means.config, candidates).await
 }
@@ -74,7 +74,7 @@ impl Protocol for Kodelet {
     }
 
     fn rank(candidate: &Candidate, config: &Config) -> u8 {
-        // Where today's Kodelet looks; the older directory may hold what was copied from there.
+        // The directory of today's Kodelet is nearer; the older one may hold copies from there.
         let newer = config.custom_tools.dot_local_dir.as_deref();
         u8::from(newer.is_some() && candidate.path.parent() == newer)
     }
@@ -121,7 +121,7 @@ impl Protocol for Kodelet {
     }
 }
 
-/// What asking and running have in common.
+/// Prepares the process for both describing and running a tool.
 fn spawn(candidate: &Candidate, command: &str, config: &Config) -> Spawn {
     let level = candidate.bounds_level();
     let tools: CustomTools = config.custom_tools_of(level);

@@ -1,8 +1,8 @@
-//! What a run came to: from a program's end and its outputs to Kodelet's three forms of a result
-//! (for the model, for programs, for people).
+//! Conversion of a program's end and its outputs to Kodelet's three forms of a result (for the
+//! model, for programs, for people).
 //!
-//! Bytes in, data out. What failed and why has an order: the tool's own error object, then its
-//! standard error, then its output, then how it ended (kodelet 35–41).
+//! Bytes in, data out. The reason of a failure is the first of these that exists: the tool's own
+//! error object, its standard error, its output, how it ended (kodelet 35–41).
 
 use std::time::{Duration, SystemTime};
 
@@ -13,16 +13,16 @@ use crate::config::format_duration;
 use crate::process::{Captured, End, Finished};
 use crate::tool::{Block, Moment, Outcome, Stopped};
 
-/// What a tool said, or why it failed.
+/// Output of a tool, or the reason why it failed.
 pub(super) type Said = Result<String, String>;
 
-/// Where the limits are that texts name.
+/// Limits that error texts name.
 pub(super) struct Bounds {
     pub(super) timeout: Duration,
     pub(super) max_output: usize,
 }
 
-/// Reads what a finished run said.
+/// Reads the output of a finished run.
 pub(super) fn read(finished: &Finished, why_stopped: Stopped, bounds: &Bounds) -> Said {
     let stdout = &finished.stdout;
     let how = match finished.end {
@@ -58,8 +58,8 @@ fn stopped(why: Stopped, after: Duration) -> String {
     }
 }
 
-/// The error that a tool reports as a JSON object; only a text with something in it is one. An
-/// output that was cut is no JSON any more.
+/// Returns the error that a tool reports as a JSON object; an empty text does not count. An output
+/// that was cut is not JSON any more.
 fn own_error(output: &Captured) -> Option<String> {
     if output.dropped > 0 {
         return None;
@@ -117,7 +117,7 @@ pub(super) fn signal_text(number: i32) -> String {
     format!("signal: {word} ({name})")
 }
 
-/// All three forms of it. `name` is without the prefix.
+/// Returns all three forms of the result. `name` is without the prefix.
 pub(super) fn outcome(name: &str, said: Said, duration: Duration) -> Outcome {
     let mut details = json!({
         "toolName": format!("{}{name}", super::PREFIX),

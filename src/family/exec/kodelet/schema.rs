@@ -1,7 +1,7 @@
-//! Arguments against a tool's schema, before anything is started.
+//! Validation of arguments by a tool's schema, before anything is started.
 //!
-//! All that is wrong is told at once, each with the name of its property. What passes is the text
-//! that came, never a copy written anew.
+//! All mistakes are reported at once, each with the name of its property. Valid arguments are
+//! passed on as the text that came, never as a copy written anew.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ impl Schema {
         schema::Schema::compile(schema).map(Schema)
     }
 
-    /// The text to give to the tool, or everything that is wrong with it.
+    /// Returns the text for the tool, or everything that is wrong with it.
     pub(super) fn check(&self, call: &Call) -> Result<String, String> {
         let invalid = |why: String| format!("invalid JSON input: {why}");
         let text = arguments::object(&call.arguments).map_err(|why| invalid(why.to_string()))?;

@@ -1,7 +1,7 @@
-//! The one HTTP client: rustls, the machine's certificates, nothing on its own initiative.
+//! The one HTTP client: rustls, the machine's certificates, no automatic behaviour.
 //!
-//! It follows no redirect, decodes no compression and keeps no connection: what a plugin may do with
-//! those is decided in `send`, and a kept connection would belong to a runtime that may be gone.
+//! It follows no redirect, decodes no compression and keeps no connection. `send` decides about
+//! redirects and compression, and a kept connection would belong to a runtime that may be gone.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
 
-/// The client, or why there can be none.
+/// Returns the client, or the reason why it cannot be created.
 pub(super) fn client() -> Result<&'static Client, String> {
     static CLIENT: LazyLock<Result<Client, String>> = LazyLock::new(make);
     CLIENT.as_ref().map_err(Clone::clone)
@@ -26,8 +26,8 @@ fn make() -> Result<Client, String> {
         .with_no_client_auth();
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    // A proxy of the environment counts, as it does for aynd's own `fetch`: behind some firewalls there
-    // is no other way out.
+    // A proxy of the environment counts, as it does for aynd's own `fetch`: some firewalls let
+    // nothing else out.
     Client::builder()
         .user_agent(USER_AGENT)
         .default_headers(headers)
@@ -38,7 +38,7 @@ fn make() -> Result<Client, String> {
         .map_err(|error| format!("no HTTP client: {error}"))
 }
 
-/// The machine's own certificates; where it has none, as in small containers, Mozilla's.
+/// Returns the machine's own certificates; where it has none, as in small containers, Mozilla's.
 fn roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -17,12 +17,12 @@ use super::json::{Fault, Fields, Json};
 use super::{limits, text};
 use crate::tool::{PermissionKind, PermissionProfile};
 
-/// What a call may take where the plugin does not say.
+/// Default timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Headers that are the connection's business; another value would break its framing.
+/// Headers that belong to the connection; another value would break its framing.
 const NOT_OURS: &[&str] = &[
     "connection",
     "content-length",
@@ -33,7 +33,7 @@ const NOT_OURS: &[&str] = &[
     "upgrade",
 ];
 
-/// What is wrong with a template, and the way out.
+/// Fault of a template, with a hint.
 struct Refused {
     message: String,
     hint: &'static str,
@@ -47,7 +47,7 @@ pub(super) struct Http {
     timeout: Duration,
 }
 
-/// A request that is complete.
+/// Complete request.
 pub(super) struct HttpPlan {
     url: Url,
     method: Method,
@@ -64,7 +64,7 @@ impl Refused {
 }
 
 impl Http {
-    /// Reads the handler; what is only worth a warning goes to `warnings`.
+    /// Reads the handler; minor faults are added to `warnings`.
     pub(super) fn read(
         handler: &Fields<'_>,
         faults: &mut Vec<Fault>,
@@ -102,12 +102,12 @@ impl Http {
         Some(http)
     }
 
-    /// Every parameter of the URL.
+    /// Returns every parameter of the URL.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
         super::template::parameters(&self.url.parts)
     }
 
-    /// Whether calls are meant to change something.
+    /// Returns true if calls are meant to change something.
     pub(super) fn writes(&self) -> bool {
         self.method != Method::GET
     }
@@ -139,7 +139,7 @@ impl Http {
 }
 
 impl HttpPlan {
-    /// Why the host of the request may not be connected to, if it may not.
+    /// Returns the reason why the request may not connect to its host; `None` if it may.
     pub(super) fn refusal(&self, permissions: &PermissionProfile) -> Option<String> {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port_or_known_default();

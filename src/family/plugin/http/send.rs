@@ -1,8 +1,8 @@
-//! Sends a request and reads the answer, under one clock from the first packet to the last byte.
+//! Sends a request and reads the response, with one timeout from the first packet to the last byte.
 //!
-//! Redirects are followed here, hop by hop: each target is checked like the first URL, and what the
-//! plugin sends along (its headers may be secrets) never reaches another origin. The body is read in
-//! pieces up to a cap.
+//! Redirects are followed here, hop by hop: each target is checked like the first URL. The plugin's
+//! headers may be secrets and are never sent to another origin. The body is read in pieces up to a
+//! limit.
 
 use std::error::Error as _;
 
@@ -17,14 +17,14 @@ use super::url::checked;
 use crate::family::plugin::Ended;
 use crate::tool::{CallCtx, PermissionProfile};
 
-/// The most hops; browsers follow 20, a tool's API needs one or two.
+/// Limit of redirects; browsers follow 20, a tool's API needs one or two.
 const MAX_REDIRECTS: u32 = 10;
 
-/// The most bytes of a body that are kept.
+/// Limit of a body that is kept, in bytes.
 const MAX_BODY: usize = 8 << 20;
 
 impl HttpPlan {
-    /// Sends it and waits for the answer.
+    /// Sends the request and waits for the response.
     pub(in crate::family::plugin) async fn run(
         self,
         permissions: &PermissionProfile,
@@ -62,7 +62,7 @@ impl HttpPlan {
         Ok(Ended::Failed(format!("{}:\n{text}", head.trim_end())))
     }
 
-    /// The answer that is no redirect.
+    /// Follows redirects and returns the first response that is not one.
     async fn follow(
         mut self,
         ctx: &CallCtx,
@@ -88,7 +88,7 @@ impl HttpPlan {
         Err(format!("more than {MAX_REDIRECTS} redirects"))
     }
 
-    /// Makes it the request that follows a redirect, as fetch does.
+    /// Changes the request to the one that follows a redirect, as fetch does.
     fn turn_to(&mut self, target: Url, status: StatusCode) {
         let keeps_method =
             status == StatusCode::TEMPORARY_REDIRECT || status == StatusCode::PERMANENT_REDIRECT;
@@ -111,7 +111,7 @@ impl HttpPlan {
     }
 }
 
-/// Where a redirect leads.
+/// Returns the target of a redirect; `None` for other responses.
 fn target(from: &Url, response: &Response) -> Result<Option<Url>, String> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = response.headers().get(LOCATION).filter(|_| is_redirect) else {
@@ -127,7 +127,8 @@ fn target(from: &Url, response: &Response) -> Result<Option<Url>, String> {
     checked(target.as_str()).map(Some).map_err(refused)
 }
 
-/// None was asked for. Decoding it anyway would let a few bytes become gigabytes.
+/// Refuses a compressed response: none was requested, and decoding it could turn a few bytes into
+/// gigabytes.
 fn refuse_compressed(response: &Response) -> Result<(), String> {
     match response.headers().get(CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => Err(format!(
@@ -138,7 +139,7 @@ fn refuse_compressed(response: &Response) -> Result<(), String> {
     }
 }
 
-/// The body as text, and a line that says so where the cap cut it.
+/// Returns the body as text, with a note if the limit cut it.
 async fn body(response: &mut Response) -> Result<String, String> {
     let mut bytes = Vec::new();
     let mut is_cut = false;
@@ -159,7 +160,7 @@ async fn body(response: &mut Response) -> Result<String, String> {
     })
 }
 
-/// The innermost cause, without the URL: that may hold what nobody should log.
+/// Returns the innermost cause, without the URL: it may hold secrets that must not be logged.
 fn plain(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     let mut inner = error.source();

@@ -1,4 +1,4 @@
-//! The URL of an HTTP tool: a template, and values that cannot leave their places.
+//! URL of an HTTP tool: a template, and values that cannot leave their places.
 //!
 //! Every value is encoded as `encodeURIComponent` does, but for a placeholder that begins the
 //! template: that is a whole URL, or the beginning of one, and the caller's choice. Encoding alone
@@ -14,13 +14,13 @@ use crate::family::plugin::template::{Part, parts};
 
 pub(super) const WRONG_SCHEME: &str = "Invalid URL scheme: only http:// and https:// are allowed";
 
-/// A template whose fixed parts are in order.
+/// Template whose fixed parts are valid.
 pub(super) struct UrlTemplate {
     pub(super) parts: Vec<Part>,
 }
 
 impl UrlTemplate {
-    /// Looks at what is fixed.
+    /// Checks the fixed parts.
     pub(super) fn parse(text: &str) -> Result<UrlTemplate, Refused> {
         let parts = parts(text.trim());
         let Some(Part::Text(start)) = parts.first() else {
@@ -55,7 +55,7 @@ impl UrlTemplate {
         Ok(UrlTemplate { parts })
     }
 
-    /// The parameter that decides which host is asked, if one does.
+    /// Returns the parameter that decides which host is contacted, if there is one.
     pub(super) fn host_parameter(&self) -> Option<&str> {
         match &self.parts[..] {
             [Part::Parameter(name), ..] => Some(name),
@@ -70,7 +70,7 @@ impl UrlTemplate {
         }
     }
 
-    /// The URL with values in their places.
+    /// Returns the URL with values in their places.
     pub(super) fn build(&self, args: &Args) -> Result<Url, String> {
         let (mut text, mut values) = (String::new(), Vec::<(Range<usize>, &str)>::new());
         for (index, part) in self.parts.iter().enumerate() {
@@ -93,10 +93,10 @@ impl UrlTemplate {
     }
 }
 
-/// A URL that may be asked: of the web, with a host, without credentials.
+/// Parses a URL that may be requested: http or https, with a host, without credentials.
 pub(super) fn checked(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| match text.split_once(':') {
-        // `javascript:…` and the like are URLs that do not parse as one of the web.
+        // `javascript:…` and the like are not valid http URLs.
         Some((scheme, _)) if !is_http(scheme) => WRONG_SCHEME.to_owned(),
         _ => format!("Invalid URL: {error}"),
     })?;
@@ -115,14 +115,15 @@ fn is_http(scheme: &str) -> bool {
         .any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
-/// Whether a text before a colon is one, whatever it means.
+/// Returns true if a text before a colon has the form of a scheme.
 fn is_scheme(text: &str) -> bool {
     let is_sign = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_sign)
 }
 
-/// The parameter that ends the host name after a fixed beginning: `https://example.com{{path}}`.
-/// A port may be one, and so may the beginning of a host name.
+/// Returns the parameter that ends the host name after a fixed beginning:
+/// `https://example.com{{path}}`. A port may be a parameter, and so may the beginning of a host
+/// name.
 fn end_of_host<'a>(start: &str, rest: &'a [Part]) -> Option<&'a str> {
     let ends = |text: &str| text.contains(['/', '?', '#', '\\']);
     if ends(start) {
@@ -148,14 +149,14 @@ fn end_of_host<'a>(start: &str, rest: &'a [Part]) -> Option<&'a str> {
     last.filter(|_| is_host)
 }
 
-/// The value of a placeholder at the start goes in as it is.
+/// Checks the value of a placeholder at the start, which is not encoded.
 fn check_start(name: &str, value: &str, is_followed: bool) -> Result<(), String> {
     if value.contains(|c: char| c.is_control() || c.is_whitespace()) {
         return Err(format!(
             "Parameter '{name}' contains whitespace or control characters, which no URL has"
         ));
     }
-    // What it is not at all comes before what of it is too much.
+    // A wrong scheme is reported first: such a value can never be a URL.
     if let Some((scheme, _)) = value.split_once(':')
         && is_scheme(scheme)
         && !is_http(scheme)
@@ -170,7 +171,7 @@ fn check_start(name: &str, value: &str, is_followed: bool) -> Result<(), String>
     Ok(())
 }
 
-/// `encodeURIComponent`.
+/// Appends the text as `encodeURIComponent` encodes it.
 fn encode(value: &str, into: &mut String) {
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {

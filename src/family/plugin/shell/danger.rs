@@ -1,21 +1,22 @@
-//! Templates that give the caller more than an argument.
+//! Checks for templates that give the caller more than an argument.
 //!
-//! No shell runs a command, but a program may be one. A placeholder may follow only programs that
-//! are known to take their arguments as text, scripts of the author, and what the author vouches
-//! for with `trustedArgs`. Everything else is refused when the file is loaded.
+//! Commands run without a shell, but a program may be one. A placeholder may follow only programs
+//! that are known to take their arguments as text, scripts of the author, and commands that the
+//! author vouches for with `trustedArgs`. Everything else is refused when the file is loaded.
 
 use super::Refused;
 use super::script::Command;
 use crate::family::plugin::template::{Part, parameters};
 use crate::family::programs::{Danger, Finding, HOLE, add_input_of_xargs, base_name, judge};
 
-/// What a call must check of one argument: options of the program may run other programs.
+/// Check of one argument at each call: it must not be an option, since options of the program may
+/// run other programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NoOption {
     /// The index of the word.
     pub(super) word: usize,
     pub(super) program: String,
-    /// Nor may it hold a `=`.
+    /// It must not hold a `=` either.
     pub(super) is_no_variable: bool,
 }
 
@@ -34,7 +35,7 @@ pub(super) fn judge_pipeline(pipeline: &mut [Command], is_trusted: bool) -> Resu
     Ok(())
 }
 
-/// `input` is a placeholder whose value may be in the standard input.
+/// Judges one command; `input` is a placeholder whose value may be in the standard input.
 fn judge_command(
     command: &Command,
     input: Option<&str>,
@@ -154,7 +155,8 @@ fn instead_of_code(program: &str, name: &str) -> String {
     )
 }
 
-/// Programs whose code no value may be part of, whatever the author says.
+/// Returns true for programs whose code must never contain a value, even if the author vouches for
+/// it.
 fn is_interpreter(program: &str) -> bool {
     let known = [
         "python",
@@ -171,7 +173,7 @@ fn is_interpreter(program: &str) -> bool {
     program.ends_with("sh") && program != "ssh" && program != "autossh" || known.contains(&program)
 }
 
-/// The word with holes in place of its parameters.
+/// Returns the word with holes in place of its parameters.
 fn text(word: &[Part]) -> String {
     word.iter()
         .map(|part| match part {

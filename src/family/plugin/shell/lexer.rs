@@ -1,8 +1,8 @@
 //! A command template cut into words and operators, by the rules of a shell and without one.
 //!
-//! Quotes and backslashes are syntax, placeholders are found everywhere, and whatever a shell would
-//! expand or redirect is refused or pointed out: silently handing `2>&1` to a program as an argument
-//! helps nobody. A value never comes through here.
+//! Quotes and backslashes are syntax, placeholders are found everywhere. Anything else that a shell
+//! would expand or redirect is refused or reported: a program has no use for `2>&1` as an argument.
+//! A value never comes through here.
 
 use std::collections::BTreeSet;
 
@@ -41,10 +41,10 @@ impl Operator {
     }
 }
 
-/// The tokens of a template, and what a shell would have done with parts of them.
+/// Tokens of a template, and the parts that a shell would have expanded.
 pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
-    /// Texts that only a shell would expand.
+    /// Texts that only a shell would expand; they are worth a warning.
     pub(super) unexpanded: BTreeSet<String>,
 }
 
@@ -66,13 +66,13 @@ pub(super) fn lex(template: &str) -> Result<Lexed, Refused> {
 
 struct Lexer<'a> {
     rest: &'a str,
-    /// The word that has begun; it may be empty yet, as `''` is.
+    /// The word that has begun; it may still be empty, as `''` is.
     word: Option<Word>,
     done: Lexed,
 }
 
 impl Lexer<'_> {
-    /// Takes what stands outside of quotes.
+    /// Handles a character outside of quotes.
     fn plain(&mut self, c: char) -> Result<(), Refused> {
         if self.take_placeholder() {
             return Ok(());
@@ -150,7 +150,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A backslash and the character that it protects.
+    /// Handles a backslash and the character that it protects.
     fn escaped(&mut self) -> Result<(), Refused> {
         self.skip(1);
         let Some(c) = self.rest.chars().next() else {
@@ -174,7 +174,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// Notes what a shell would have expanded.
+    /// Records a character that a shell would have expanded.
     fn point_out(&mut self, c: char, begins_word: bool) {
         let rest = self.rest;
         let noted = match c {

@@ -1,7 +1,7 @@
 //! Shell tools: a command template without a shell.
 //!
-//! The template is parsed once, when it is loaded; a call puts values into words, which stay the
-//! words that they are, and the programs are started one by one.
+//! The template is parsed once, when it is loaded. A call puts values into words, which are never
+//! split again, and the programs are started one by one.
 
 mod danger;
 mod lexer;
@@ -20,10 +20,10 @@ use super::template::Part;
 use lexer::Word;
 use script::{Script, Step, When};
 
-/// What a call may take where the plugin does not say.
+/// Default timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is wrong with a template, and the way out.
+/// Fault of a template, with a hint.
 pub(super) struct Refused {
     message: String,
     hint: String,
@@ -36,7 +36,7 @@ pub(super) struct Shell {
     cwd: PathBuf,
 }
 
-/// A call whose values are in their places: nothing is left to be refused.
+/// Call whose values are in their places and have passed all checks.
 pub(super) struct ShellPlan {
     steps: Vec<(When, Vec<Vec<String>>)>,
     timeout: Duration,
@@ -56,7 +56,7 @@ impl Refused {
 }
 
 impl Shell {
-    /// Reads the handler; what is only worth a warning goes to `warnings`.
+    /// Reads the handler; minor faults are added to `warnings`.
     pub(super) fn read(
         handler: &Fields<'_>,
         ground: &Ground,
@@ -109,7 +109,7 @@ impl Shell {
         }
     }
 
-    /// Every parameter of the template.
+    /// Returns every parameter of the template.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
         let commands = self.steps.iter().flat_map(|step| &step.pipeline);
         let words = commands.flat_map(|command| &command.words);
@@ -141,7 +141,7 @@ impl Shell {
     }
 }
 
-/// One argument. What a value contains is never looked at again.
+/// Builds one argument. The contents of values are never parsed again.
 fn argument(tool: &str, word: &Word, args: &Args) -> Result<String, String> {
     let mut argument = String::new();
     for part in word {

@@ -1,7 +1,7 @@
 //! Runs the pipelines of a call one after another, under one clock.
 //!
-//! A program that cannot be started counts as a shell counts it: exit code 127 or 126, with the
-//! reason among the errors, so that `missing || true` goes on.
+//! A program that cannot be started has the exit code of a shell: 127 or 126, with the reason in
+//! the standard error, so that `missing || true` goes on.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::family::plugin::Ended;
 use crate::process::{Captured, End, Keep, Rights, Spawn, SpawnError, run_pipeline};
 use crate::tool::CallCtx;
 
-/// How much of the standard output is kept, over all programs of a call.
+/// Limit of the standard output that is kept, in bytes, over all programs of a call.
 const STDOUT: usize = 8 << 20;
 
-/// How much of each program's standard error is kept.
+/// Limit of each program's standard error that is kept, in bytes.
 const STDERR: usize = 1 << 20;
 
-/// What has been said and how it stands.
+/// Outputs of the programs so far, and the last exit code.
 struct SoFar {
     stdout: String,
     stderr: String,
@@ -129,7 +129,7 @@ impl SoFar {
     }
 }
 
-/// The output, with a line that says what is missing where the cap cut it.
+/// Returns the output, with a line about the missing part where the limit cut it.
 fn shown(captured: &Captured) -> String {
     let text = captured.text();
     if captured.dropped == 0 {

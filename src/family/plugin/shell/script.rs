@@ -4,7 +4,7 @@ use super::danger::NoOption;
 use super::lexer::{Lexed, Operator, Token, Word, lex};
 use super::{Refused, danger};
 
-/// What a template says to do, and what its author should know about it.
+/// Parsed template: its pipelines, and warnings for the author.
 pub(super) struct Script {
     pub(super) steps: Vec<Step>,
     pub(super) warnings: Vec<Refused>,
@@ -16,7 +16,7 @@ pub(super) struct Step {
     pub(super) pipeline: Vec<Command>,
 }
 
-/// When a pipeline runs, by how the one that ran last ended.
+/// Condition of a pipeline, by the exit code of the one that ran last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Always,
@@ -39,7 +39,7 @@ impl Command {
     }
 }
 
-/// Reads a template. `is_trusted`: the author vouches for what its programs do with values.
+/// Parses a template. With `is_trusted` the author vouches for what its programs do with values.
 pub(super) fn parse(template: &str, is_trusted: bool) -> Result<Script, Refused> {
     let Lexed { tokens, unexpanded } = lex(template)?;
     let mut steps: Vec<Step> = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn parse(template: &str, is_trusted: bool) -> Result<Script, Refused>
         (true, None) => {
             return Err(Refused::new("the command is empty", "name a program"));
         }
-        // A shell does not mind a `;` at the end either.
+        // A trailing `;` is allowed, as in a shell.
         (true, Some(Operator::Then)) => {}
         (true, Some(operator)) => return Err(lonely(operator)),
     }

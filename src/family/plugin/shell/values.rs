@@ -1,20 +1,20 @@
-//! What a value may be before it becomes part of an argument.
+//! Checks of values that become part of an argument.
 //!
-//! No value is ever read by a shell of ours, so the refusals are a second fence: for programs that
-//! are shells themselves. They are the seed's: five sequences are refused, other characters that a
-//! shell heeds are only worth a line in the log.
+//! Values never pass through a shell of ours. The checks are a second line of defence, for programs
+//! that are shells themselves. They are aynd's: five sequences are refused, other characters that
+//! have a meaning in a shell are only logged.
 
 use super::danger::NoOption;
 use super::lexer::Word;
 use crate::family::plugin::template::Part;
 
-/// The most characters of a value.
+/// Limit of a value, in characters.
 const MAX_CHARS: usize = 10_000;
 
-/// Refused in every value. They are the price of `a|b` for grep.
+/// Sequences that are refused in every value. This also forbids `a|b` for grep.
 const REFUSED: [&str; 5] = [";", "|", "&&", "`", "$("];
 
-/// Worth a warning.
+/// Characters that are logged.
 const SUSPICIOUS: &str = "><&$*?~!#'\"\\\n";
 
 /// Checks the value of `parameter` for a call of `tool`.
@@ -66,7 +66,7 @@ pub(super) fn check_option(rule: &NoOption, words: &[Word], argv: &[String]) -> 
     Ok(())
 }
 
-/// Says so where a value may be taken for an option of the program.
+/// Logs a value that may be taken for an option of the program.
 pub(super) fn notice_option(tool: &str, argument: &str) {
     if argument.starts_with('-') {
         tracing::warn!(

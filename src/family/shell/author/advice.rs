@@ -1,5 +1,5 @@
-//! What an author should hear who asks for a validation, and nobody else: the tool works without
-//! it, so that loading says nothing of it (spec cycod 174).
+//! Advice for authors, shown only when a validation is requested. The tool works without it, so
+//! loading does not report it (spec cycod 174).
 
 use std::path::Path;
 
@@ -12,8 +12,7 @@ use super::super::run::survey::survey;
 use super::opened::Opened;
 use crate::tool::{Problem, nearest};
 
-/// What is unwise about the file at `path`, by place; a reference to a step that is not there is an
-/// error.
+/// Returns advice for the file at `path`, by place. A reference to a missing step is an error.
 pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
     let Some(definition) = &opened.definition else {
         return Vec::new();
@@ -46,8 +45,8 @@ pub(crate) fn advice(path: &Path, opened: &Opened) -> Vec<Problem> {
     report.finish()
 }
 
-/// Every text that references are filled into, but for those in which the host's own variables
-/// count too.
+/// Returns every text that references are filled into, except those that may also refer to the
+/// host's own variables.
 fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place)> {
     let place = |key: &str| opened.place(key).unwrap_or(Place { line: 1, column: 1 });
     let mut found = Vec::new();
@@ -89,7 +88,7 @@ fn texts<'a>(definition: &'a Definition, opened: &Opened) -> Vec<(&'a str, Place
     found
 }
 
-/// A command with what it runs with.
+/// A command with its environment and input.
 struct Placed<'a> {
     command: Command,
     place: Place,
@@ -97,7 +96,7 @@ struct Placed<'a> {
     input: Option<&'a str>,
 }
 
-/// Every command of the tool with its place.
+/// Returns every command of the tool with its place.
 fn commands<'a>(definition: &'a Definition, opened: &Opened) -> Vec<Placed<'a>> {
     let place = |key: &str| opened.place(key).unwrap_or(Place { line: 1, column: 1 });
     let default = |text: &str| {
@@ -144,7 +143,7 @@ fn commands<'a>(definition: &'a Definition, opened: &Opened) -> Vec<Placed<'a>> 
     found
 }
 
-/// Values that would be code where they stand, and texts that are calculated with.
+/// Reports values that would be code in their places, and texts that are used in calculations.
 fn places(command: &Placed<'_>, definition: &Definition, report: &mut Report<'_>) {
     let found = survey(
         definition,
@@ -168,8 +167,9 @@ fn places(command: &Placed<'_>, definition: &Definition, report: &mut Report<'_>
     }
 }
 
-/// What nobody defines stays as it is (spec cycod 56, 57). In capitals it was hardly meant to, and
-/// with a step's property it cannot work. `{a: 1}` and `{print}` belong to `jq` and `awk`.
+/// Reports references to unknown names, which stay as they are (spec cycod 56, 57). A name in
+/// capitals is hardly meant to stay, and one with a step's property cannot work. `{a: 1}` and
+/// `{print}` belong to `jq` and `awk`.
 fn unknown_references(text: &str, place: Place, definition: &Definition, report: &mut Report<'_>) {
     for found in references(text) {
         let name = found.name;
@@ -202,7 +202,7 @@ fn unknown_references(text: &str, place: Place, definition: &Definition, report:
     }
 }
 
-/// Texts of a caller's own choice that reach a shell as they are.
+/// Reports unescaped texts of the caller that reach a shell.
 fn unescaped(command: &Command, definition: &Definition, opened: &Opened, report: &mut Report<'_>) {
     if matches!(command, Command::Run(_)) {
         return;
@@ -228,7 +228,7 @@ fn unescaped(command: &Command, definition: &Definition, opened: &Opened, report
 }
 
 impl Opened {
-    /// Where a key of the tool stands.
+    /// Returns the place of a key of the tool.
     fn place(&self, key: &str) -> Option<Place> {
         let entries = self.tree.as_ref()?.entries();
         let entry = entries.iter().find(|entry| entry.key == key)?;

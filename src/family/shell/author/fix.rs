@@ -1,5 +1,5 @@
-//! Repairs that cannot be wrong, in place: everything else of the file, comments included, stays as
-//! its author wrote it (spec cycod 173).
+//! Safe repairs in place: everything else of the file, comments included, stays as its author wrote
+//! it (spec cycod 173).
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::opened::{Opened, open};
 use super::write;
 use crate::tool::Severity;
 
-/// A file's text after its repairs.
+/// Text of a file after its repairs.
 pub(crate) struct Fixed {
     pub(crate) text: String,
-    /// What was done, one line each; empty: nothing, and the text is the same.
+    /// The changes, one line each; empty if the text is the same.
     pub(crate) what: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn fix(path: &Path, opened: &Opened) -> Fixed {
         text: opened.text.clone(),
         what: Vec::new(),
     };
-    // A file that was read only with its command lines quoted has no places of its own.
+    // A file that could be read only with its command lines quoted has no valid places.
     let is_yaml = super::super::yaml::parse(&opened.text).is_ok();
     let (Some(tree), true) = (&opened.tree, is_yaml) else {
         return nothing();
@@ -41,7 +41,7 @@ pub(crate) fn fix(path: &Path, opened: &Opened) -> Fixed {
         return nothing();
     }
     let text = fixes.apply();
-    // Should a repair make anything worse, the file is better left alone.
+    // If a repair makes anything worse, the file is left alone.
     let errors = |opened: &Opened| {
         let errors = opened.problems.iter();
         errors.filter(|one| one.severity == Severity::Error).count()
@@ -59,7 +59,7 @@ pub(crate) fn fix(path: &Path, opened: &Opened) -> Fixed {
 struct Edit {
     line: usize,
     column: usize,
-    /// Characters that go.
+    /// Number of characters to remove.
     remove: usize,
     insert: String,
 }
@@ -86,7 +86,7 @@ impl<'a> Fixes<'a> {
         self.what.push(format!("added `name: {stem}`"));
     }
 
-    /// Keys in another spelling, and booleans that are written as something else.
+    /// Repairs keys in another spelling, and booleans in another notation.
     fn table(&mut self, table: &Table, node: &Node) {
         for entry in node.entries() {
             let is_there = |name: &str| node.entries().iter().any(|other| other.key == name);
@@ -144,7 +144,7 @@ impl<'a> Fixes<'a> {
         }
     }
 
-    /// A parameter without a type is a string; better to say so.
+    /// Adds the type to a parameter without one, which is a string.
     fn types(&mut self, root: &Node) {
         let parameters = root
             .entries()
@@ -211,7 +211,8 @@ impl<'a> Fixes<'a> {
         self.lines.get(index(place)).copied().unwrap_or_default()
     }
 
-    /// Whether the source has `text` at the place: a quoted key, or one behind an anchor, has not.
+    /// Returns true if the source has `text` at the place. It has not for a quoted key or one
+    /// behind an anchor.
     fn starts(&self, place: Place, text: &str) -> bool {
         let line = self.line(place);
         let rest = line.char_indices().nth(column(place));
@@ -232,8 +233,8 @@ impl<'a> Fixes<'a> {
     }
 
     fn apply(&mut self) -> String {
-        // From the end, so that no change moves the place of one that is still to come; of two at
-        // one place, what replaces goes before what is put in front of it.
+        // Edits go from the end, so that no change moves the place of a later one. Of two edits at
+        // one place, a replacement goes before an insertion.
         self.edits
             .sort_by_key(|edit| (edit.line, edit.column, edit.remove));
         let mut lines: Vec<String> = self.lines.iter().map(|line| (*line).to_owned()).collect();
@@ -257,7 +258,7 @@ fn column(place: Place) -> usize {
     usize::try_from(place.column.saturating_sub(1)).unwrap_or(usize::MAX)
 }
 
-/// Whether `written` is `key` but for capitals, dashes and underscores.
+/// Returns true if `written` is `key` apart from capitals, dashes and underscores.
 fn is_meant(written: &str, key: &str) -> bool {
     let plain = |text: &str| text.replace(['-', '_'], "").to_lowercase();
     plain(written) == plain(key)

@@ -1,11 +1,11 @@
-//! A file's tree as data, each value of the type that the table of keys gives it: `version: 1.0`
+//! Conversion of a file's tree to data, each value of the type in the table of keys: `version: 1.0`
 //! is the text `1.0`, not a number.
 
 use super::super::definition::{Datum, Number};
 use super::super::format::{Shape, TOOL, Table};
 use super::super::yaml::{Node, Value};
 
-/// What a whole file says.
+/// Converts a whole file to data.
 pub(super) fn data(root: &Node) -> Datum {
     table(&TOOL, root)
 }
@@ -66,7 +66,7 @@ fn named(node: &Node, value: impl Fn(&Node) -> Datum) -> Option<Datum> {
     Some(Datum::Object(typed.collect()))
 }
 
-/// As JSON over several lines, every number as it is.
+/// Returns indented JSON that keeps every number as it is.
 pub(crate) fn pretty(value: &Datum) -> String {
     let mut text = String::new();
     write(value, 0, &mut text);

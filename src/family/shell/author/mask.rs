@@ -1,11 +1,11 @@
 //! Takes the values of secrets out of what is shown (spec cycod 177).
 //!
 //! A variable's value becomes a reference to the variable of that name in the host's environment,
-//! so that what was exported still works for whoever has the secret; a parameter loses its default.
+//! so that an exported file works for every user who has the secret. A parameter loses its default.
 
 use super::super::definition::Datum;
 
-/// The names whose values were taken out of the data of a whole file.
+/// Masks the data of a whole file and returns the names whose values were taken out.
 pub(super) fn mask(root: &mut Datum) -> Vec<String> {
     let mut masked = Vec::new();
     let secrets = secrets(root);
@@ -48,7 +48,7 @@ fn environment(node: &mut Datum, secrets: &[String], masked: &mut Vec<String>) {
     }
 }
 
-/// One reference and nothing else holds no secret itself.
+/// Returns true if the text is only a reference, which holds no secret itself.
 fn is_reference(text: &str) -> bool {
     let inner = text
         .strip_prefix('{')

@@ -1,6 +1,6 @@
-//! What writes and corrects files of the format: the counterpart of `read`.
+//! Writing and repairing files of the format: the counterpart of `read`.
 //!
-//! Pure: texts in, texts out. Where files lie and who may replace them is for `workshop`.
+//! Pure: texts in, texts out. `workshop` decides where files lie and which may be replaced.
 
 mod advice;
 mod fix;

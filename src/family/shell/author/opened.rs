@@ -1,5 +1,5 @@
-//! One file as whoever manages it sees it: its text, what it says, what is wrong with it. Also
-//! where it is too broken to be a tool: those are the files that people look at.
+//! One file as its manager needs it: its text, its data, its problems. Also for files that are too
+//! broken to be a tool: those are the files that people look at.
 
 use std::path::Path;
 
@@ -10,21 +10,21 @@ use super::super::yaml::{self, Node};
 use super::{json, mask};
 use crate::tool::Problem;
 
-/// A file that was read.
+/// A file that was read, with its definition and its problems.
 pub(crate) struct Opened {
     pub(crate) text: String,
-    /// What it calls itself, else the file's name without its extension.
+    /// The name in the file, else the file's name without its extension.
     pub(crate) name: String,
-    /// `None`: the problems hold an error.
+    /// `None` if the problems hold an error.
     pub(crate) definition: Option<Definition>,
     pub(crate) problems: Vec<Problem>,
     pub(super) tree: Option<Node>,
 }
 
-/// Reads `text` as what lies, or is going to lie, at `path`.
+/// Reads `text` as the content of `path`, which need not exist.
 pub(crate) fn open(path: &Path, text: String) -> Opened {
     let read = read(path, &text);
-    // What is not valid YAML as it stands may still be a tool (spec cycod 11).
+    // Invalid YAML may still be a tool after a repair (spec cycod 11).
     let parsed = yaml::parse(&text)
         .or_else(|broken| match yaml::repair(&text) {
             Some((repaired, _)) => yaml::parse(&repaired),
@@ -43,7 +43,7 @@ pub(crate) fn open(path: &Path, text: String) -> Opened {
     }
 }
 
-/// Reads the file at `path`. One that cannot be read has that as its only problem.
+/// Reads the file at `path`. If it cannot be read, that is its only problem.
 pub(crate) fn open_file(path: &Path) -> Opened {
     match load::text_at(path, path) {
         Ok(text) => open(path, text),
@@ -62,13 +62,13 @@ pub(crate) fn open_file(path: &Path) -> Opened {
 }
 
 impl Opened {
-    /// What the file says, typed by the table of keys. `None`: it is no YAML at all.
+    /// Returns the data of the file, typed by the table of keys; `None` if it is not YAML.
     pub(crate) fn data(&self) -> Option<Datum> {
         self.tree.as_ref().map(json::data)
     }
 
-    /// What may be shown of it: the text as it is, unless it holds the value of a secret; and the
-    /// names whose values were left out (spec cycod 177).
+    /// Returns the text that may be shown, and the names whose values were left out. The text is
+    /// the file's own unless that holds the value of a secret (spec cycod 177).
     pub(crate) fn shown(&self) -> (String, Vec<String>) {
         let Some(mut data) = self.data() else {
             return (self.text.clone(), Vec::new());
@@ -79,7 +79,7 @@ impl Opened {
         }
     }
 
-    /// The same as data.
+    /// Returns the same as data.
     pub(crate) fn shown_data(&self) -> Option<(Datum, Vec<String>)> {
         let mut data = self.data()?;
         let names = mask::mask(&mut data);

@@ -1,11 +1,10 @@
-//! Gives a file's text another `name:` and changes nothing else.
+//! Renames a tool in its file's text and changes nothing else.
 
 use std::path::Path;
 
 use super::opened::open;
 
-/// The text with the name; `None` where its `name:` is written in a way that cannot be replaced in
-/// place.
+/// Returns the text with the new name; `None` if its `name:` cannot be replaced in place.
 pub(crate) fn renamed(path: &Path, text: &str, name: &str) -> Option<String> {
     let tree = open(path, text.to_owned()).tree?;
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -22,7 +21,8 @@ pub(crate) fn renamed(path: &Path, text: &str, name: &str) -> Option<String> {
         }
     }
     let text = lines.concat();
-    // A name over several lines, or a file in braces, is not what it was then.
+    // The replacement fails for a name over several lines and for a file in braces: check the
+    // result.
     let after = open(path, text.clone());
     let is_same = after.name == name
         && after.tree.is_some_and(|after| {

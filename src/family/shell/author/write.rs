@@ -1,14 +1,14 @@
-//! Data as YAML that people like to read: keys in the order of the reference, commands of several
-//! lines below a `|`, quotes only where a value would be read as something else.
+//! Writer of readable YAML: keys in the order of the reference, commands of several lines below a
+//! `|`, quotes only where a value would be read as something else.
 
 use super::super::definition::Datum;
 use super::super::format::{Shape, TOOL, Table};
 use super::super::yaml::Scalar;
 
-/// The longest list that is written on one line.
+/// Limit of the length of a list on one line, in characters.
 const ONE_LINE: usize = 72;
 
-/// A whole file.
+/// Writes a whole file.
 pub(crate) fn yaml(tool: &Datum) -> String {
     let mut text = String::new();
     match ordered(&Shape::Table(&TOOL), tool) {
@@ -19,7 +19,7 @@ pub(crate) fn yaml(tool: &Datum) -> String {
     text
 }
 
-/// The same with every mapping of known keys in the table's order.
+/// Returns the same data with every mapping of known keys in the table's order.
 fn ordered(shape: &Shape, value: &Datum) -> Datum {
     match (shape, value) {
         (Shape::Table(table), Datum::Object(entries)) => keys(table, entries),
@@ -49,14 +49,14 @@ fn keys(table: &Table, entries: &[(String, Datum)]) -> Datum {
             (name.clone(), value)
         })
         .collect();
-    // What the table does not know stays at the end, in its own order.
+    // Keys that are not in the table stay at the end, in their own order.
     entries.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
     Datum::Object(entries)
 }
 
 fn object(entries: &[(String, Datum)], depth: usize, out: &mut String) {
     for (index, (key, value)) in entries.iter().enumerate() {
-        // The first line of an item stands behind its dash.
+        // The first line of an item follows its dash.
         if index > 0 || !out.ends_with("- ") {
             indent(depth, out);
         }
@@ -66,7 +66,7 @@ fn object(entries: &[(String, Datum)], depth: usize, out: &mut String) {
     }
 }
 
-/// What follows `key:`.
+/// Writes the value that follows `key:`.
 fn below(value: &Datum, depth: usize, out: &mut String) {
     match value {
         Datum::Object(entries) if !entries.is_empty() => {
@@ -104,7 +104,7 @@ fn indent(depth: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// A short list of plain values as `[a, b]`.
+/// Writes a short list of plain values as `[a, b]`.
 fn one_line(items: &[Datum]) -> Option<String> {
     let is_short = items.iter().all(|item| match item {
         Datum::Text(text) => !text.contains(['\n', ' ']) || items.len() > 1 && !text.contains('\n'),
@@ -115,7 +115,7 @@ fn one_line(items: &[Datum]) -> Option<String> {
     (is_short && line.len() <= ONE_LINE).then_some(line)
 }
 
-/// On one line, whatever it is.
+/// Writes any value on one line.
 fn flow(value: &Datum) -> String {
     match value {
         Datum::Text(text) => scalar(text),
@@ -134,7 +134,7 @@ fn flow(value: &Datum) -> String {
     }
 }
 
-/// The same between brackets, where commas and brackets end a plain text.
+/// Writes a value between brackets, where commas and brackets end a plain text.
 fn inside(value: &Datum) -> String {
     match value {
         Datum::Text(text) => quoted_inside(text),
@@ -149,7 +149,7 @@ fn quoted_inside(text: &str) -> String {
     }
 }
 
-/// A text on one line, quoted where it must be.
+/// Writes a text on one line, with quotes if it needs them.
 fn scalar(text: &str) -> String {
     match is_plain(text) {
         true => text.to_owned(),
@@ -179,12 +179,12 @@ fn double_quoted(text: &str) -> String {
     out
 }
 
-/// Line ends that only some readers know, and the mark that hides at the start of files.
+/// Returns true for line ends that only some readers know, and for the byte order mark.
 fn is_break(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// Whether the text, written as it is, is read as itself.
+/// Returns true if the text, written without quotes, is read as itself.
 fn is_plain(text: &str) -> bool {
     let as_written = Scalar {
         text: text.to_owned(),
@@ -193,12 +193,12 @@ fn is_plain(text: &str) -> bool {
     let means_more = as_written.is_null()
         || as_written.as_bool().is_some()
         || as_written.as_number().is_some()
-        // Other readers of YAML take these for booleans and numbers.
+        // Other YAML readers take these for booleans and numbers.
         || matches!(
             text.to_ascii_lowercase().as_str(),
             "yes" | "no" | "on" | "off" | "y" | "n" | ".inf" | "-.inf" | ".nan"
         )
-        // Dates, times, versions: what these are differs from reader to reader.
+        // Dates, times, versions: readers differ in how they read these.
         || text.contains(|c: char| c.is_ascii_digit())
             && text.chars().all(|c| c.is_ascii_digit() || "+-.:_eExXoO".contains(c))
         || text.starts_with(['+', '.']);
@@ -213,7 +213,7 @@ fn is_plain(text: &str) -> bool {
         && !text.chars().any(|c| c.is_control() || is_break(c))
 }
 
-/// Whether a text is best written below a `|`, where it needs no quotes at all.
+/// Returns true if a text is best written below a `|`, where it needs no quotes at all.
 fn is_block(text: &str) -> bool {
     let is_clean = |c: char| c == '\n' || c == '\t' || !c.is_control() && !is_break(c);
     text.trim_end_matches('\n').contains('\n') && text.chars().all(is_clean)
@@ -221,7 +221,7 @@ fn is_block(text: &str) -> bool {
 
 fn block(text: &str, depth: usize, out: &mut String) {
     out.push_str(" |");
-    // A first line with spaces of its own would be taken for the indentation.
+    // Leading spaces of the first line would be read as indentation.
     let first = text.trim_start_matches('\n');
     if first.len() < text.len() || text.starts_with([' ', '\t']) || first.starts_with(' ') {
         out.push('2');
@@ -244,7 +244,7 @@ fn block(text: &str, depth: usize, out: &mut String) {
     out.extend(std::iter::repeat_n('\n', ends.saturating_sub(1)));
 }
 
-/// Texts as `[a, b]`.
+/// Writes texts as `[a, b]`.
 pub(super) fn one_line_of(texts: &[String]) -> String {
     let items = texts.iter().cloned().map(Datum::Text).collect();
     flow(&Datum::List(items))

@@ -9,7 +9,8 @@ pub(crate) enum Command {
     Cmd(String),
     /// `pwsh:` for PowerShell.
     Pwsh(String),
-    /// `run:` a program and its arguments, no shell; split into words before anything is filled in.
+    /// `run:` a program and its arguments without a shell; split into words before references are
+    /// filled.
     Run(String),
     /// `script:` with `shell:`; `None`: the platform's default shell.
     Script { text: String, shell: Option<String> },
@@ -42,7 +43,8 @@ impl Platform {
         ("macos", Platform::Macos),
     ];
 
-    /// The one that haft runs on. What is neither Windows nor macOS takes Linux's commands.
+    /// Returns the platform that haft runs on. Systems other than Windows and macOS use Linux's
+    /// commands.
     pub(crate) const fn current() -> Platform {
         if cfg!(windows) {
             Platform::Windows
@@ -53,7 +55,7 @@ impl Platform {
         }
     }
 
-    /// Its name in files, which is also what `{OS}` says.
+    /// Returns its name in files, which is also the value of `{OS}`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Platform::Windows => "windows",
@@ -64,7 +66,7 @@ impl Platform {
 }
 
 impl Commands {
-    /// The text for `platform`: its own if there is one, else the default (spec cycod 24).
+    /// Returns the text for `platform`, or the default (spec cycod 24).
     pub(crate) fn on(&self, platform: Platform) -> Option<&str> {
         let own = match platform {
             Platform::Windows => &self.windows,
@@ -74,7 +76,7 @@ impl Commands {
         own.as_deref().or(self.default.as_deref())
     }
 
-    /// Every text that is there.
+    /// Returns all texts that are set.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let all = [&self.default, &self.windows, &self.linux, &self.macos];
         all.into_iter().filter_map(|text| text.as_deref())
@@ -82,7 +84,7 @@ impl Commands {
 }
 
 impl Command {
-    /// The key of its kind in files.
+    /// Returns the key of its kind in files.
     pub(crate) const fn key(&self) -> &'static str {
         match self {
             Command::Bash(_) => "bash",
@@ -94,7 +96,7 @@ impl Command {
         }
     }
 
-    /// Every text in it that `{references}` are filled into.
+    /// Returns every text in it that `{references}` are filled into.
     pub(crate) fn texts(&self) -> Vec<&str> {
         match self {
             Command::Bash(text)

@@ -1,4 +1,4 @@
-//! A value as YAML, JSON and the command line can give it, with numbers as exact text.
+//! Values of YAML, JSON and the command line, with numbers as exact text.
 //!
 //! `serde_json::Value` would turn an integer beyond 64 bits into a float; the format promises that
 //! big integers arrive exactly (spec cycod 59).
@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Any value. Objects keep the order in which they were written.
+/// Any value. Objects keep the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Datum {
     Null,
@@ -54,18 +54,18 @@ impl Number {
         })
     }
 
-    /// As it is substituted.
+    /// Returns the number as it is substituted.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// As a double, for bounds.
+    /// Returns the number as a double, for bounds.
     pub(crate) fn to_f64(&self) -> f64 {
-        // Only digits that parse get here; an integer of 400 digits is infinite as a double.
+        // Only valid digits get here; an integer of 400 digits is infinite as a double.
         self.0.parse().unwrap_or(f64::NAN)
     }
 
-    /// Whether it has no fraction.
+    /// Returns true if the number has no fraction.
     pub(crate) fn is_integer(&self) -> bool {
         !self.0.contains('.')
     }
@@ -78,7 +78,7 @@ impl fmt::Display for Number {
 }
 
 impl Datum {
-    /// What it is, for messages.
+    /// Returns the name of its kind, for messages.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Datum::Null => "null",
@@ -90,7 +90,7 @@ impl Datum {
         }
     }
 
-    /// Adds every text in it, keys excepted.
+    /// Adds every text in the value, but not the keys.
     pub(crate) fn texts<'a>(&'a self, found: &mut Vec<&'a str>) {
         match self {
             Datum::Text(text) => found.push(text),
@@ -100,7 +100,7 @@ impl Datum {
         }
     }
 
-    /// As compact JSON. Integers of any size stay exact, which is why this is not `to_value`.
+    /// Returns compact JSON. Integers of any size stay exact, so it is not made from `to_value`.
     pub(crate) fn to_json(&self) -> String {
         let mut text = String::new();
         self.write_json(&mut text);
@@ -138,7 +138,7 @@ impl Datum {
         }
     }
 
-    /// As a JSON value for schemas and reports; integers beyond 64 bits become doubles there.
+    /// Returns a JSON value for schemas and reports; integers beyond 64 bits become doubles there.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             Datum::Null => Value::Null,
@@ -163,7 +163,7 @@ fn write_text(text: &str, out: &mut String) {
     out.push_str(&Value::from(text).to_string());
 }
 
-/// JSON through raw values: each number is seen as its author wrote it.
+/// JSON reader on raw values: each number keeps the author's notation.
 mod json {
     use std::borrow::Cow;
 
@@ -171,7 +171,7 @@ mod json {
 
     use super::{Datum, Number};
 
-    /// As deep as `serde_json` itself goes.
+    /// Limit of the nesting, the same as `serde_json`'s.
     const DEEPEST: usize = 128;
 
     pub(super) fn read(raw: &RawValue, depth: usize) -> Option<Datum> {
@@ -200,7 +200,7 @@ mod json {
         })
     }
 
-    /// An object in its own order; of a key that comes twice the last value counts.
+    /// An object in its own order; the last value of a duplicate key counts.
     struct Entries<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
     impl<'de: 'a, 'a> serde::Deserialize<'de> for Entries<'a> {

@@ -5,7 +5,7 @@
 pub(crate) struct Environment {
     /// Name → text with `{references}`, in the file's order. Names are valid and come once.
     pub(crate) variables: Vec<(String, String)>,
-    /// Whether the host's own variables are kept.
+    /// True if the host's own variables are kept.
     pub(crate) inherit: bool,
     /// Names of variables and parameters whose values are masked wherever they come out.
     pub(crate) secrets: Vec<String>,

@@ -1,4 +1,4 @@
-//! How a model sees the tool: `function-calling.schema-generation` (spec cycod P).
+//! Schema of the tool for a model: `function-calling.schema-generation` (spec cycod P).
 
 /// `function-calling.schema-generation:`.
 #[derive(Clone, Debug, PartialEq)]
@@ -6,12 +6,12 @@ pub(crate) struct Exposure {
     pub(crate) parameter_mapping: TypeNames,
     pub(crate) include_descriptions: bool,
     pub(crate) include_defaults: bool,
-    /// Off unless asked for: the specification's own generated schema has no examples.
+    /// Off by default: the specification's own generated schema has no examples.
     pub(crate) example_generation: bool,
     pub(crate) sanitize_schemas: bool,
 }
 
-/// `parameter-mapping:` what each type is called in the schema; only what differs is here.
+/// `parameter-mapping:` names of types in the schema; only those that differ.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TypeNames {
     pub(crate) string: Option<String>,

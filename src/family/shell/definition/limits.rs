@@ -1,4 +1,4 @@
-//! Bounds of a run and what is done after it (spec cycod 112–117, 261–273).
+//! Limits of a run, and its cleanup (spec cycod 112–117, 261–273).
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct Resources {
 /// One entry of `resources.cleanup`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cleanup {
-    /// `delete-temp-files: true`; with `false` there is no entry.
+    /// `delete-temp-files: true`; `false` adds no entry.
     DeleteTempFiles,
     /// `final-command:` with `{references}`, for the platform's default shell.
     FinalCommand(String),
@@ -23,13 +23,13 @@ pub(crate) enum Cleanup {
 /// `interactive: true` with `interactive-options:`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Interaction {
-    /// How long a person has to answer.
+    /// Timeout of the user's answer.
     pub(crate) timeout: Duration,
-    /// What is sent, with a newline, where nobody answers.
+    /// Line that is sent if no answer comes in time; a newline is added.
     pub(crate) default_response: Option<String>,
 }
 
 impl Interaction {
-    /// Where `interactive-options.timeout` says nothing (spec cycod 117).
+    /// Default of `interactive-options.timeout` (spec cycod 117).
     pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 }

@@ -1,7 +1,7 @@
-//! What a YAML shell tool is (spec cycod, appendix 1): plain data, every key, no I/O.
+//! Definition of a YAML shell tool (spec cycod, appendix 1): plain data, every key, no I/O.
 //!
-//! A [`Definition`] is complete: defaults are filled in and nothing contradicts itself, because
-//! only `parse` makes one. What is text with `{references}` stays text here; `run` fills it.
+//! A [`Definition`] is complete and consistent, with defaults filled in, because only `parse` makes
+//! one. Text with `{references}` stays text here; `run` fills it.
 
 mod command;
 mod datum;

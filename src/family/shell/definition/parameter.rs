@@ -11,11 +11,11 @@ pub(crate) struct Parameter {
     pub(crate) kind: Kind,
     pub(crate) description: String,
     pub(crate) required: bool,
-    /// Never [`Datum::Null`]: that is no default. A text in it may hold `{references}` to other
+    /// Never [`Datum::Null`]: that is not a default. A text in it may hold `{references}` to other
     /// parameters and predefined variables; then `is_default_computed`.
     pub(crate) default: Option<Datum>,
-    /// The default refers to something, so that it is known, and checked, only in a call. A
-    /// default that refers to nothing has been checked and is of the parameter's type.
+    /// True if the default refers to something, so that it is known and checked only in a call. Any
+    /// other default has been checked and is of the parameter's type.
     pub(crate) is_default_computed: bool,
     pub(crate) validation: Validation,
     /// `transform:` a predefined name or a JavaScript expression over `value`.
@@ -28,12 +28,12 @@ pub(crate) struct Parameter {
     pub(crate) escape_shell: bool,
     pub(crate) deprecated: bool,
     pub(crate) deprecated_alternative: Option<String>,
-    /// What joins the items of a list; a space unless `delimiter` says otherwise.
+    /// Separator of the items of a list; a space unless `delimiter` sets another one.
     pub(crate) delimiter: String,
 }
 
 impl Parameter {
-    /// Whether its values are numbers, booleans or listed by the author: none can be code.
+    /// Returns true if its values are numbers, booleans or listed by the author: none can be code.
     pub(crate) fn is_fixed(&self) -> bool {
         matches!(self.kind, Kind::Number | Kind::Boolean) || !self.validation.choices.is_empty()
     }
@@ -78,7 +78,7 @@ impl Kind {
         ("object", Kind::Object),
     ];
 
-    /// Its name in files.
+    /// Returns its name in files.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Kind::String => "string",

@@ -1,4 +1,4 @@
-//! What a tool may do and what it says about its own risk (spec cycod 118–127, 234–237).
+//! Permissions of a tool and the risk that it declares (spec cycod 118–127, 234–237).
 
 use crate::tool::Tier;
 
@@ -18,7 +18,7 @@ pub(crate) enum Privilege {
     #[default]
     SameAsUser,
     Reduced,
-    /// Always asked about, whatever is approved by tags.
+    /// Every call needs an approval, even if it is approved by tags.
     Elevated,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Isolation {
     Container,
 }
 
-/// What the security tags say; the order is meaning. No tag is the highest risk of all.
+/// Risk by the security tags, in ascending order. A tool without a tag has the highest risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Risk {
     /// `read`.
@@ -46,7 +46,8 @@ pub(crate) enum Risk {
 }
 
 impl Risk {
-    /// The highest of the security tags in `tags`. Capitals count: `Read` is no security tag.
+    /// Returns the highest of the security tags in `tags`. Tags are case-sensitive: `Read` is not a
+    /// security tag.
     pub(crate) fn of(tags: &[String]) -> Risk {
         let known = tags.iter().filter_map(|tag| match tag.as_str() {
             "read" => Some(Risk::Read),
@@ -57,7 +58,7 @@ impl Risk {
         known.max().unwrap_or(Risk::Untagged)
     }
 
-    /// The tier that the host's approval goes by.
+    /// Returns the tier for the host's approval.
     pub(crate) const fn tier(self) -> Tier {
         match self {
             Risk::Read => Tier::Read,

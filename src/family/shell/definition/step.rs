@@ -25,12 +25,12 @@ pub(crate) struct Step {
     pub(crate) environment: Option<Environment>,
     /// The step's own standard input, with `{references}`.
     pub(crate) input: Option<String>,
-    /// Where it stands in the file.
+    /// Place of the step in the file.
     pub(crate) place: Place,
 }
 
 impl Step {
-    /// Every text of it that references are filled into.
+    /// Returns every text of the step that references are filled into.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
         match &self.work {
@@ -55,7 +55,7 @@ impl Step {
     }
 }
 
-/// What a step does.
+/// Work of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StepWork {
     Command(Command),
@@ -68,7 +68,7 @@ pub(crate) struct UseTool {
     pub(crate) tool: String,
     /// Parameter → value; texts in it may hold `{references}`. In the file's order.
     pub(crate) with: Vec<(String, Datum)>,
-    /// Where the tool's name stands.
+    /// Place of the tool's name.
     pub(crate) place: Place,
 }
 
@@ -77,16 +77,16 @@ pub(crate) struct UseTool {
 pub(crate) struct ErrorHandling {
     /// `None`: one run.
     pub(crate) retry: Option<Retry>,
-    /// With `{references}`; runs once when everything failed, in the shell of the command.
+    /// With `{references}`; runs once after the last attempt failed, in the shell of the command.
     pub(crate) fallback: Option<String>,
 }
 
 /// `error-handling.retry:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// Runs after the first one.
+    /// Number of runs after the first one.
     pub(crate) attempts: u32,
-    /// Before the first retry; doubled each time.
+    /// Wait before the first retry; doubled each time.
     pub(crate) delay: Duration,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Output {
     pub(crate) mode: OutputMode,
     /// Bytes.
     pub(crate) buffer_limit: u64,
-    /// Whether output beyond the limit is cut off; else the step fails.
+    /// True if output beyond the limit is cut off; otherwise the step fails.
     pub(crate) truncation: bool,
     pub(crate) stream_to: StreamTo,
     /// Texts with `{references}` whose values become asterisks.
@@ -142,7 +142,7 @@ impl Default for Output {
 }
 
 impl Output {
-    /// 10 MB, where `buffer-limit` says nothing (spec cycod 110).
+    /// Default of `buffer-limit`: 10 MB (spec cycod 110).
     pub(crate) const LIMIT: u64 = 10 << 20;
 }
 

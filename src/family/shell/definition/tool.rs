@@ -7,7 +7,7 @@ use super::{
     Platform, Resources, Risk, Security, Step, TestCase,
 };
 
-/// Everything that a file says about a tool, with the defaults filled in.
+/// Definition of a tool with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Definition {
     /// `name:`, else the file's name without its extension.
@@ -31,9 +31,9 @@ pub(crate) struct Definition {
     pub(crate) timeout: Duration,
     /// `working-directory:` with `{references}`.
     pub(crate) working_directory: Option<String>,
-    /// Where it can run; empty: everywhere.
+    /// Platforms that the tool runs on; empty: all of them.
     pub(crate) platforms: Vec<Platform>,
-    /// `tags:`; of these [`Risk::of`] makes the risk, never of `metadata.tags`.
+    /// `tags:`. [`Risk::of`] derives the risk from these, never from `metadata.tags`.
     pub(crate) tags: Vec<String>,
     pub(crate) ignore_errors: bool,
     /// `input:` with `{references}`: the standard input.
@@ -47,7 +47,7 @@ pub(crate) struct Definition {
     pub(crate) detailed_help: Option<String>,
 }
 
-/// What a tool does: exactly one of these.
+/// Work of a tool: exactly one of these.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Work {
     Command(Command),
@@ -63,7 +63,7 @@ pub(crate) struct Alias {
     pub(crate) base_tool: String,
     /// Parameter of the base → default; texts in it may hold `{references}`.
     pub(crate) default_parameters: Vec<(String, Datum)>,
-    /// Where the base's name stands.
+    /// Place of the base's name.
     pub(crate) place: Place,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Place {
     pub(crate) column: u32,
 }
 
-/// Whose tool it is. The order is meaning: the first one of a name counts.
+/// Level that the tool belongs to, in order of precedence: the first one of a name counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
     Local,
@@ -105,27 +105,27 @@ pub(crate) enum Scope {
 }
 
 impl Definition {
-    /// The longest that a tool may take where it says nothing (spec cycod 112).
+    /// Default timeout of a tool (spec cycod 112).
     pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
-    /// What its security tags say.
+    /// Returns the risk by its security tags.
     pub(crate) fn risk(&self) -> Risk {
         Risk::of(&self.tags)
     }
 
-    /// Whether it can run on `platform`.
+    /// Returns true if the tool can run on `platform`.
     pub(crate) fn runs_on(&self, platform: Platform) -> bool {
         self.platforms.is_empty() || self.platforms.contains(&platform)
     }
 
-    /// The parameter of that name; capitals count (spec cycod 58).
+    /// Returns the parameter of that name; names are case-sensitive (spec cycod 58).
     pub(crate) fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters
             .iter()
             .find(|parameter| parameter.name == name)
     }
 
-    /// Its steps; none where it has a single command.
+    /// Returns the steps; empty for a tool with a single command.
     pub(crate) fn steps(&self) -> &[Step] {
         match &self.work {
             Work::Steps(steps) => steps,
@@ -142,7 +142,7 @@ impl Scope {
         ("global", Scope::Global),
     ];
 
-    /// Its name on command lines.
+    /// Returns its name on command lines.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Scope::Local => "local",

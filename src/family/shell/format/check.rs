@@ -1,4 +1,4 @@
-//! Holds a tree against the table: unknown keys, and values of the wrong shape.
+//! Check of a tree by the table: unknown keys, and values of the wrong shape.
 
 use super::{Shape, Table};
 use crate::family::shell::report::Report;
@@ -72,7 +72,8 @@ fn value(shape: &Shape, entry: &Entry, node: &Node, report: &mut Report) {
             Value::Scalar(_) => return,
             _ => "text",
         },
-        // What is not a word is not one of the words either: `read` says which there are.
+        // `read` reports an unknown word with the words that are allowed, so only the type is
+        // checked here.
         Shape::Word(_) => match &node.value {
             Value::Scalar(_) => return,
             _ => "one word",
@@ -117,7 +118,7 @@ fn value(shape: &Shape, entry: &Entry, node: &Node, report: &mut Report) {
     );
 }
 
-/// More than anything is ever counted.
+/// Limit that no real count reaches.
 const MOST: i64 = u32::MAX as i64;
 
 fn hint(shape: &Shape) -> &'static str {

@@ -1,7 +1,7 @@
-//! The format's keys as one table: what a file is checked against, what the JSON Schema for
-//! editors and the reference in `docs/shell-tools.md` are made of.
+//! Table of the format's keys: the source of the checks of files, of the JSON Schema for editors
+//! and of the reference in `docs/shell-tools.md`.
 //!
-//! A key is added here and read in `read`; nothing else knows which keys there are.
+//! A new key is added here and read in `read`; no other module lists the keys.
 
 mod check;
 mod reference;
@@ -14,7 +14,7 @@ pub use reference::reference;
 pub use schema::json_schema;
 pub(super) use tables::TOOL;
 
-/// What may stand under a key.
+/// Kinds of values under a key.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     /// A scalar; its text counts, however it is written.
@@ -57,7 +57,7 @@ pub(super) enum Shape {
 
 /// A mapping with known keys.
 pub(super) struct Table {
-    /// What it is, with its article: `a tool`.
+    /// Name of the mapping in messages, with its article: `a tool`.
     pub(super) what: &'static str,
     pub(super) keys: &'static [Key],
 }
@@ -74,7 +74,7 @@ const fn key(name: &'static str, shape: Shape, help: &'static str) -> Key {
     Key { name, shape, help }
 }
 
-/// The names of a table of words.
+/// Returns the names in a table of words.
 const fn names<T: Copy, const N: usize>(pairs: &[(&'static str, T); N]) -> [&'static str; N] {
     let mut names = [""; N];
     let mut index = 0;

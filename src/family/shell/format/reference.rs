@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Shape, TOOL, Table};
 
-/// One row for each key, nested keys below their parents.
+/// Returns one row for each key, nested keys below their parents.
 pub fn reference() -> String {
     let mut out = String::from("| key | value | meaning |\n| --- | --- | --- |\n");
     rows(&TOOL, "", &mut out);

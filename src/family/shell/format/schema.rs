@@ -1,13 +1,13 @@
 //! The JSON Schema of the format, for editors: `types/cycod-tool.schema.json`.
 //!
-//! It says what the table says and no more: that exactly one command is needed is for haft to
-//! tell, in words that an editor's "must match exactly one schema" cannot find.
+//! It has the same rules as the table and no more. That exactly one command is needed is checked by
+//! haft, whose message is clearer than an editor's "must match exactly one schema".
 
 use serde_json::{Map, Value, json};
 
 use super::{Shape, TOOL, Table};
 
-/// The schema of a whole file.
+/// Returns the schema of a whole file.
 pub fn json_schema() -> Value {
     let mut schema = Map::new();
     schema.insert(

@@ -1,20 +1,20 @@
-//! What is executed: exactly one kind (spec cycod 19–25, 80–81).
+//! Parser of the commands of a tool or step: exactly one kind (spec cycod 19–25, 80–81).
 
 use super::super::definition::{Command, Commands, Place};
 use super::super::report::Report;
 use super::super::yaml::Node;
 use super::text;
 
-/// The kinds of a single command, in the order in which messages name them.
+/// Kinds of a single command, in the order of messages.
 pub(super) const KINDS: [&str; 6] = ["bash", "cmd", "pwsh", "run", "script", "commands"];
 
-/// Those of `kinds` that are there.
+/// Returns the kinds among `kinds` that the node has.
 pub(super) fn present<'a>(node: &Node, kinds: &[&'a str]) -> Vec<&'a str> {
     let is_there = |kind: &&str| node.get(kind).is_some();
     kinds.iter().copied().filter(is_there).collect()
 }
 
-/// Says that there is more than one of them.
+/// Reports that there is more than one of them.
 pub(super) fn too_many(found: &[&str], what: &str, place: Place, report: &mut Report<'_>) {
     let found: Vec<String> = found.iter().map(|kind| format!("`{kind}`")).collect();
     report.error(
@@ -24,7 +24,7 @@ pub(super) fn too_many(found: &[&str], what: &str, place: Place, report: &mut Re
     );
 }
 
-/// The command of that kind.
+/// Reads the command of that kind.
 pub(super) fn command(node: &Node, kind: &str, report: &mut Report<'_>) -> Option<Command> {
     let value = node.get(kind)?;
     if kind == "commands" {
@@ -62,7 +62,7 @@ fn shell(node: &Node, script: &Node, report: &mut Report<'_>) -> Option<String> 
     shell
 }
 
-/// Warns of a `shell` that runs nothing.
+/// Warns of a `shell` that has no effect.
 pub(super) fn check_shell(node: &Node, report: &mut Report<'_>) {
     if let Some(shell) = node.get("shell")
         && node.get("script").is_none()

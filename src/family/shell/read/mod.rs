@@ -1,8 +1,8 @@
-//! From a file's text to a [`Definition`], with everything that is wrong with it.
+//! Parser of a file's text to a [`Definition`], with everything that is wrong with it.
 //!
 //! Three passes over one tree: the shape of every value by the table of keys, the definition, and
-//! what its parts say of each other. A later pass goes on where an earlier one found errors, so
-//! that an author sees all of them at once.
+//! the relations of its parts. A later pass runs even if an earlier one found errors, so that an
+//! author gets all of them at once.
 
 mod command;
 mod parameter;
@@ -19,17 +19,17 @@ use super::report::Report;
 use super::yaml::{self, Broken, Node};
 use crate::tool::{Problem, nearest};
 
-/// What a file came to.
+/// Result of reading a file.
 pub(crate) struct Read {
-    /// `None`: the problems hold at least one error.
+    /// `None` if the problems hold at least one error.
     pub(crate) definition: Option<Definition>,
-    /// By place.
+    /// The problems, sorted by place.
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Reads the text of the file at `path`. Touches no file.
+/// Reads the text of the file at `path` without touching any file.
 pub(crate) fn read(path: &Path, text: &str) -> Read {
-    // A byte order mark stands before the first line, and is none of its text.
+    // A byte order mark before the first line is not part of the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut report = Report::new(path, text);
     let definition = tree(text, &mut report).map(|root| {
@@ -46,7 +46,7 @@ pub(crate) fn read(path: &Path, text: &str) -> Read {
     }
 }
 
-/// The file as a tree: as it stands, else with its command lines quoted (spec cycod 11).
+/// Parses the file to a tree; if that fails, again with its command lines quoted (spec cycod 11).
 fn tree(text: &str, report: &mut Report<'_>) -> Option<Node> {
     let parsed = match yaml::parse(text) {
         Ok(parsed) => parsed,
@@ -95,7 +95,7 @@ fn repaired(text: &str) -> Option<(Parsed, Vec<Place>)> {
     Some((yaml::parse(&text).ok()?, places))
 }
 
-/// The value that `word` names. What is none of the names is an error at its place.
+/// Returns the value that `word` names. An unknown name is an error at its place.
 fn word<T: Copy>(
     node: Option<&Node>,
     key: &str,

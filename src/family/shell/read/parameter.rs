@@ -6,7 +6,7 @@ use super::super::report::Report;
 use super::super::yaml::{Entry, Node};
 use super::{flag, text};
 
-/// All parameters that can be read.
+/// Returns all parameters that can be read.
 pub(super) fn parameters(node: &Node, report: &mut Report<'_>) -> Vec<Parameter> {
     let names: Vec<&str> = node
         .entries()
@@ -87,10 +87,10 @@ fn parameter(entry: &Entry, names: &[&str], report: &mut Report<'_>) -> Paramete
     parameter
 }
 
-/// What providers of models take for the name of a property (spec cycod 142).
+/// Limit of the length of a property name, as providers of models set it (spec cycod 142).
 const LONGEST_NAME: usize = 64;
 
-/// What `{NAME}` can hold.
+/// Returns true if `name` can be written as `{NAME}`.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name
@@ -114,7 +114,8 @@ fn kind(name: &str, node: &Node, report: &mut Report<'_>) -> Kind {
     })
 }
 
-/// A string keeps its own text: `default: 0755` and `default: no` are what they look like.
+/// Converts a default. A string keeps its own text: `default: 0755` and `default: no` are these
+/// texts.
 fn datum(node: &Node, kind: Kind) -> Datum {
     match (kind, node.text()) {
         (Kind::String, Some(text)) => Datum::Text(text.to_owned()),
@@ -133,7 +134,7 @@ fn examples(node: &Node, kind: Kind) -> Vec<Datum> {
     node.each().iter().map(|item| datum(item, kind)).collect()
 }
 
-/// The rules that fit the type. What does not fit is a warning: it has no effect (check 228).
+/// Reads the rules that fit the type. Any other rule is a warning: it has no effect (check 228).
 fn validation(parameter: &Parameter, node: &Node, report: &mut Report<'_>) -> Validation {
     const FITS: [(Kind, &[&str]); 5] = [
         (Kind::String, &["minLength", "maxLength", "pattern", "enum"]),

@@ -1,5 +1,5 @@
-//! What the parts of one tool say of each other: steps that wait for steps, defaults that refer to
-//! parameters. What they say of other tools is for the shelf.
+//! Checks of references between the parts of one tool: steps that wait for steps, defaults that
+//! refer to parameters. References to other tools are checked by the shelf.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub(super) fn check(definition: &Definition, report: &mut Report<'_>) {
     defaults(definition, report);
 }
 
-/// Unknown steps, a step that waits for itself, circles (spec cycod 93).
+/// Reports unknown steps, steps that wait for themselves, and cycles (spec cycod 93).
 fn waits(steps: &[Step], report: &mut Report<'_>) {
     let places: HashMap<&str, usize> = steps
         .iter()
@@ -61,7 +61,7 @@ fn waits(steps: &[Step], report: &mut Report<'_>) {
     }
 }
 
-/// Defaults that refer to each other in a circle (spec cycod 52).
+/// Reports defaults that refer to each other in a cycle (spec cycod 52).
 fn defaults(definition: &Definition, report: &mut Report<'_>) {
     if let Some(names) = circle_of_defaults(&definition.parameters) {
         report.error(

@@ -1,4 +1,4 @@
-//! The sections that are not what is executed and not what is asked for.
+//! Parser of the remaining sections, besides commands, steps and parameters.
 
 use super::super::definition::{
     Change, Cleanup, Environment, Expected, Exposure, FilePaths, Interaction, Isolation, Metadata,
@@ -48,7 +48,7 @@ pub(super) fn security(node: &Node, report: &mut Report<'_>) -> Security {
     }
 }
 
-/// `environment:`, given as its own node.
+/// Reads `environment:`, whose node is given.
 pub(super) fn environment(node: &Node, report: &mut Report<'_>) -> Environment {
     let mut variables = Vec::new();
     for entry in node.get("variables").map(Node::entries).unwrap_or_default() {
@@ -131,7 +131,7 @@ pub(super) fn resources(node: &Node) -> Resources {
     }
 }
 
-/// One entry is meant to hold one key; two keys are done in their order.
+/// Reads the cleanup. An entry should have one key; two keys run in their order.
 fn cleanups(node: &Node) -> Vec<Cleanup> {
     let known = node
         .entries()
@@ -153,7 +153,7 @@ pub(super) fn changelog(node: &Node) -> Vec<Change> {
     items.iter().map(change).collect()
 }
 
-/// The platforms under `platforms` of `node`.
+/// Returns the platforms under `platforms` of `node`.
 pub(super) fn platforms(node: &Node, report: &mut Report<'_>) -> Vec<Platform> {
     let Some(node) = node.get("platforms") else {
         return Vec::new();

@@ -7,7 +7,7 @@ use super::super::report::Report;
 use super::super::yaml::{Node, Value};
 use super::{command, flag, millis, rest, text, texts, word};
 
-/// All steps that can be read.
+/// Returns all steps that can be read.
 pub(super) fn steps(node: &Node, report: &mut Report<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for item in node.items() {
@@ -111,7 +111,7 @@ fn use_tool(node: &Node) -> Option<UseTool> {
     })
 }
 
-/// A mapping of names to values.
+/// Reads a mapping of names to values.
 pub(super) fn values(node: &Node) -> Vec<(String, Datum)> {
     node.entries()
         .iter()
@@ -119,13 +119,13 @@ pub(super) fn values(node: &Node) -> Vec<(String, Datum)> {
         .collect()
 }
 
-/// `error-handling:` of a step or of a tool with one command.
+/// Reads `error-handling:` of a step or of a tool with one command.
 pub(super) fn error_handling(node: &Node) -> ErrorHandling {
     let Some(node) = node.get("error-handling") else {
         return ErrorHandling::default();
     };
     let default = Retry::default();
-    // `retry:` with nothing below it asks for the defaults (spec cycod 100).
+    // `retry:` with nothing below it means the defaults (spec cycod 100).
     let is_written = node.entries().iter().any(|entry| entry.key == "retry");
     let retry = is_written.then(|| {
         let own = node.get("retry");

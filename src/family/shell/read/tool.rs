@@ -1,12 +1,12 @@
-//! The whole tool.
+//! Parser of a whole tool.
 
 use super::super::definition::{Alias, Definition, Deprecation, Place, Work};
 use super::super::report::Report;
 use super::super::yaml::{Node, Value};
 use super::{command, flag, millis, parameter, rest, step, text, texts};
 
-/// The definition in `root`, a mapping. Where something is missing a stand-in is in its place and
-/// an error in the report.
+/// Reads the definition in `root`, a mapping. A missing part gets a placeholder and an error in the
+/// report.
 pub(super) fn tool(root: &Node, stem: &str, report: &mut Report<'_>) -> Definition {
     let name = name(root, stem, report);
     let description = text(root, "description").filter(|text| !text.trim().is_empty());
@@ -59,7 +59,8 @@ pub(super) fn tool(root: &Node, stem: &str, report: &mut Report<'_>) -> Definiti
     }
 }
 
-/// `name:`, else the file's (spec cycod 3). It becomes part of paths and of commands, hence 12.
+/// Returns `name:`, or the file's name (spec cycod 3). It becomes part of paths and of commands, so
+/// it is checked (spec cycod 12).
 fn name(root: &Node, stem: &str, report: &mut Report<'_>) -> String {
     let written = root
         .get("name")
@@ -82,7 +83,7 @@ fn name(root: &Node, stem: &str, report: &mut Report<'_>) -> String {
     name.to_owned()
 }
 
-/// A name that is harmless as a file name and on a command line (spec cycod 12).
+/// Returns true if a name is harmless as a file name and on a command line (spec cycod 12).
 pub(crate) fn is_tool_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name
@@ -114,7 +115,7 @@ fn deprecation(root: &Node) -> Option<Deprecation> {
     })
 }
 
-/// What the tool does: exactly one thing (spec cycod 19, 128).
+/// Reads the work of the tool, of exactly one kind (spec cycod 19, 128).
 fn work(root: &Node, report: &mut Report<'_>) -> Work {
     let mut kinds = command::KINDS.to_vec();
     kinds.push("steps");
@@ -167,7 +168,7 @@ fn work(root: &Node, report: &mut Report<'_>) -> Work {
     }
 }
 
-/// What an alias takes from its base whatever it says itself.
+/// Keys that an alias takes from its base, whatever its own file has.
 const INHERITED: [&str; 13] = [
     "parameters",
     "function-calling",

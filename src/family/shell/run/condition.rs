@@ -1,8 +1,8 @@
 //! `run-condition`: a JavaScript expression in which references are values (spec cycod 85–88).
 //!
 //! A reference becomes a name that stands for the value; inside of quotes it becomes escaped text.
-//! So nothing that a step wrote can change what is asked. Comparisons of the kind that everybody
-//! writes are decided by `simple`, without JavaScript.
+//! So the output of a step cannot change the condition. Common comparisons are decided by `simple`,
+//! without JavaScript.
 
 mod simple;
 
@@ -11,7 +11,7 @@ use super::template::{Part, Template};
 use super::values::{FillError, Values};
 use crate::engine::{Engine, ExpressionError};
 
-/// Why a condition has no answer.
+/// Reason why a condition has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConditionError {
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub(crate) enum ConditionError {
     Script(#[from] ExpressionError),
 }
 
-/// Whether the condition holds.
+/// Returns true if the condition holds.
 pub(crate) async fn holds(
     condition: &str,
     values: &Values,
@@ -55,7 +55,7 @@ pub(crate) async fn holds(
     Ok(engine.expressions().truth(&source, names.collect()).await?)
 }
 
-/// Whether the text so far ends inside of a string.
+/// Parser state: the quote that is open at the end of the text so far.
 #[derive(Default)]
 struct Quotes {
     open: Option<char>,
@@ -75,7 +75,7 @@ impl Quotes {
     }
 }
 
-/// Text that stays the same in every kind of string.
+/// Returns text that stays the same in every kind of string.
 fn escaped(value: &Datum) -> String {
     let text = match value {
         Datum::Text(text) => text.clone(),

@@ -1,8 +1,8 @@
-//! An interactive program and the person who answers it (spec cycod 117).
+//! Dialog of an interactive program with the user (spec cycod 117).
 //!
-//! Nobody can see that a program reads, so what it wrote has to tell: the person is asked when it
-//! has begun and is quiet, and again whenever the last thing that it wrote is a line without an end.
-//! Where nobody answers in time it gets the default.
+//! It is not visible that a program reads its input, so its output has to show it. The user is
+//! asked when the program has started and is quiet, and again whenever its output ends without a
+//! newline. If no answer comes in time, the program gets the default.
 
 use std::time::Duration;
 
@@ -14,41 +14,41 @@ use super::thinking::Thinking;
 use crate::process::{Child, Chunk, Finished};
 use crate::tool::{Answer, Asked, User};
 
-/// So long a program writes nothing before it is taken to be waiting.
+/// Silence after which a program is taken to be waiting for input.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// What of a program's words is shown with the question; the last of them count.
+/// Limit of the program's output in a question, in bytes; the last of it is shown.
 const LONGEST_TITLE: usize = 4_000;
 
-/// Who talks to whom.
+/// Parties and settings of a dialog.
 pub(crate) struct Talk<'a> {
     pub(crate) user: &'a User,
     pub(crate) interaction: &'a Interaction,
-    /// The tool or the step, where the program says nothing.
+    /// The tool or the step, where the program has no output.
     pub(crate) name: &'a str,
     pub(crate) mask: &'a Mask,
     pub(crate) thinking: &'a Thinking,
 }
 
-/// What came of a question.
+/// Result of a question.
 enum Said {
-    /// The person's answer, or the default.
+    /// The user's answer, or the default.
     Answer(Option<String>),
-    /// The program has something to say first.
+    /// The program has more output; the question must wait.
     More,
     /// The program has ended.
     Ended,
 }
 
 impl Talk<'_> {
-    /// Serves a program whose input is open until it ends. `hear` is given all that it writes.
+    /// Serves a program until it ends; its input is open. `hear` is called with all its output.
     pub(crate) async fn with(&self, mut child: Child, mut hear: impl FnMut(&Chunk)) -> Finished {
         let mut said = Vec::new();
-        // The first question may well end its line.
+        // The output before the first question may end with a newline.
         let (mut is_first, mut wants_answer) = (true, true);
         let mut last = Instant::now();
         loop {
-            // Without a question nobody is going to answer, and the default comes late.
+            // Without a question no answer can come; the default is sent after the timeout.
             let patience = match wants_answer {
                 true => QUIET,
                 false => self.interaction.timeout,
@@ -74,7 +74,7 @@ impl Talk<'_> {
                         false => self.interaction.default_response.clone(),
                     };
                     match answer {
-                        // One that ends without reading it has its reasons.
+                        // A program may end without reading the answer: that is not an error.
                         Some(line) => drop(child.write(format!("{line}\n").as_bytes()).await),
                         None => child.close_input(),
                     }
@@ -87,7 +87,7 @@ impl Talk<'_> {
         child.wait().await
     }
 
-    /// Asks the person.
+    /// Asks the user.
     async fn answer(
         &self,
         child: &mut Child,
@@ -114,7 +114,7 @@ impl Talk<'_> {
                     Some(chunk) => {
                         hear(&chunk);
                         said.extend(chunk.bytes);
-                        // It was slow to begin, and these are the words to ask with.
+                        // The program was slow to start, and this output belongs into the question.
                         if is_blind {
                             return Said::More;
                         }

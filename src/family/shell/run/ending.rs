@@ -1,4 +1,4 @@
-//! The end of a session: cleanup however it ended, and what it came to (spec cycod 115, 116).
+//! End of a session: the cleanup after every kind of end, and the report (spec cycod 115, 116).
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -8,13 +8,13 @@ use super::super::definition::{Cleanup, Command, Commands, ErrorHandling, Work};
 use super::report::{Report, StepReport};
 use super::session::Session;
 
-/// The longest that one cleanup command may take.
+/// Timeout of one cleanup command.
 const CLEANUP: Duration = Duration::from_secs(30);
 
-/// The same after a cancel: whoever cancelled is waiting.
+/// Timeout of the cleanup after a cancellation, which is shorter because the caller is waiting.
 const HASTY_CLEANUP: Duration = Duration::from_secs(5);
 
-/// What a run leaves, before it is put into words.
+/// Raw result of a run, before it becomes a report.
 pub(crate) struct Ran {
     pub(super) steps: Vec<StepReport>,
     pub(super) is_late: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Ran {
 }
 
 impl Session<'_> {
-    /// Runs however the tool ended. What fails here is only told to the log.
+    /// Runs the cleanup, however the tool ended. Failures are only logged.
     pub(super) async fn clean_up(&self, was_cancelled: bool) {
         for entry in &self.definition.resources.cleanup {
             let result = match entry {
@@ -44,8 +44,9 @@ impl Session<'_> {
         }
     }
 
-    /// Runs one command of the end in the platform's default shell. Not one in which something is
-    /// empty that should say what to remove: `rm -rf {DIRECTORY}/` (c23).
+    /// Runs one command of the cleanup in the platform's default shell. It is not run if a
+    /// reference in it is empty, because that may name the folder to remove: `rm -rf {DIRECTORY}/`
+    /// (c23).
     pub(crate) async fn finally(&self, text: &str, was_cancelled: bool) -> Result<(), String> {
         let empty = self.values.first_empty(text).await;
         if let Some(name) = empty.map_err(|error| error.to_string())? {
@@ -65,9 +66,9 @@ impl Session<'_> {
         } else {
             CLEANUP
         });
-        // The tool's own input is not for it.
+        // The tool's own input does not belong to the cleanup.
         unit.input = Some("");
-        // Only a hurry cuts it short: whoever is in one gets no cleanup.
+        // Only `hurry` cuts the cleanup short: the caller does not wait for it any more.
         let ended = self.attempt(&unit, &self.hurry).await;
         match ended.failure(None) {
             None => Ok(()),

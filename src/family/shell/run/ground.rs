@@ -1,4 +1,4 @@
-//! What a tool stands on: the host's folders and variables, paths as it writes them, its secrets.
+//! Environment of a tool: the host's folders and variables, paths as it writes them, its secrets.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -11,25 +11,25 @@ use crate::engine::Engine;
 use crate::process::{Rights, inherited};
 use crate::tool::Moment;
 
-/// What holds for all calls of one host.
+/// Settings that all calls of one host share.
 #[derive(Clone)]
 pub(crate) struct Ground {
     pub(crate) cwd: PathBuf,
     pub(crate) home: PathBuf,
     /// The system's folder for temporary files.
     pub(crate) temp: PathBuf,
-    /// Between TERM and KILL.
+    /// Time between TERM and KILL.
     pub(crate) grace: Duration,
     pub(crate) permissions: PermissionProfile,
-    /// The same for programs.
+    /// The permissions in the form that programs are started with.
     pub(crate) rights: Rights,
-    /// What containers are made of.
+    /// Image of containers.
     pub(crate) container_image: String,
     pub(crate) engine: Engine,
 }
 
 pub(super) fn predefined(definition: &Definition, ground: &Ground) -> Vec<(&'static str, String)> {
-    // One reading, so that the date and the time belong together.
+    // The clock is read once, so that the date and the time fit together.
     let now = Moment::of(SystemTime::now());
     let text = |path: &Path| path.display().to_string();
     vec![
@@ -44,7 +44,7 @@ pub(super) fn predefined(definition: &Definition, ground: &Ground) -> Vec<(&'sta
     ]
 }
 
-/// A path as the tool writes it, with `~`, absolute.
+/// Resolves a path as the tool writes it, with `~`, to an absolute one.
 pub(super) fn path(definition: &Definition, ground: &Ground, text: &str) -> PathBuf {
     ground.cwd.join(written_path(definition, ground, text))
 }
@@ -66,7 +66,7 @@ pub(super) fn written_path(definition: &Definition, ground: &Ground, text: &str)
     }
 }
 
-/// The values of everything that the tool calls a secret.
+/// Returns the values of everything that the tool marks as a secret.
 pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
     let environments = definition
         .steps()
@@ -84,14 +84,15 @@ pub(super) async fn secrets(definition: &Definition, values: &Values) -> Mask {
             .iter()
             .flat_map(|environment| &environment.variables);
         for (_, text) in variables.filter(|(own, _)| own == name) {
-            // One that cannot be filled is refused where it is used.
+            // A value that cannot be filled is refused where it is used.
             found.extend(values.variable(text).await.ok().flatten());
         }
     }
     Mask::new(found)
 }
 
-/// Whether any text of the tool refers to a temporary directory that it does not name.
+/// Returns true if any text of the tool refers to a temporary directory although the tool sets
+/// none.
 pub(super) fn mentions_temp_dir(definition: &Definition) -> bool {
     const NAME: &str = "{TEMP_DIR";
     fn in_datum(value: &Datum) -> bool {
@@ -102,7 +103,7 @@ pub(super) fn mentions_temp_dir(definition: &Definition) -> bool {
             Datum::Null | Datum::Bool(_) | Datum::Number(_) => false,
         }
     }
-    // The debug form holds every text there is; a mention too many costs an empty folder.
+    // The debug form holds every text. A false positive costs only an empty folder.
     format!(
         "{:?}{:?}{:?}",
         definition.work, definition.resources, definition.environment

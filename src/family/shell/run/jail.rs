@@ -1,8 +1,8 @@
-//! Rights: what a tool asks for, what it gives up, what it is locked into (spec cycod 122–124).
+//! Rights of a tool: permissions, dropped privileges, isolation (spec cycod 122–124).
 //!
-//! Nothing is weakened in silence: what this machine cannot do is refused with its reason. The
-//! hard thing is that rights can only be dropped between the start of a program and its first
-//! instruction, so a small program that does that is started in front of it.
+//! Nothing is weakened silently: rights that this machine cannot enforce are refused with a reason.
+//! Rights can only be dropped between the start of a program and its first instruction, so a small
+//! program that does that is started in front of it.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::process::{Limits, Spawn};
 /// The programs that run containers, the one without a server first.
 pub(crate) const CONTAINER_PROGRAMS: [&str; 2] = ["podman", "docker"];
 
-/// The permission that the host does not grant, if there is one. `permissions` are filled.
+/// Returns the permission that the host does not grant, if there is one. `permissions` are filled.
 pub(crate) fn not_granted<'a>(
     permissions: &'a [String],
     profile: &PermissionProfile,
@@ -37,7 +37,8 @@ fn is_granted(permission: &str, profile: &PermissionProfile, cwd: &Path) -> bool
         ("filesystem", "read") => allows_path(&profile.read, what, cwd),
         ("filesystem", _) => allows_path(&profile.write, what, cwd),
         ("network", _) => profile.net.allows_host(what, None),
-        // What the host has no word for is granted by a host that restricts nothing.
+        // A permission that the host has no name for is granted only by a host without
+        // restrictions.
         _ => profile.grants_defaults(),
     }
 }
@@ -46,7 +47,7 @@ fn allows_path(permission: &Permission, path: &str, cwd: &Path) -> bool {
     permission.allows_path(&clean(&cwd.join(path)))
 }
 
-/// Without `.` and `..`, by the text alone.
+/// Removes `.` and `..` lexically.
 fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -59,7 +60,7 @@ fn clean(path: &Path) -> PathBuf {
     clean
 }
 
-/// The program with the rights that the tool wants.
+/// Returns the program with the rights that the tool requires.
 pub(crate) fn confined(spawn: Spawn, security: &Security) -> Result<Spawn, String> {
     let is_root = rustix::process::geteuid().is_root();
     match security.privilege {
@@ -73,7 +74,7 @@ pub(crate) fn confined(spawn: Spawn, security: &Security) -> Result<Spawn, Strin
         Privilege::Reduced => {
             let mut arguments = vec!["--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all"];
             if is_root {
-                // Without them root may do no more than a user who owns root's files.
+                // Without capabilities root can do no more than a user who owns root's files.
                 arguments.push("--bounding-set=-all");
             }
             arguments.push("--");
@@ -86,7 +87,7 @@ pub(crate) fn confined(spawn: Spawn, security: &Security) -> Result<Spawn, Strin
     }
 }
 
-/// `program` with `arguments`, which then becomes what `spawn` says.
+/// Puts `program` with `arguments` in front of the program in `spawn`.
 fn behind(program: &str, arguments: &[&str], spawn: Spawn) -> Spawn {
     let mut args: Vec<OsString> = arguments.iter().map(Into::into).collect();
     args.push(spawn.program);
@@ -98,24 +99,25 @@ fn behind(program: &str, arguments: &[&str], spawn: Spawn) -> Spawn {
     }
 }
 
-/// What a container is given of the host.
+/// Settings of a container, with the folders of the host that it sees.
 pub(crate) struct Container<'a> {
     /// `podman` or `docker`.
     pub(crate) program: &'static str,
     pub(crate) image: &'a str,
-    /// By which it can be removed.
+    /// The name by which it can be removed.
     pub(crate) name: String,
     pub(crate) cwd: &'a Path,
     /// Folders that it sees besides the working directory.
     pub(crate) folders: Vec<&'a Path>,
     /// Names of variables, whose values the program takes from its own environment.
     pub(crate) variables: Vec<String>,
-    /// Filled.
+    /// Permissions with their references filled.
     pub(crate) permissions: &'a [String],
     pub(crate) max_memory: Option<u64>,
 }
 
-/// The program in a container: no network and nothing to write to but what the tool asked for.
+/// Returns the program in a container: no network, and nothing to write to except what the tool
+/// requested.
 pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Security) -> Spawn {
     let asks_for = |prefix: &str| {
         container
@@ -123,7 +125,8 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
             .iter()
             .any(|permission| permission.starts_with(prefix))
     };
-    // The engines read it as a line of CSV, so that a folder may have a comma in its name.
+    // The engines parse this as a line of CSV, so it is quoted: a folder may have a comma in its
+    // name.
     let mount = |folder: &Path, mode: &str| {
         let folder = folder.display().to_string().replace('"', "\"\"");
         format!("--mount=type=bind,\"source={folder}\",\"target={folder}\"{mode}")
@@ -167,7 +170,7 @@ pub(crate) fn contained(spawn: Spawn, container: &Container<'_>, security: &Secu
     }
 }
 
-/// Whether the tool runs in a container.
+/// Returns true if the tool runs in a container.
 pub(crate) fn is_contained(security: &Security) -> bool {
     security.isolation == Isolation::Container
 }

@@ -1,8 +1,8 @@
-//! A command of the file as a program to start (spec cycod 19–28, 72): which program, with which
-//! text, in which folder, with which variables.
+//! Conversion of a command of the file to a program to start (spec cycod 19–28, 72): the program,
+//! its text, its folder, its variables.
 //!
-//! The hard thing is length: the system takes 128 KiB in one argument or variable, so what is
-//! longer goes into a script that only its user can read.
+//! The system takes 128 KiB in one argument or variable. Longer texts go into a script that only
+//! its user can read.
 
 use super::super::definition::{Command, Environment as Variables, Platform};
 use super::outside::check_variables;
@@ -13,25 +13,27 @@ use super::transform::shell_word;
 use super::words::words;
 use crate::process::Environment;
 
-/// What fits into one argument or variable, with room for a name.
+/// Limit of one argument or variable in bytes, with room for a name.
 const LONGEST: usize = 120 << 10;
 
-/// What fits into all of them together, with room for the environment that is there already.
+/// Limit of all of them together in bytes, with room for the environment that is there already.
 const LONGEST_TOGETHER: usize = 1 << 20;
 
 /// A program with its arguments.
 pub(crate) struct Launch {
     pub(crate) program: String,
-    /// Tried where the first is not there.
+    /// Program to use if the first one is missing.
     pub(crate) instead: Option<&'static str>,
     pub(crate) args: Vec<String>,
-    /// On top of the tool's variables.
+    /// Variables that are set in addition to the tool's.
     pub(crate) bound: Vec<(String, String)>,
-    /// Holds a script while it runs.
+    /// Folder of the script while it runs.
     pub(crate) scratch: Option<Scratch>,
 }
 
 impl Session<'_> {
+    /// Returns the program for a command.
+    ///
     /// # Errors
     /// With a sentence that says why the command cannot be started.
     pub(crate) async fn launch(
@@ -43,7 +45,7 @@ impl Session<'_> {
         match command {
             Command::Bash(text) => self.posix("bash", Dialect::Bash, text, outside).await,
             Command::Cmd(text) => {
-                // What could not be quoted there is refused here, too.
+                // A value that cannot be quoted in a command is refused here, too.
                 let pieces = self.pieces(text).await?;
                 quote::cmd(&pieces).map_err(|error| error.to_string())?;
                 Err(no_cmd())
@@ -108,7 +110,7 @@ impl Session<'_> {
         self.file(&[shell.to_owned()], "script", &text)
     }
 
-    /// A program that is given the path of a script.
+    /// Returns a program that gets the path of a script.
     fn file(&self, shell: &[String], name: &str, text: &str) -> Result<Launch, String> {
         let failed = |error: std::io::Error| format!("the script cannot be written: {error}");
         let scratch = Scratch::new(&self.ground.temp).map_err(failed)?;
@@ -142,7 +144,7 @@ impl Session<'_> {
         for word in &words {
             let pieces = self.pieces(word).await?;
             all.push(pieces.clone());
-            // A parameter that nobody gave is no argument; one that is empty is an empty one.
+            // An omitted parameter gives no argument; an empty one gives an empty argument.
             if !pieces.is_empty() || word.is_empty() {
                 filled.push(
                     pieces
@@ -180,7 +182,8 @@ impl Session<'_> {
         }
     }
 
-    /// The environment of a program, and the names of what the tool sets in it.
+    /// Returns the environment of a program, and the names of the variables that the tool sets in
+    /// it.
     pub(crate) async fn environment(
         &self,
         own: Option<&Variables>,
@@ -190,7 +193,7 @@ impl Session<'_> {
         let inherits = own.map_or(tools.inherit, |own| own.inherit && tools.inherit);
         let mut environment = match inherits {
             true => Environment::inherit(),
-            // Without these two hardly any program is found or starts.
+            // Hardly any program works without these two variables.
             false => Environment::allow(["PATH", "HOME"]),
         };
         let mut names = Vec::new();

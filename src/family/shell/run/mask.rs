@@ -1,8 +1,7 @@
-//! Secrets become asterisks wherever something leaves a tool (spec cycod 109, 178–180).
+//! Masking of secrets in everything that leaves a tool (spec cycod 109, 178–180).
 //!
-//! A secret is also known in the forms in which programs like to repeat it. The hard thing is a
-//! secret that is cut in two: a stream keeps back what may be its beginning, and a text that was
-//! cut loses it.
+//! A secret is also masked in the encodings that programs often print. A secret may be cut in two:
+//! a stream holds back text that may be its beginning, and a text that was cut loses that part.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +9,14 @@ use super::transform::{Named, url_encode};
 
 const ASTERISKS: &str = "***";
 
-/// Shorter ones are everywhere, and hiding them tells more than it hides.
+/// Limit below which secrets are not hidden. Short ones occur everywhere, and hiding them reveals
+/// more than it hides.
 const SHORTEST: usize = 3;
 
-/// What must not be seen.
+/// Set of the secrets that must not be shown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mask {
-    /// The longest first, so that of two that overlap nothing is left over.
+    /// Sorted by length, the longest first, so that overlapping secrets leave no remainder.
     secrets: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Mask {
         Mask { secrets }
     }
 
-    /// Both together.
+    /// Returns the mask of both together.
     pub(crate) fn and(&self, other: &Mask) -> Mask {
         let mut secrets = [self.secrets.as_slice(), &other.secrets].concat();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -46,7 +46,7 @@ impl Mask {
         self.secrets.is_empty()
     }
 
-    /// How long a secret can be, in bytes.
+    /// Returns the length of the longest secret, in bytes.
     pub(crate) fn longest(&self) -> usize {
         self.secrets.first().map_or(0, String::len)
     }
@@ -57,12 +57,13 @@ impl Mask {
         masked
     }
 
-    /// The masked text of what was cut off at its end: a secret may have lost its other half.
+    /// Masks text that was cut off at its end: a secret may have lost its other half.
     pub(crate) fn apply_to_cut(&self, text: &str) -> String {
         self.split(text, false).0
     }
 
-    /// Masks what is certain; the rest may be the beginning of a secret, and is none if `is_all`.
+    /// Masks everything up to text that may be the beginning of a secret, and returns that text as
+    /// the rest. With `is_all` no text follows, and the rest is empty.
     fn split<'a>(&self, text: &'a str, is_all: bool) -> (String, &'a str) {
         let mut masked = String::with_capacity(text.len());
         let mut rest = text;
@@ -107,11 +108,11 @@ fn all_forms(secret: &str) -> Vec<String> {
     ]
 }
 
-/// Masks a text that comes in pieces.
+/// Mask of a text that comes in pieces.
 #[derive(Debug)]
 pub(crate) struct MaskedStream {
     mask: Mask,
-    /// Bytes that are no whole character yet, and what may be the beginning of a secret.
+    /// Bytes that are not a whole character yet, and text that may be the beginning of a secret.
     held: Vec<u8>,
 }
 
@@ -123,12 +124,12 @@ impl MaskedStream {
         }
     }
 
-    /// What can be shown now.
+    /// Returns the text that can be shown now.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.held) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            // What is no text at all never becomes any.
+            // Invalid UTF-8 never becomes valid: it is not held back.
             _ => self.held.len(),
         };
         let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
@@ -139,7 +140,7 @@ impl MaskedStream {
         masked
     }
 
-    /// What was kept back, at the end.
+    /// Returns the rest that was held back, at the end of the stream.
     pub(crate) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         self.mask.apply(&String::from_utf8_lossy(&held))

@@ -1,8 +1,9 @@
-//! What happens when a YAML shell tool is called (spec cycod, C, F to O and U).
+//! Calls of YAML shell tools (spec cycod, C, F to O and U).
 //!
-//! `template` and `values` fill texts, `quote` makes what is filled safe, `plan` and `walk` order
-//! the steps, `step`, `launch`, `start` and `output` run one, `preview` only says what would run, `report` says what came of it. No value ever
-//! becomes part of a program's source unless its author left it unguarded on purpose.
+//! `template` and `values` fill texts, `quote` makes the filled texts safe, `plan` and `walk` order
+//! the steps. `step`, `launch`, `start` and `output` run one step. `preview` only shows what would
+//! run, `report` makes the result. No value ever becomes part of a program's source unless its
+//! author left it unguarded on purpose.
 
 mod change;
 mod condition;
@@ -52,7 +53,7 @@ use ground::Ground;
 use mask::Mask;
 use session::{Around, Refusal, perform};
 
-/// What runs `tool`; what its steps use is on the `shelf`.
+/// Creates the runner of `tool`; the tools that its steps use are on the `shelf`.
 pub(super) fn runner(
     tool: Arc<Shelved>,
     shelf: Arc<Shelf>,
@@ -67,7 +68,7 @@ pub(super) fn runner(
     })
 }
 
-/// What every call of a tool of that level goes by.
+/// Returns the settings of every call of a tool of that level.
 fn ground(means: &Means<'_>, level: Level) -> Ground {
     let config = means.config;
     let permissions = config.permissions_of(level);
@@ -79,12 +80,12 @@ fn ground(means: &Means<'_>, level: Level) -> Ground {
         grace: config.limits_of(level).grace,
         permissions,
         container_image: config.container_image.clone(),
-        // Of all it can do this only evaluates expressions; it must hold no module's isolate.
+        // It only evaluates expressions, so it gets a generation without any module's isolate.
         engine: means.engine.new_generation(),
     }
 }
 
-/// What the tool says about approval; the same for every call.
+/// Returns the tool's approval requirement, which is the same for every call.
 fn stance(tool: &Shelved) -> Stance {
     let Definition { security, .. } = &tool.definition;
     let permissions = &security.required_permissions;
@@ -96,7 +97,8 @@ fn stance(tool: &Shelved) -> Stance {
         reason: security.justification.clone(),
         must_ask: tool.is_elevated,
         needs_yes: tool.risk == Risk::Untagged,
-        // More rights than the user has are asked for each time, whatever else is allowed.
+        // Rights that the user does not have need an approval at each call, whatever else is
+        // allowed.
         policy: tool.is_elevated.then_some(Rule::Prompt),
         details: (!lines.is_empty()).then(|| lines.join("\n")),
         ..Stance::of_tier(tool.risk.tier())
@@ -165,7 +167,7 @@ impl Runner for ShellRunner {
                     ..stopped(why, reason(why).to_owned(), duration)
                 })
             }
-            // The tool's own limit is a failure of the tool, not a stop by the caller.
+            // The tool's own timeout is a failure of the tool, not a stop by the caller.
             Ok(report) => Ok(report.outcome(duration)),
             Err(Refusal::Impossible(text)) => Ok(Outcome::failure(text, duration)),
             Err(refusal) => Err(refused(refusal)),
@@ -173,7 +175,7 @@ impl Runner for ShellRunner {
     }
 }
 
-/// A refusal as an error of the call.
+/// Converts a refusal to an error of the call.
 fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Arguments(text) => Error::new(ErrorKind::BadArguments, text),
@@ -184,7 +186,7 @@ fn refused(refusal: Refusal) -> Error {
     }
 }
 
-/// Waits at the call's gate. `Some`: the call was cancelled there.
+/// Waits at the call's gate. Returns `Some` if the call was cancelled there.
 async fn never_started(ctx: &CallCtx, stance: &Stance) -> Result<Option<Outcome>, Error> {
     if let Some(gate) = &ctx.gate {
         tokio::select! {

@@ -1,10 +1,10 @@
-//! Which default is computed before which (spec cycod 52).
+//! Order in which defaults are computed (spec cycod 52).
 
 use super::super::definition::Parameter;
 use super::template::{Head, Names, Template};
 
-/// The parameters so that each comes after those that its default refers to. A definition has no
-/// circles among them.
+/// Returns the parameters sorted so that each comes after those that its default refers to. A
+/// definition has no cycles among them.
 pub(super) fn in_order(parameters: &[Parameter]) -> Vec<&Parameter> {
     struct Others<'a>(&'a [Parameter]);
     impl Names for Others<'_> {

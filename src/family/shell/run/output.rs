@@ -1,7 +1,7 @@
-//! What a program writes: kept within its limit, masked, streamed if the tool wants that (spec
-//! cycod 105–111).
+//! Output of a program: kept within its limit, masked, streamed if the tool wants that (spec cycod
+//! 105–111).
 //!
-//! The order is what matters: masked first and cut then, so that no half of a secret is left. For
+//! The order matters: output is masked first and cut then, so that no half of a secret is left. For
 //! that a little more than the limit is kept.
 
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::process::{Captured, Chunk, Finished, Keep, Spawn, SpawnError, Stdin, 
 use crate::tool::{Progress, Updates};
 
 impl Session<'_> {
-    /// Runs a program and reads it.
+    /// Runs a program and reads its output.
     pub(crate) async fn hear(
         &self,
         mut spawn: Spawn,
@@ -115,7 +115,7 @@ impl Session<'_> {
     }
 }
 
-/// Where streamed lines go.
+/// Destination of streamed lines.
 enum Sink {
     Updates(Option<Updates>),
     File(File),
@@ -141,17 +141,17 @@ impl Sink {
                     updates.send(Progress::Partial(partial));
                 }
             }
-            // The step's result does not hang on its log.
+            // The step must not fail because of its log.
             Sink::File(file) => drop(file.write_all(text.as_bytes())),
         }
     }
 }
 
-/// Passes whole lines on while the program runs.
+/// Forwards whole lines while the program runs.
 struct Streamed<'a> {
     sink: Sink,
     lines: [Lines; 2],
-    /// Of the step.
+    /// Name of the step.
     name: &'a str,
 }
 
@@ -184,11 +184,11 @@ impl<'a> Streamed<'a> {
 struct Lines {
     stream: Stream,
     masked: MaskedStream,
-    /// A line that has no end yet.
+    /// Line without an end so far.
     begun: String,
 }
 
-/// A line that is longer is passed on in parts.
+/// Limit of a line; a longer one is forwarded in parts.
 const LONGEST_LINE: usize = 64 << 10;
 
 impl Lines {
@@ -215,7 +215,7 @@ impl Lines {
     }
 }
 
-/// The output within its limit, and whether there was more.
+/// Returns the output within its limit, and true if there was more.
 fn bounded(captured: &Captured, limit: usize, mask: &Mask) -> (Text, bool) {
     let mut raw = captured.text();
     let is_cut = captured.dropped > 0 || captured.bytes.len() > limit;

@@ -1,7 +1,7 @@
 //! Values that reach a program through its environment or its standard input.
 //!
-//! Nothing parses them there, but a script may calculate with them, so the checks of the command
-//! must know of them.
+//! They are not parsed there, but a script may calculate with them, so the checks of the command
+//! must include them.
 
 use super::super::definition::Environment;
 use super::quote::{Outside, QuoteError};
@@ -9,7 +9,7 @@ use super::session::Session;
 use crate::family::programs::is_dangerous_variable;
 
 impl Session<'_> {
-    /// The values of parameters and steps in the variables and the input of a program.
+    /// Returns the values of parameters and steps in the variables and the input of a program.
     ///
     /// # Errors
     /// With a sentence where a text cannot be filled.

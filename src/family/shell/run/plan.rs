@@ -1,14 +1,14 @@
-//! Which step waits for which (spec cycod 89–94): pure, nothing runs here.
+//! Dependencies between steps (spec cycod 89–94): pure, runs nothing.
 //!
-//! A step waits for those that it names, in `wait-for` or in a reference, and without `parallel`
-//! also for all before it that are not parallel. Where the two disagree the named ones count: the
-//! order of the list is only what the author did not say otherwise.
+//! A step waits for the steps that it names in `wait-for` or in a reference. Without `parallel` it
+//! also waits for all earlier steps that are not parallel. If the two contradict, the named ones
+//! count: the order of the list is only the default.
 
 use super::super::circle::circle;
 use super::super::definition::Step;
 use super::template::{Names, Template};
 
-/// For each step the steps that must have ended before it starts.
+/// Returns for each step the steps that must have ended before it starts.
 ///
 /// # Errors
 /// With the steps that wait for each other.
@@ -22,7 +22,7 @@ pub(crate) fn plan(steps: &[Step]) -> Result<Vec<Vec<usize>>, String> {
         if step.parallel {
             continue;
         }
-        // Only a step that waits for a later one can stand in the way.
+        // Earlier steps that depend on this one are left out: waiting for them would be a cycle.
         let dependents = dependents(&waits, index);
         for earlier in 0..index {
             let is_in_line = !steps[earlier].parallel && !dependents[earlier];
@@ -34,11 +34,12 @@ pub(crate) fn plan(steps: &[Step]) -> Result<Vec<Vec<usize>>, String> {
     Ok(waits)
 }
 
-/// The steps that wait for `index`, directly or not.
+/// Returns the steps that wait for `index`, directly or not.
 fn dependents(waits: &[Vec<usize>], index: usize) -> Vec<bool> {
     let mut found = vec![false; waits.len()];
     found[index] = true;
-    // Circles are excluded, so this ends with nothing new after as many rounds as there are steps.
+    // An earlier step can depend on `index` only if some step waits for a later one. Otherwise the
+    // search is not needed; it ends after at most as many rounds as there are steps.
     let is_forward = |(own, waits): (usize, &Vec<usize>)| waits.iter().any(|other| *other > own);
     if !waits.iter().enumerate().any(is_forward) {
         return vec![false; waits.len()];
@@ -57,7 +58,7 @@ fn dependents(waits: &[Vec<usize>], index: usize) -> Vec<bool> {
     }
 }
 
-/// The steps that a step names.
+/// Returns the steps that a step names.
 fn named(step: &Step, steps: &[Step]) -> Vec<usize> {
     let place = |name: &str| steps.iter().position(|other| other.name == name);
     let mut found: Vec<usize> = step

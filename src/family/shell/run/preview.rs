@@ -1,7 +1,8 @@
-//! What a call would run, as text that can be pasted into a shell (spec cycod 151, 178).
+//! Preview of a call, as text that can be pasted into a shell (spec cycod 151, 178).
 //!
-//! The texts go the way of a real call, so what is shown is what would be started: values that must
-//! not act are variables there too. What steps would say is not known, and stays a reference.
+//! The texts take the same way as in a real call, so the preview shows what would be started:
+//! values that must not act are variables there too. The output of steps is not known and stays a
+//! reference.
 
 use std::fmt::Write;
 
@@ -19,7 +20,7 @@ use super::transform::shell_word;
 use super::walk;
 use super::words::words;
 
-/// The commands of a call, masked.
+/// Returns the commands of a call, masked.
 ///
 /// # Errors
 /// When nothing would be started.
@@ -150,8 +151,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A head, and below it the lines of a text. Masked before it is indented: a secret may have
-    /// several lines.
+    /// Writes a head, and below it the lines of a text. The text is masked before it is indented: a
+    /// secret may have several lines.
     fn block(&self, head: &str, text: &str, page: &mut String) {
         page.push_str(&self.mask.apply(head));
         page.push_str(":\n");
@@ -167,8 +168,8 @@ impl Session<'_> {
         filled.map_err(|error| error.to_string())
     }
 
-    /// The source with the variables that it needs, each on a line of its own. A value that means
-    /// nothing to a shell stands where its author put it.
+    /// Returns the source with the variables that it needs, each on a line of its own. A value
+    /// without a meaning for a shell stays where its author put it.
     async fn shown_posix(
         &self,
         text: &str,
@@ -195,7 +196,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether a word is the same with quotes around it and without.
+/// Returns true if a word is the same with quotes around it and without.
 fn is_harmless(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:,@%+=-".contains(c);
     !text.is_empty() && text.chars().all(is_plain)

@@ -1,7 +1,7 @@
-//! What came of a call: texts for the model, facts for whoever wants more (spec cycod 26–30, 95).
+//! Result of a call: texts for the model, facts for other readers (spec cycod 26–30, 95).
 //!
-//! Two forms of every output go side by side: the true one, which later steps use, and the masked
-//! one, which is all that leaves the tool.
+//! There are two forms of every output: the true one, which later steps use, and the masked one,
+//! which is all that leaves the tool.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::mask::Mask;
 use super::slot::StepFacts;
 use crate::tool::{Block, Outcome};
 
-/// How a call ended.
+/// Result of a call.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) steps: Vec<StepReport>,
     pub(crate) is_stepped: bool,
-    /// The time that was up.
+    /// The timeout that expired.
     pub(crate) timeout: Option<Duration>,
     pub(crate) was_cancelled: bool,
     pub(crate) ignores_errors: bool,
@@ -35,16 +35,16 @@ pub(crate) struct StepReport {
     pub(crate) attempts: u32,
 }
 
-/// What became of a step.
+/// State of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Succeeded,
-    /// It failed, and the author said that this does not matter.
+    /// It failed, and the author marked that as unimportant.
     Tolerated,
     Failed,
     /// Its condition did not hold.
     Skipped,
-    /// A step that it waits for failed, or the call was over.
+    /// A step that it waits for failed, or the call had ended.
     NotStarted,
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct Ended {
     pub(crate) exit_code: i64,
     pub(crate) stdout: Text,
     pub(crate) stderr: Text,
-    /// Why it failed, where the program itself does not say it.
+    /// Reason of the failure, if the program's output does not contain it.
     pub(crate) error: Option<String>,
-    /// The call is over: nothing is tried again.
+    /// The call has ended: no retry.
     pub(crate) was_stopped: bool,
 }
 
@@ -67,11 +67,11 @@ pub(crate) struct Text {
     pub(crate) shown: String,
 }
 
-/// What of an output goes into the details; all of it is in the text already.
+/// Limit of each output in the details, in bytes; the text already has all of it.
 const DETAIL: usize = 64 << 10;
 
 impl Ended {
-    /// One that never ran.
+    /// Returns the result of a command that never ran.
     pub(crate) fn not_run(exit_code: i64, error: impl Into<String>) -> Ended {
         Ended {
             exit_code,
@@ -84,7 +84,7 @@ impl Ended {
         self.exit_code != 0 || self.error.is_some()
     }
 
-    /// Why it failed, in words; `None` if it did not.
+    /// Returns the reason of the failure; `None` if there is none.
     pub(crate) fn failure(&self, step: Option<&str>) -> Option<String> {
         if !self.has_failed() {
             return None;
@@ -111,13 +111,13 @@ impl Ended {
 }
 
 impl Report {
-    /// The step that the tool failed with.
+    /// Returns the step that made the tool fail.
     fn failed(&self) -> Option<&StepReport> {
         self.steps.iter().find(|step| step.state == State::Failed)
     }
 
-    /// 0, or that of the first step that failed and should not have (spec cycod 96). A call that
-    /// was stopped has the code that a shell would give it.
+    /// Returns 0, or the code of the first step that failed and should not have (spec cycod 96). A
+    /// stopped call has the code that a shell would return.
     pub(crate) fn exit_code(&self) -> i64 {
         if self.timeout.is_some() {
             return 124;
@@ -138,7 +138,7 @@ impl Report {
         }
     }
 
-    /// What all executed steps wrote, in the order of the file.
+    /// Returns the outputs of all executed steps, in the order of the file.
     pub(crate) fn output(&self, form: fn(&Text) -> &str) -> String {
         let mut output = String::new();
         for step in &self.steps {
@@ -158,7 +158,7 @@ impl Report {
             .collect()
     }
 
-    /// Why the tool failed, in words; masked.
+    /// Returns the reason why the tool failed, masked; `None` if it did not fail.
     pub(crate) fn failure(&self) -> Option<String> {
         let name = |step: &StepReport| self.is_stepped.then(|| step.name.clone());
         let text = if let Some(timeout) = self.timeout {
@@ -177,7 +177,7 @@ impl Report {
         Some(self.mask.apply(&text))
     }
 
-    /// For the caller.
+    /// Returns the outcome for the caller.
     pub(crate) fn outcome(&self, duration: Duration) -> Outcome {
         let text = match self.is_error() {
             true => self.failure().unwrap_or_default(),

@@ -1,8 +1,8 @@
 //! One call of one tool, from its checked arguments to its last cleanup command.
 //!
-//! What a tool uses with `use-tool` is a session inside of this one. The hard thing is the end:
-//! whatever happens before it (success, failure, timeout, cancel), what was started is stopped
-//! first and then the cleanup runs, with a clock of its own.
+//! A tool that is used with `use-tool` is a session inside of this one. After every end (success,
+//! failure, timeout, cancellation) all started processes are stopped first. Then the cleanup runs,
+//! with a timeout of its own.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -25,26 +25,26 @@ use super::values::Values;
 use super::walk;
 use crate::tool::{Updates, User};
 
-/// What a session is given from outside.
+/// Context of a session that comes from outside.
 #[derive(Clone)]
 pub(crate) struct Around {
-    /// Fires when everything must end.
+    /// Cancelled when everything must end.
     pub(crate) stop: CancellationToken,
-    /// Fires when nobody waits for what was asked to end.
+    /// Cancelled when the grace period is over: the caller does not wait for a gentle end any more.
     pub(crate) hurry: CancellationToken,
-    /// Where streamed output goes.
+    /// Destination of streamed output.
     pub(crate) updates: Option<Updates>,
-    /// Who answers what interactive programs ask.
+    /// The user that answers the questions of interactive programs.
     pub(crate) user: Option<User>,
-    /// What the tools around this one must not show.
+    /// Secrets of the tools around this one.
     pub(crate) mask: Mask,
 }
 
-/// What becomes of the folders that a tool asks for.
+/// Treatment of the folders that a tool asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Folders {
     Made,
-    /// Nothing is going to run.
+    /// Preview: nothing is going to run.
     Imagined,
 }
 
@@ -55,25 +55,25 @@ pub(crate) struct Session<'a> {
     pub(crate) values: Values,
     pub(crate) mask: Mask,
     pub(crate) cwd: PathBuf,
-    /// The folder that the tool asked for.
+    /// The temporary folder that the tool requested.
     pub(crate) temp: Option<Temporary>,
-    /// What the tool asks the host for.
+    /// Permissions that the tool asks the host for.
     pub(crate) permissions: Vec<String>,
     pub(crate) stop: CancellationToken,
     pub(crate) hurry: CancellationToken,
     pub(crate) updates: Option<Updates>,
     pub(crate) user: Option<User>,
-    /// The time of the person, which is none of the tool's.
+    /// Time that the user takes for answers; it does not count as the tool's.
     pub(crate) thinking: Thinking,
     pub(super) notes: Mutex<Vec<String>>,
     /// The folder behind `{TEMP_DIR}` where the tool names none.
     _scratch: Option<Scratch>,
 }
 
-/// Why nothing was started.
+/// Reason why nothing was started.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The values do not fit.
+    /// The values are invalid.
     Arguments(String),
     /// The host does not grant what the tool needs.
     NotGranted(String),
@@ -113,7 +113,7 @@ pub(crate) async fn perform(
 }
 
 impl<'a> Session<'a> {
-    /// Everything that must hold before the first process starts.
+    /// Prepares a session: checks everything that must hold before the first process starts.
     pub(crate) async fn open(
         definition: &'a Definition,
         arguments: &Arguments,
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         if let Some(text) = &definition.file_paths.temp_directory {
             let path = path(definition, ground, &fill(&values, text).await?);
             known.push(("TEMP_DIR", path.display().to_string()));
-            // Only now it is known what parameters may refer to.
+            // Only now the names are known that parameters may refer to.
             values = resolve(known).await.map_err(refused)?;
             temp = Some(path);
         }
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    /// Runs everything, the cleanup too.
+    /// Runs everything, including the cleanup.
     pub(crate) async fn run(&self) -> Result<Ran, Refusal> {
         let started = Instant::now();
         let plan = walk::plan_of(self.definition).map_err(Refusal::Impossible)?;
@@ -225,7 +225,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// A working directory, which must be there.
+    /// Returns a working directory, which must exist.
     pub(crate) async fn folder(&self, text: &str) -> Result<PathBuf, String> {
         let filled = self
             .values
@@ -242,13 +242,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A path that a test names, from where the tool works.
+    /// Resolves a path that a test names, relative to the tool's working directory.
     pub(crate) fn path_from_cwd(&self, text: &str) -> PathBuf {
         self.cwd
             .join(written_path(self.definition, self.ground, text))
     }
 
-    /// Something that the caller should know although the call goes on; once is enough.
+    /// Adds a note for the caller about a call that goes on; duplicates are dropped.
     pub(crate) fn note(&self, text: String) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if !notes.contains(&text) {
@@ -256,7 +256,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The tool's single command as a step without a name.
+    /// Returns the tool's single command as a step without a name.
     pub(crate) fn single<'b>(&'b self, command: &'b Command) -> Unit<'b> {
         Unit {
             name: None,
@@ -287,16 +287,16 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a unit does.
+/// Work of a unit.
 pub(crate) enum UnitWork<'a> {
     Command(&'a Command),
     UseTool(&'a super::super::definition::UseTool),
 }
 
-/// The output of a tool with a single command: the defaults.
+/// Default output settings of a tool with a single command.
 static WHOLE_OUTPUT: std::sync::LazyLock<Output> = std::sync::LazyLock::new(Output::default);
 
-/// For whoever shares a session's outer things with another one.
+/// Conversion for a session that shares its context with another one.
 impl Session<'_> {
     pub(crate) fn around(&self, stop: &CancellationToken) -> Around {
         Around {

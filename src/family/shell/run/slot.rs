@@ -1,4 +1,4 @@
-//! What a reference stands for, and values as text (spec cycod 59).
+//! Values of references, and values as text (spec cycod 59).
 
 use super::super::definition::{Datum, Number};
 use super::quote::Piece;
@@ -6,21 +6,21 @@ use super::quote::Piece;
 /// A parameter or a predefined variable.
 #[derive(Clone)]
 pub(super) struct Slot {
-    /// `None`: an optional parameter that nobody gave.
+    /// `None` for an optional parameter that was not given.
     pub(super) value: Option<Datum>,
     pub(super) format: Option<String>,
     pub(super) delimiter: String,
     pub(super) is_guarded: bool,
-    /// Its author listed what it may be.
+    /// The author listed its possible values.
     pub(super) is_fixed: bool,
 }
 
-/// What is known of a step that has ended.
+/// Facts about a step that has ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepFacts {
     pub(crate) output: String,
     pub(crate) error: String,
-    /// `None`: it was skipped.
+    /// `None` if it was skipped.
     pub(crate) exit_code: Option<i64>,
     pub(crate) millis: u64,
     pub(crate) start_time: String,
@@ -28,7 +28,8 @@ pub(crate) struct StepFacts {
 }
 
 impl Slot {
-    /// The host's own value: its author cannot quote it, so it is always guarded.
+    /// Returns the slot of a predefined variable. The author cannot quote the host's value, so it
+    /// is always guarded.
     pub(super) fn predefined(text: String) -> Slot {
         Slot {
             value: Some(Datum::Text(text)),
@@ -60,7 +61,8 @@ pub(super) fn joined(pieces: Vec<Piece>) -> String {
     pieces.into_iter().map(|piece| piece.text).collect()
 }
 
-/// Nothing at all for an empty text, so that a flag that is off leaves no empty argument.
+/// Returns the pieces of a choice; empty for an empty text, so that a flag that is off leaves no
+/// empty argument.
 pub(super) fn chosen(text: &str) -> Vec<Piece> {
     match text.is_empty() {
         true => Vec::new(),
@@ -68,7 +70,7 @@ pub(super) fn chosen(text: &str) -> Vec<Piece> {
     }
 }
 
-/// A value as pieces: each item of a list is one by itself, so that each is quoted by itself.
+/// Converts a value to pieces: each item of a list is one, so that each is quoted separately.
 pub(super) fn written(
     value: &Datum,
     delimiter: &str,
@@ -93,7 +95,7 @@ pub(super) fn written(
     pieces
 }
 
-/// A value as text (spec cycod 59).
+/// Returns a value as text (spec cycod 59).
 pub(super) fn plain(value: &Datum, delimiter: &str) -> String {
     match value {
         Datum::Null => String::new(),
@@ -106,7 +108,7 @@ pub(super) fn plain(value: &Datum, delimiter: &str) -> String {
     }
 }
 
-/// As JavaScript's `if` sees it.
+/// Returns true if JavaScript's `if` would accept the value.
 pub(super) fn is_truthy(value: &Datum) -> bool {
     match value {
         Datum::Null => false,

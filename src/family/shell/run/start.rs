@@ -1,5 +1,5 @@
-//! A program as it is started: its folder, its variables, its input, its limits, and what it is
-//! locked into (spec cycod 28, 73–78, 114, 122, 123).
+//! Start of a program: its folder, its variables, its input, its limits, and its isolation (spec
+//! cycod 28, 73–78, 114, 122, 123).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::step::Unit;
 use crate::process::{End, Finished, Limits, Spawn, SpawnError, Stdin, can_limit_trees};
 use crate::tool::User;
 
-/// After a deadline: the time between TERM and KILL.
+/// Time between TERM and KILL after a timeout.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(500);
 
-/// How long a container that was left may take to go away.
+/// Timeout of removing a container that was left.
 const REMOVAL: Duration = Duration::from_secs(10);
 
 const EACH_BY_ITSELF: &str = "max-memory holds for each process by itself: no control group can be \
@@ -26,7 +26,7 @@ const EACH_BY_ITSELF: &str = "max-memory holds for each process by itself: no co
 /// A program that is ready to start.
 pub(crate) struct Start {
     pub(crate) spawn: Spawn,
-    /// Where it is going to run, if that is not beside us.
+    /// The container that it is going to run in, if any.
     pub(crate) container: Option<Contained>,
 }
 
@@ -37,7 +37,8 @@ pub(crate) struct Contained {
 }
 
 impl Contained {
-    /// What was stopped was only the program that talks to the container: it may go on by itself.
+    /// Removes the container if only the program that talks to it was stopped: it may go on by
+    /// itself.
     pub(crate) async fn remove_if_left(&self, heard: &Result<(Finished, Ended), SpawnError>) {
         let has_ended = match heard {
             Ok((finished, _)) => matches!(finished.end, End::Exited(_)),
@@ -58,6 +59,8 @@ impl Contained {
 }
 
 impl Session<'_> {
+    /// Prepares a program for its start.
+    ///
     /// # Errors
     /// With a sentence that says why it cannot be started.
     pub(crate) async fn start(
@@ -79,7 +82,7 @@ impl Session<'_> {
                 Stdin::Bytes(text.map_err(|error| error.to_string())?.into_bytes())
             }
             (None, Some(_)) if has_user => Stdin::Open,
-            // Nobody is there to answer, and that is known at once.
+            // Without a user the default is sent at once.
             (None, Some(interaction)) => match &interaction.default_response {
                 Some(response) => Stdin::Bytes(format!("{response}\n").into_bytes()),
                 None => Stdin::Empty,
@@ -171,7 +174,7 @@ impl Session<'_> {
     }
 }
 
-/// The one that is installed.
+/// Returns the container program that is installed.
 fn container_program() -> Option<&'static str> {
     CONTAINER_PROGRAMS
         .into_iter()

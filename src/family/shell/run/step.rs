@@ -1,4 +1,4 @@
-//! One step: its attempts, its fallback, its clock (spec cycod 97–104).
+//! Run of one step: its attempts, its fallback, its timeout (spec cycod 97–104).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::report::{Ended, Text};
 use super::session::{Session, UnitWork, perform};
 use crate::process::{End, SpawnError};
 
-/// What is run, with everything that belongs to it.
+/// One command or tool to run, with all its settings.
 pub(crate) struct Unit<'a> {
     /// `None`: the tool's single command.
     pub(crate) name: Option<&'a str>,
@@ -27,7 +27,7 @@ pub(crate) struct Unit<'a> {
 }
 
 impl Session<'_> {
-    /// Runs a step until it succeeds or everything was tried. The number is that of the attempts.
+    /// Runs a step until it succeeds or all attempts failed. Returns the number of attempts, too.
     pub(crate) async fn run_unit(&self, unit: &Unit<'_>) -> (Ended, u32) {
         let retry = unit.error_handling.retry;
         let most = retry.map_or(0, |retry| retry.attempts);
@@ -60,7 +60,7 @@ impl Session<'_> {
         (self.attempt(&instead, &self.stop).await, attempts)
     }
 
-    /// Runs it once.
+    /// Makes one attempt.
     pub(crate) async fn attempt(&self, unit: &Unit<'_>, stop: &CancellationToken) -> Ended {
         if stop.is_cancelled() {
             return Ended {
@@ -76,7 +76,7 @@ impl Session<'_> {
             UnitWork::UseTool(uses) => self.use_tool(uses, unit, stop).await,
             UnitWork::Command(command) => self.command(command, unit, &mask, stop).await,
         };
-        // A sentence of ours may repeat what it is about.
+        // Our own error texts may repeat secret values.
         ended.error = ended.error.map(|error| mask.apply(&error));
         ended
     }
@@ -137,7 +137,7 @@ impl Session<'_> {
         }
         match finished.end {
             End::TimedOut(_) => {
-                // Of several attempts each has its own time.
+                // Each of several attempts has a timeout of its own.
                 let limit = unit.timeout.unwrap_or_else(|| started.elapsed());
                 ended.error = Some(format!("Command timed out after {}ms", limit.as_millis()));
             }
@@ -153,7 +153,7 @@ impl Session<'_> {
         ended
     }
 
-    /// Runs another tool, which sees nothing but what `with` says (spec cycod 133–136).
+    /// Runs another tool, which gets only the values of `with` (spec cycod 133–136).
     async fn use_tool(&self, uses: &UseTool, unit: &Unit<'_>, stop: &CancellationToken) -> Ended {
         let Some(tool) = self.shelf.get(&uses.tool) else {
             return Ended::not_run(1, format!("there is no tool '{}'", uses.tool));
@@ -220,7 +220,7 @@ enum Failure {
 
 fn ended_of(report: &super::report::Report) -> Ended {
     let both = |raw: String, shown: String| Text { raw, shown };
-    // Its tool said that a failure is none.
+    // The used tool may ignore its errors; then they are not failures here.
     let is_error = report.is_error();
     Ended {
         exit_code: report.exit_code(),
@@ -237,7 +237,7 @@ fn ended_of(report: &super::report::Report) -> Ended {
     }
 }
 
-/// The fallback in the shell of what it stands in for.
+/// Returns the fallback in the shell of the command that it replaces.
 fn in_place_of(work: &UnitWork<'_>, text: &str) -> Command {
     let text = text.to_owned();
     match work {

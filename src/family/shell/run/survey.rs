@@ -1,4 +1,4 @@
-//! Where a definition puts values that cannot stand there, before there are any values.
+//! Check of the places of values in a definition, before there are any values.
 
 use super::super::definition::{Command, Definition, Environment, Platform};
 use super::super::references::PREDEFINED;
@@ -8,7 +8,8 @@ use super::values::{FIXED, ValueOnly};
 use super::words::words;
 use crate::family::programs::is_dangerous_variable;
 
-/// What is wrong with the places of the values in a command; with its own environment and input.
+/// Returns the problems with the places of the values in a command; with its own environment and
+/// input.
 pub(crate) fn survey(
     definition: &Definition,
     command: &Command,
@@ -63,7 +64,7 @@ pub(crate) fn survey(
     found
 }
 
-/// The text of a command with a stand-in for each value.
+/// Returns the text of a command with a placeholder for each value.
 fn pieces(text: &str, definition: &Definition) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for part in Template::parse(text, &Known(definition)).parts {
@@ -76,7 +77,7 @@ fn pieces(text: &str, definition: &Definition) -> Vec<Piece> {
 }
 
 fn add(reference: &Reference, definition: &Definition, pieces: &mut Vec<Piece>) {
-    // A text that is neither a number nor an option of anything.
+    // Placeholder that is neither a number nor an option of any program.
     const STAND_IN: &str = "x";
     if let Tail::Choice { yes, .. } = &reference.tail {
         return pieces.push(Piece::raw(yes.clone()));
@@ -104,8 +105,8 @@ fn add(reference: &Reference, definition: &Definition, pieces: &mut Vec<Piece>) 
     }
 }
 
-/// What a reference is called, whether its value is guarded, whether it cannot be code, and its
-/// format.
+/// Returns the name of a reference, whether its value is guarded, whether it cannot be code, and
+/// its format.
 fn described<'a>(
     reference: &Reference,
     definition: &'a Definition,
@@ -161,7 +162,7 @@ fn outside(
     found
 }
 
-/// The names that a call of the tool will know.
+/// Names that a call of the tool will know.
 struct Known<'a>(&'a Definition);
 
 impl Names for Known<'_> {

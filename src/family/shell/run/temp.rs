@@ -1,9 +1,9 @@
 //! Folders that only their user may enter (spec cycod 78): made for one call, gone after it.
 //!
-//! The hard thing is to remove nothing else. The path of a tool's folder holds values of a call, so
-//! it can say anything. Only what this very call made is ever removed. One that an earlier call
-//! made is used, for it has a mark inside; any other one is neither used nor given other rights.
-//! A path with `..` is no path for this.
+//! Removing nothing else is the difficult part. The path of a tool's folder holds values of a call,
+//! so it can be any path. Only folders that this very call made are ever removed. A folder of an
+//! earlier call is used, for it has a mark inside; any other one is neither used nor given other
+//! rights. A path with `..` is not accepted here.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -11,10 +11,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The file that says whose folder it is.
+/// File that marks the owner of the folder.
 const MARK: &str = ".haft-temporary";
 
-/// A folder of ours. Dropping it removes it with all that is in it.
+/// A private folder. Dropping it removes it with all its contents.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
@@ -24,7 +24,7 @@ impl Scratch {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("haft-shell-{}-{number}", std::process::id()));
-            // Never one that is there already.
+            // An existing folder is never used: the next number is tried instead.
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Scratch(path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -37,7 +37,7 @@ impl Scratch {
         &self.0
     }
 
-    /// Writes a file that only we can reach.
+    /// Writes a file into the folder, which only our user can enter.
     pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.0.join(name);
         fs::write(&path, text)?;
@@ -47,24 +47,24 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A tool may have filled it with what cannot be removed.
+        // A tool may have put files into it that cannot be removed.
         if let Err(error) = fs::remove_dir_all(&self.0) {
             tracing::warn!(path = %self.0.display(), %error, "a temporary folder is left behind");
         }
     }
 }
 
-/// A tool's own temporary directory, which haft made. Nothing else can be removed here.
+/// A tool's own temporary directory, which haft created. No other directory of a tool is removed.
 #[derive(Debug)]
 pub(crate) struct Temporary {
-    /// Without links and `..`.
+    /// Path without links and `..`.
     path: PathBuf,
-    /// It was not there before this call.
+    /// True if this call created it.
     is_new: bool,
 }
 
 impl Temporary {
-    /// Makes the folder, or takes the one that haft made in an earlier call.
+    /// Creates the folder, or reuses one that haft created in an earlier call.
     pub(crate) fn make(path: &Path) -> Result<Temporary, String> {
         let refused = |why: &str| format!("the temporary directory `{}` {why}", path.display());
         let failed = |error: io::Error| refused(&format!("cannot be made: {error}"));
@@ -99,14 +99,14 @@ impl Temporary {
         &self.path
     }
 
-    /// Removes it with all that is in it, if this call made it and it still is that one. Never one
-    /// that holds any of `kept`.
+    /// Removes the folder with all its contents, if this call created it and it is still the same.
+    /// A folder that contains any of `kept` is never removed.
     pub(crate) fn remove(&self, kept: &[&Path]) -> Result<(), String> {
         let left = |why: &str| format!("`{}` is not removed: {why}", self.path.display());
         if !self.is_new {
             return Err(left("it was there before this call"));
         }
-        // The second lock: whatever the mark says, these are in no temporary directory.
+        // Second safeguard, independent of the mark: these are never inside a temporary directory.
         let holds = |kept: &&Path| {
             kept.canonicalize()
                 .is_ok_and(|kept| kept.starts_with(&self.path))
@@ -123,7 +123,8 @@ impl Temporary {
     }
 }
 
-/// A folder, no link, of this user, closed to others, with the mark of haft in it.
+/// Returns true for a folder (not a link) of this user that is closed to others and has haft's
+/// mark.
 fn is_ours(path: &Path) -> bool {
     let is_file = |found: fs::Metadata| found.is_file();
     fs::symlink_metadata(path).is_ok_and(|found| {

@@ -1,8 +1,8 @@
-//! A text with `{references}`, taken apart once (spec cycod 50–58).
+//! Parser of a text with `{references}` (spec cycod 50–58).
 //!
-//! Only what is known is a reference; every other brace is the author's own text, and `${X}` is
-//! always the shell's. What fills a reference is never looked at again. The hard thing is where a
-//! reference ends: a JavaScript transform may hold braces, quotes and regular expressions.
+//! Only known names are references; every other brace is the author's own text, and `${X}` always
+//! belongs to the shell. The value of a reference is never parsed again. The end of a reference is
+//! difficult to find: a JavaScript transform may hold braces, quotes and regular expressions.
 
 use super::super::references::PROPERTIES;
 use super::transform::{Named, Transform};
@@ -24,18 +24,18 @@ pub(crate) enum Part {
 pub(crate) struct Reference {
     pub(crate) head: Head,
     pub(crate) tail: Tail,
-    /// `{RAW:X}`: into a shell command as it is, whatever it holds.
+    /// `{RAW:X}`: put into a shell command unquoted, whatever it holds.
     pub(crate) is_raw: bool,
 }
 
-/// What is referred to.
+/// Target of a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Head {
     Name(String),
     Step { step: String, property: String },
 }
 
-/// What is made of it.
+/// Modifiers of a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Tail {
     Plain,
@@ -46,20 +46,20 @@ pub(crate) enum Tail {
         yes: String,
         no: String,
     },
-    /// The same with something else than two texts: JavaScript, after the head.
+    /// The same with anything but two texts: JavaScript, after the head.
     Script(String),
 }
 
-/// What can be referred to.
+/// Names that can be referred to.
 pub(crate) trait Names {
-    /// A parameter, a predefined variable, or whatever else the place knows.
+    /// Returns true for a parameter, a predefined variable, or any other known name.
     fn knows(&self, name: &str) -> bool;
-    /// A step of the tool.
+    /// Returns true for a step of the tool.
     fn has_step(&self, name: &str) -> bool;
 }
 
 impl Template {
-    /// Takes `text` apart.
+    /// Parses `text`.
     pub(crate) fn parse(text: &str, names: &dyn Names) -> Template {
         let mut parts = Vec::new();
         let mut literal = String::new();
@@ -67,7 +67,7 @@ impl Template {
         while let Some(open) = rest.find('{') {
             let (before, at) = rest.split_at(open);
             literal.push_str(before);
-            // One that the last reference ended with is no shell's.
+            // A `$` that ends the previous reference does not start an expansion of the shell.
             let is_shells = before.ends_with('$');
             let found = match is_shells {
                 true => None,
@@ -94,7 +94,7 @@ impl Template {
         Template { parts }
     }
 
-    /// Every reference in it.
+    /// Returns every reference in it.
     pub(crate) fn references(&self) -> impl Iterator<Item = &Reference> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(_) => None,
@@ -102,7 +102,7 @@ impl Template {
         })
     }
 
-    /// The steps that it refers to.
+    /// Returns the steps that it refers to.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &str> {
         self.references().filter_map(|found| match &found.head {
             Head::Step { step, .. } => Some(step.as_str()),
@@ -111,7 +111,7 @@ impl Template {
     }
 }
 
-/// Reads what follows a `{`; gives the length up to and with the `}`.
+/// Parses a reference after its `{`; returns its length up to and including the `}`.
 fn reference(text: &str, names: &dyn Names) -> Option<(Reference, usize)> {
     const RAW: &str = "RAW:";
     if let Some(inner) = text.strip_prefix(RAW)
@@ -165,7 +165,7 @@ fn head_of(name: &str, names: &dyn Names) -> Option<Head> {
     })
 }
 
-/// What stands before the `}` that ends it, and the length with that brace.
+/// Returns the text before the `}` that ends it, and the length with that brace.
 fn enclosed(text: &str) -> Option<(&str, usize)> {
     let mut depth = 0_usize;
     for (at, mark) in marks(text) {
@@ -179,7 +179,7 @@ fn enclosed(text: &str) -> Option<(&str, usize)> {
     None
 }
 
-/// Reads `trim:lowercase:value + 1`. A colon that belongs to a `?` divides nothing.
+/// Parses `trim:lowercase:value + 1`. A colon that belongs to a `?` is not a separator.
 fn transforms(body: &str) -> Option<Vec<Transform>> {
     let parts = split(body, false);
     parts
@@ -194,7 +194,7 @@ fn transforms(body: &str) -> Option<Vec<Transform>> {
         .collect()
 }
 
-/// The parts between the colons on the outermost level: those of `?` if `of_choice`, else the rest.
+/// Splits at the colons on the outermost level: those of `?` if `of_choice`, otherwise the rest.
 fn split(body: &str, of_choice: bool) -> Vec<&str> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let (mut depth, mut questions) = (0_usize, usize::from(of_choice));
@@ -203,7 +203,7 @@ fn split(body: &str, of_choice: bool) -> Vec<&str> {
         match mark {
             '{' | '(' | '[' => depth += 1,
             '}' | ')' | ']' => depth = depth.saturating_sub(1),
-            // `?.` and `??` choose nothing.
+            // `?.` and `??` are other operators.
             '?' if depth == 0 => {
                 let is_pair = |at: Option<usize>| {
                     matches!(at.and_then(|at| bytes.get(at)), Some(b'?' | b'.'))
@@ -231,7 +231,7 @@ fn split(body: &str, of_choice: bool) -> Vec<&str> {
     parts
 }
 
-/// Two texts in quotes with a colon between them.
+/// Parses two texts in quotes with a colon between them.
 fn choice(body: &str) -> Option<(String, String)> {
     let parts = split(body, true);
     let [yes, no] = parts.as_slice() else {
@@ -240,7 +240,7 @@ fn choice(body: &str) -> Option<(String, String)> {
     Some((quoted(yes.trim())?, quoted(no.trim())?))
 }
 
-/// The text of a literal like `'it\'s'`, if that is all there is.
+/// Returns the text of a literal like `'it\'s'`, if `text` is only that.
 pub(super) fn quoted(text: &str) -> Option<String> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -253,7 +253,7 @@ pub(super) fn quoted(text: &str) -> Option<String> {
                 't' => '\t',
                 'r' => '\r',
                 other @ ('\\' | '\'' | '"' | '`' | '/') => other,
-                // The rest of JavaScript's escapes is JavaScript's.
+                // All other escapes are left to JavaScript.
                 _ => return None,
             }),
             c if c == quote => return None,
@@ -263,11 +263,11 @@ pub(super) fn quoted(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// The marks of JavaScript that are neither in a string nor in a regular expression.
+/// Returns the characters of JavaScript that are neither in a string nor in a regular expression.
 fn marks(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut found = Vec::new();
     let mut chars = text.char_indices();
-    // What stood before decides whether a slash divides or begins a regular expression.
+    // The previous token decides if a slash divides or begins a regular expression.
     let mut before = '(';
     while let Some((at, c)) = chars.next() {
         match c {
@@ -306,7 +306,7 @@ fn skip_regex(chars: &mut std::str::CharIndices<'_>) {
 }
 
 impl Transform {
-    /// What a `transform:` or the part of a reference says.
+    /// Parses a `transform:` or the part of a reference.
     pub(crate) fn parse(text: &str) -> Transform {
         if let Some(named) = Named::from_name(text) {
             return Transform::Named(named);

@@ -1,5 +1,5 @@
-//! The tests of a tool as runners, so that whoever may not call a tool may not test it either: they
-//! go through the same gate (spec cycod 127).
+//! Tests of a tool as runners. They go through the same gate as calls: a caller that may not call a
+//! tool may not test it either (spec cycod 127).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use super::{never_started, reason, stopped};
 use crate::error::Error;
 use crate::tool::{Approval, Call, CallCtx, Outcome, Progress, Runner, Stance, Test};
 
-/// The tests of a tool.
+/// Returns the tests of a tool.
 pub(super) fn tests(
     tool: &Arc<Shelved>,
     shelf: &Arc<Shelf>,
@@ -38,7 +38,7 @@ pub(super) fn tests(
     cases.map(test).collect()
 }
 
-/// Why a test is not for this platform.
+/// Returns the reason why a test is not for this platform; `None` if it is.
 fn skipped(case: &TestCase) -> Option<String> {
     let is_here = case.platforms.is_empty() || case.platforms.contains(&Platform::current());
     (!is_here).then(|| {

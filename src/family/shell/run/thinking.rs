@@ -1,14 +1,15 @@
-//! The time that a person thinks, which is none of a tool's own (spec cycod 112, 117).
+//! Pausable clock: the time that the user needs for answers does not count as the tool's (spec
+//! cycod 112, 117).
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// Shorter looks at the clock are not worth it.
+/// Minimum time between two looks at the clock.
 const LEAST: Duration = Duration::from_millis(20);
 
-/// How long somebody was asked so far.
+/// Total time that questions were open.
 #[derive(Debug, Default)]
 pub(crate) struct Thinking(Mutex<State>);
 
@@ -23,7 +24,7 @@ struct State {
 pub(crate) struct Open<'a>(&'a Thinking);
 
 impl Thinking {
-    /// A question is put; it ends when the result is dropped.
+    /// Starts a question; it ends when the result is dropped.
     pub(crate) fn begin(&self) -> Open<'_> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.open += 1;
@@ -31,7 +32,7 @@ impl Thinking {
         Open(self)
     }
 
-    /// Waits until `limit` is up, not counting the time that somebody thought.
+    /// Waits until `limit` is up, not counting the time that questions were open.
     pub(crate) async fn run_out(&self, started: Instant, limit: Duration) {
         loop {
             let spent = started.elapsed().saturating_sub(self.total());

@@ -1,10 +1,10 @@
-//! What a value can be turned into without JavaScript (spec cycod 53, 61, 64).
+//! Transformations of values without JavaScript (spec cycod 53, 61, 64).
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// One step from a value to its text.
+/// One transformation of a value to text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Transform {
     Named(Named),
@@ -28,7 +28,7 @@ pub(crate) enum Named {
     ShellEscaped,
 }
 
-/// Padding is written, and not asked for.
+/// Padding is written, but not required when reading.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -50,12 +50,12 @@ impl Named {
         })
     }
 
-    /// The error says in a few words what is wrong with the text.
+    /// Applies the transformation. The error is a short reason.
     pub(crate) fn apply(self, text: &str) -> Result<String, String> {
         Ok(match self {
             Named::Lowercase => text.to_lowercase(),
             Named::Uppercase => text.to_uppercase(),
-            // JavaScript counts the byte order mark among the spaces.
+            // JavaScript's `trim` also removes the byte order mark.
             Named::Trim => text
                 .trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
                 .to_owned(),
@@ -79,12 +79,12 @@ impl Named {
     }
 }
 
-/// One word of a POSIX shell, whatever is in it.
+/// Quotes any text as one word of a POSIX shell.
 pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// As `encodeURIComponent` does it.
+/// Encodes as `encodeURIComponent` does.
 pub(crate) fn url_encode(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
@@ -117,8 +117,9 @@ fn url_decode(text: &str) -> Result<String, String> {
         .map_err(|_| "is an encoding of bytes that are no UTF-8 text".to_owned())
 }
 
-/// `number` (decimal digits, a sign, a point) as `picture` says: `0` a digit always, `#` a digit
-/// if there is one, `.` the point, `,` between thousands. The rest is text around it.
+/// Formats `number` (decimal digits, a sign, a point) by `picture`: `0` is always a digit, `#` a
+/// digit if there is one, `.` the point, `,` between thousands. All other characters are text
+/// around it.
 pub(crate) fn picture(number: &str, picture: &str) -> Result<String, String> {
     let is_place = |c: char| matches!(c, '0' | '#' | '.' | ',');
     let Some(start) = picture.find(is_place) else {
@@ -158,7 +159,7 @@ pub(crate) fn picture(number: &str, picture: &str) -> Result<String, String> {
     Ok(format!("{before}{sign}{whole}{point}{part}{after}"))
 }
 
-/// To `places` digits after the point; a half goes away from zero.
+/// Rounds to `places` digits after the point; a half is rounded away from zero.
 fn rounded(whole: &str, part: &str, places: usize) -> (String, String) {
     let mut kept: String = part.chars().take(places).collect();
     kept.extend(std::iter::repeat_n('0', places - kept.len()));

@@ -1,7 +1,9 @@
-//! The `tests:` of a tool (spec cycod 146–150): a real call, held against what its author expects.
+//! The `tests:` of a tool (spec cycod 146–150): real calls, compared with the author's
+//! expectations.
 //!
-//! All that differs is said at once. The author's cleanup runs after the looking, pass or fail, and
-//! under the rules of every command; what cannot be cleaned up is said, and fails nothing.
+//! All differences are reported at once. The author's cleanup runs after the checks, whatever their
+//! result, and under the rules of every command. A failed cleanup is reported, but does not fail
+//! the test.
 
 use std::path::Path;
 
@@ -15,22 +17,22 @@ use super::mask::Mask;
 use super::session::{Around, Folders, Session};
 use crate::family::shell::definition::Pattern;
 
-/// What came of one test.
+/// Result of one test.
 #[derive(Debug)]
 pub(crate) struct Trial {
     pub(crate) verdict: Verdict,
-    /// What the tool wrote, masked; for `--verbose`.
+    /// Output of the tool, masked; for `--verbose`.
     pub(crate) output: String,
-    /// What should be known although it fails nothing.
+    /// Notes that do not make the test fail.
     pub(crate) notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Passed,
-    /// It is for other platforms.
+    /// The test is for other platforms.
     Skipped,
-    /// Everything that is not as expected.
+    /// All differences from the expectations.
     Failed(Vec<String>),
 }
 
@@ -135,7 +137,7 @@ async fn attempt(
         .collect()
 }
 
-/// What is expected, with its references filled.
+/// Expectations with their references filled.
 struct Filled {
     contains: Vec<String>,
     contains_any: Vec<String>,
@@ -165,7 +167,7 @@ impl Filled {
             contains: fill(&expected.output_contains).await?,
             contains_any: fill(&expected.output_contains_any).await?,
             not_contains: fill(&expected.output_not_contains).await?,
-            // A pattern's braces are its own.
+            // Braces in a pattern are not references.
             matches: expected.output_matches.clone(),
             file_exists: fill(&expected.file_exists).await?,
             file_not_exists: fill(&expected.file_not_exists).await?,
@@ -173,7 +175,7 @@ impl Filled {
         })
     }
 
-    /// What should lie somewhere and does not, and the other way round.
+    /// Returns the paths that should exist and do not, and the other way round.
     fn missing(&self, session: &Session<'_>) -> Vec<String> {
         let is = |path: &&String, test: fn(&Path) -> bool| test(&session.path_from_cwd(path));
         let files = self

@@ -1,8 +1,9 @@
-//! What `{references}` stand for in one call, and texts filled with it (spec cycod 50–67).
+//! Values of `{references}` in one call, and texts filled with them (spec cycod 50–67).
 //!
-//! A parameter's way is: default, rules, `transform`, then for each reference its own transforms,
-//! `format`, and last the place in the text. What comes from a value is never read again. The
-//! pieces of a filled text still know which of them are values, for whoever must quote them.
+//! A parameter passes through: default, rules, `transform`, then for each reference its own
+//! transforms, `format`, and last the place in the text. Text that comes from a value is never
+//! parsed again. The pieces of a filled text record which of them are values, for the code that
+//! must quote them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,16 +21,16 @@ use crate::process::inherited;
 /// Predefined variables that hold letters, digits and `-_:` only.
 pub(crate) const FIXED: &[&str] = &["TOOL_NAME", "OS", "DATE", "TIME", "TIMESTAMP"];
 
-/// Everything that a text of one call can refer to.
+/// Names that a text of one call can refer to, with their values.
 pub(crate) struct Values {
     slots: HashMap<String, Slot>,
     steps: Mutex<HashMap<String, Option<StepFacts>>>,
-    /// No step ever runs: references to them stay as they are.
+    /// True if no step ever runs: references to steps stay as they are.
     is_imagined: bool,
     pub(super) engine: Engine,
 }
 
-/// Why a text cannot be filled.
+/// Reason why a text cannot be filled.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum FillError {
     #[error("Parameter '{name}' {why}.")]
@@ -42,7 +43,7 @@ pub(crate) enum FillError {
 }
 
 impl Values {
-    /// Puts the parameters together. `known` are the predefined variables.
+    /// Computes the parameters. `known` are the predefined variables.
     ///
     /// # Errors
     /// With every default that does not keep its parameter's rules, or the transform that failed.
@@ -61,7 +62,7 @@ impl Values {
         };
         for (name, text) in known {
             let slot = Slot {
-                // haft's own texts, in which nothing means anything to a shell.
+                // haft's own texts, without any character that a shell interprets.
                 is_fixed: FIXED.contains(&name),
                 ..Slot::predefined(text)
             };
@@ -77,7 +78,8 @@ impl Values {
         if !problems.is_empty() {
             return Err(problems);
         }
-        // Only now, since a default that refers to another parameter wants its value alone.
+        // Formats are set last, since a default that refers to another parameter needs its value
+        // without the format.
         for parameter in &definition.parameters {
             if let Some(slot) = values.slots.get_mut(&parameter.name) {
                 slot.format.clone_from(&parameter.format);
@@ -117,7 +119,7 @@ impl Values {
         })
     }
 
-    /// The same for a call in which nothing is started.
+    /// Returns the same for a call in which nothing is started.
     pub(crate) fn imagined(self) -> Values {
         Values {
             is_imagined: true,
@@ -125,23 +127,23 @@ impl Values {
         }
     }
 
-    /// Remembers how a step ended.
+    /// Records how a step ended.
     pub(crate) fn record(&self, step: &str, facts: StepFacts) {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         steps.insert(step.to_owned(), Some(facts));
     }
 
-    /// The text in pieces.
+    /// Fills the text and returns its pieces.
     pub(crate) async fn pieces(&self, text: &str) -> Result<Vec<Piece>, FillError> {
         self.fill(&Template::parse(text, self)).await
     }
 
-    /// The whole text.
+    /// Fills the text.
     pub(crate) async fn text(&self, text: &str) -> Result<String, FillError> {
         Ok(joined(self.pieces(text).await?))
     }
 
-    /// A value with every text in it filled. What is one reference and nothing else keeps its type.
+    /// Fills every text in a value. A text that is just one reference keeps the type of its value.
     pub(crate) async fn datum(&self, value: &Datum) -> Result<Datum, FillError> {
         Ok(match value {
             Datum::Text(text) => {
@@ -169,7 +171,8 @@ impl Values {
         })
     }
 
-    /// The list, number or the like that a text stands for, if it is one plain reference to it.
+    /// Returns the list, number or other value that a text stands for, if it is one plain
+    /// reference.
     fn alone(&self, template: &Template) -> Option<Datum> {
         let [Part::Reference(reference)] = template.parts.as_slice() else {
             return None;
@@ -184,8 +187,8 @@ impl Values {
         }
     }
 
-    /// A text for the environment, in which names of the host's own variables count too. `None`:
-    /// it refers to one that is not set (spec cycod 60).
+    /// Fills a text for the environment, which can also refer to the host's own variables. `None`
+    /// if it refers to one that is not set (spec cycod 60).
     pub(crate) async fn variable(&self, text: &str) -> Result<Option<String>, FillError> {
         let template = Template::parse(text, &WithHost(self));
         let mut filled = String::new();
@@ -208,8 +211,8 @@ impl Values {
         Ok(Some(filled))
     }
 
-    /// The first parameter or step that a text for the environment or the input refers to, and
-    /// whether all of them are numbers, booleans or listed by the author.
+    /// Returns the first parameter or step that a text for the environment or the input refers to.
+    /// Also returns true if all of them are numbers, booleans or listed by the author.
     pub(crate) fn value_in(&self, text: &str, definition: &Definition) -> Option<(String, bool)> {
         let template = Template::parse(text, self);
         let mut found: Option<(String, bool)> = None;
@@ -233,7 +236,7 @@ impl Values {
         found
     }
 
-    /// What a condition sees: the value itself.
+    /// Returns the value that a condition sees: the value itself.
     pub(crate) async fn value(&self, reference: &Reference) -> Result<Datum, FillError> {
         let (name, slot) = self.slot(&reference.head);
         match (&reference.tail, &slot.value) {
@@ -245,7 +248,7 @@ impl Values {
         }
     }
 
-    /// The first reference in a text that comes to nothing. A choice of texts may.
+    /// Returns the name of the first empty reference in a text. A choice of texts may be empty.
     pub(crate) async fn first_empty(&self, text: &str) -> Result<Option<String>, FillError> {
         for reference in Template::parse(text, self).references() {
             let is_choice = matches!(reference.tail, Tail::Choice { .. });
@@ -256,7 +259,7 @@ impl Values {
         Ok(None)
     }
 
-    /// The value of a name as it is known, for masks.
+    /// Returns the value of a name as far as it is known, for masks.
     pub(crate) fn secret(&self, name: &str) -> Option<String> {
         let slot = self.slots.get(name)?;
         Some(plain(slot.value.as_ref()?, &slot.delimiter))
@@ -283,7 +286,7 @@ impl Values {
         self.of_slot(&slot, reference, &name).await
     }
 
-    /// What a head stands for, and what it is called.
+    /// Returns the name and the value of a head.
     fn slot(&self, head: &Head) -> (String, Slot) {
         match head {
             Head::Name(name) => {
@@ -352,7 +355,7 @@ impl Names for Values {
     }
 }
 
-/// The names of a call and of the host's environment.
+/// Names of a call and of the host's environment.
 struct WithHost<'a>(&'a Values);
 
 impl Names for WithHost<'_> {
@@ -368,7 +371,7 @@ impl Names for WithHost<'_> {
     }
 }
 
-/// In a `format` there is nothing but `{value}`.
+/// Names of a `format`: only `{value}`.
 pub(super) struct ValueOnly;
 
 impl Names for ValueOnly {

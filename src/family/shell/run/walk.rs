@@ -1,8 +1,8 @@
-//! The steps of a tool, each as soon as it may start (spec cycod 82–97).
+//! Scheduler of a tool's steps: each starts as soon as it may (spec cycod 82–97).
 //!
-//! All of them are futures of one task; what waits, waits for the end of others. A step whose
-//! dependency failed is not started, and neither are those that wait for it; whatever runs beside
-//! them goes on to its end.
+//! All steps are futures of one task; a waiting step waits for the end of others. A step whose
+//! dependency failed is not started, and neither are the steps that wait for it. Other steps run to
+//! their end.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -20,12 +20,12 @@ use super::slot::StepFacts;
 use super::step::Unit;
 use crate::tool::Moment;
 
-/// For each step the steps that it waits for.
+/// Returns for each step the steps that it waits for.
 pub(crate) fn plan_of(definition: &Definition) -> Result<Vec<Vec<usize>>, String> {
     plan(definition.steps())
 }
 
-/// Runs everything; the reports are in the order of the file.
+/// Runs all steps; the reports are in the order of the file.
 pub(crate) async fn walk(session: &Session<'_>, plan: &[Vec<usize>]) -> Vec<StepReport> {
     let steps = match &session.definition.work {
         Work::Steps(steps) => steps,
@@ -65,7 +65,7 @@ struct Course<'a> {
     session: &'a Session<'a>,
     steps: &'a [Step],
     plan: &'a [Vec<usize>],
-    /// Fires when the step has ended, or never will start.
+    /// Cancelled when the step has ended, or will never start.
     done: Vec<CancellationToken>,
     states: Mutex<Vec<State>>,
 }
@@ -138,7 +138,7 @@ impl Course<'_> {
     }
 }
 
-/// When a step began.
+/// Start time of a step.
 struct Watch {
     time: SystemTime,
     instant: Instant,

@@ -1,14 +1,14 @@
-//! The words of a `run:` command, before anything is filled in (spec cycod 22).
+//! Splits a `run:` command into words, before references are filled (spec cycod 22).
 //!
-//! Quotes and backslashes are read as a shell reads them, and nothing else is: `$HOME`, `*` and `|`
-//! are text. A value stays in the word in which its reference stands, whatever is in it.
+//! Only quotes and backslashes have their meaning in a shell: `$HOME`, `*` and `|` are text. A
+//! value stays in the word of its reference, whatever it contains.
 
-/// The words, each as a text with its references.
+/// Returns the words, each as a text with its references.
 pub(crate) fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = text.chars().peekable();
-    // A space inside of `{X ? 'a' : 'b'}` divides nothing, nor is a quote there a quote.
+    // Inside of `{X ? 'a' : 'b'}` a space does not separate words and a quote does not quote.
     let mut braces = 0_usize;
     while let Some(c) = chars.next() {
         match c {

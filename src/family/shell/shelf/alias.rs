@@ -1,12 +1,12 @@
-//! An alias as a tool of its own: its base's work with other names and defaults (spec cycod
-//! 128–132).
+//! Conversion of an alias to a tool of its own: its base's work with another name and other
+//! defaults (spec cycod 128–132).
 
 use super::super::definition::{Alias, Datum, Definition, Kind, Parameter};
 use super::super::references::{circle_of_defaults, is_computed};
 use crate::tool::{Problem, nearest};
 
-/// What the alias gives when it is put over its base, which is no alias itself. Nothing where the
-/// problems hold an error.
+/// Merges the alias with its base, which is not an alias itself. Returns `None` if the problems
+/// hold an error.
 pub(super) fn merge(
     own: &Definition,
     alias: &Alias,
@@ -90,7 +90,7 @@ fn unknown(name: &str, alias: &Alias, names: &[String]) -> Problem {
     Problem::warning(text).hint(hint)
 }
 
-/// The base's risk, and whatever else both are tagged with: an alias cannot make itself harmless.
+/// Returns the base's risk tag and the other tags of both: an alias cannot lower its risk.
 fn tags(own: &Definition, base: &Definition) -> Vec<String> {
     let mut tags = base.tags.clone();
     for tag in &own.tags {

@@ -1,8 +1,8 @@
-//! All tools side by side: who has a name, what an alias stands for, who uses whom.
+//! Name resolution among all tools: names, aliases, and the tools that tools use.
 //!
-//! What is on the shelf can run: every tool that it uses is there too, nothing goes in a circle, and
-//! an alias has become a tool of its own. A tool is as risky as the riskiest one that it uses, so
-//! that a harmless-looking wrapper hides nothing (spec cycod 126).
+//! Every tool on the shelf can run: every tool that it uses is there too, nothing goes in a circle,
+//! and an alias has become a tool of its own. A tool is as risky as the riskiest one that it uses,
+//! so that a harmless-looking wrapper hides nothing (spec cycod 126).
 
 mod alias;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::definition::{Definition, Place, Privilege, Risk, Scope, StepWork, Work};
 use crate::tool::{Problem, Used, nearest};
 
-/// A tool that was read, and where.
+/// A tool that was read, with its file.
 pub(crate) struct Brought {
     pub(crate) definition: Definition,
     pub(crate) path: PathBuf,
@@ -23,19 +23,19 @@ pub(crate) struct Brought {
 /// A tool that can run.
 #[derive(Debug)]
 pub(crate) struct Shelved {
-    /// Never an alias.
+    /// The definition, never that of an alias.
     pub(crate) definition: Definition,
-    /// Of the tool and of everything that it uses.
+    /// Highest risk of the tool and of everything that it uses.
     pub(crate) risk: Risk,
-    /// The tool, or one that it uses, runs with rights that its user does not have: every call is
-    /// asked about, whatever its tags are (spec cycod 122).
+    /// True if the tool, or one that it uses, runs with rights that its user does not have. Every
+    /// call needs an approval then, whatever its tags are (spec cycod 122).
     pub(crate) is_elevated: bool,
-    /// Every tool that it uses, and those that these use; of an alias its base, too.
+    /// Every tool that it uses, directly or not; for an alias its base, too.
     pub(crate) uses: Vec<Used>,
 }
 
 impl Shelved {
-    /// Notes that it uses another one.
+    /// Records that it uses another tool.
     fn use_of(&mut self, used: &Shelved) {
         let direct = Used {
             name: used.definition.name.clone(),
@@ -49,24 +49,24 @@ impl Shelved {
     }
 }
 
-/// Tools by name. A call looks up here what its steps use.
+/// Tools by name. A call looks up the tools that its steps use here.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
     tools: HashMap<String, Arc<Shelved>>,
 }
 
-/// How many tools may use one another in a row.
+/// Limit of the length of a chain of tools that use one another.
 const DEEPEST: usize = 32;
 
 impl Shelf {
-    /// The tool of that name.
+    /// Returns the tool of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Shelved>> {
         self.tools.get(name)
     }
 
-    /// Puts up what can be; `brought` is in the order in which names are claimed. What is wrong
-    /// with each of them stands at its own place. A tool is on the shelf if `get` gives its name
-    /// and `holds` says that it is the one.
+    /// Resolves the names of `brought`, which is in the order in which names are claimed. The
+    /// problems of each tool are at its index. A tool is on the shelf if `get` returns it for its
+    /// name and `holds` returns true for it.
     pub(crate) fn fill(brought: &[Brought]) -> (Shelf, Vec<Vec<Problem>>) {
         let mut filling = Filling {
             brought,
@@ -78,7 +78,7 @@ impl Shelf {
         filling.claim();
         for (index, tool) in brought.iter().enumerate() {
             if filling.names.get(tool.definition.name.as_str()) == Some(&index) {
-                // Whatever kept it from the shelf is among its problems.
+                // The problems already contain the reason of an error.
                 let _ = filling.put(index);
             }
         }
@@ -93,7 +93,7 @@ impl Shelf {
     }
 }
 
-/// Which of the tools have their names.
+/// Returns true for each of the tools that has its name.
 pub(crate) fn winners(brought: &[Brought]) -> Vec<bool> {
     let mut names = std::collections::HashSet::new();
     let claims = brought.iter();
@@ -110,12 +110,12 @@ struct Filling<'a> {
     problems: Vec<Vec<Problem>>,
 }
 
-/// The problems of a tool say why it is not on the shelf.
+/// Error without a reason: the problems of the tool already contain it.
 #[derive(Clone, Copy, Debug)]
 struct Refused;
 
 impl<'a> Filling<'a> {
-    /// The first of a name counts (spec cycod 4, 7).
+    /// Claims the name; the first tool of a name gets it (spec cycod 4, 7).
     fn claim(&mut self) {
         for (index, tool) in self.brought.iter().enumerate() {
             let name = tool.definition.name.as_str();
@@ -129,7 +129,7 @@ impl<'a> Filling<'a> {
                 tool.path.display(),
                 first.path.display(),
             );
-            // That a project's tool replaces the user's is how the format is meant.
+            // A project's tool may replace the user's: the format intends that.
             let problem = match first.scope == tool.scope {
                 true => Problem::warning(text).hint("rename one of the two tools"),
                 false => Problem::info(text).hint(format!(
@@ -197,14 +197,15 @@ impl<'a> Filling<'a> {
                     own.use_of(&used);
                 }
                 (Ok(_), Err(Refused)) => {}
-                // The others are looked at all the same: all problems at once.
+                // The other tools are still checked, to report all problems at once.
                 (Err(refused), _) => shelved = Err(refused),
             }
         }
         shelved
     }
 
-    /// The tool that another one names; if it cannot be used the problem is the other one's.
+    /// Returns the tool that another one names; if it cannot be used, the problem belongs to the
+    /// other one.
     fn find(
         &mut self,
         user: usize,

@@ -1,7 +1,7 @@
-//! From the parser's events to a tree, within bounds.
+//! Builds a tree from the parser's events, within limits.
 //!
-//! An alias copies what its anchor holds, so ten short lines can ask for a billion nodes; what is
-//! counted is therefore the tree, not the text.
+//! An alias copies the content of its anchor, so ten short lines can produce a billion nodes. The
+//! limit therefore applies to the tree, not to the text.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
 use super::{Entry, Node, Scalar, Value};
 use crate::family::shell::definition::Place;
 
-/// Far above any real tool; each node is some hundred bytes.
+/// Limit of nodes, far above any real tool; each node takes some hundred bytes.
 const MOST_NODES: usize = 100_000;
 
-/// Far above any real tool, and far below what recursion can take.
+/// Limit of nesting, far above any real tool and far below what the stack allows.
 const DEEPEST: usize = 64;
 
-/// Why there is no tree, or not the one that the file means.
+/// Reason why the tree is missing, or differs from what the author means.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Broken {
     pub(crate) message: String,
@@ -24,8 +24,8 @@ pub(crate) struct Broken {
     pub(crate) hint: &'static str,
 }
 
-/// Reads the one document of `text`. `Ok(None)`: there is nothing in it. Problems that leave a
-/// tree (a key twice) come with it; the first value of a key counts.
+/// Reads the one document of `text`. `Ok(None)` if it is empty. Problems that leave a tree (a key
+/// twice) come with it; the first value of a key counts.
 pub(crate) fn parse(text: &str) -> Result<(Option<Node>, Vec<Broken>), Broken> {
     let mut options = Options::default();
     options.set_emit_comments(false);
@@ -43,7 +43,7 @@ pub(crate) fn parse(text: &str) -> Result<(Option<Node>, Vec<Broken>), Broken> {
 
 struct Builder<'a> {
     events: Parser<'a, granit_parser::StrInput<'a>>,
-    /// What an anchor holds, and how many nodes that is.
+    /// Content of an anchor, and the number of its nodes.
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
     broken: Vec<Broken>,
@@ -99,7 +99,7 @@ impl<'a> Builder<'a> {
             Event::SequenceStart(_, anchor, _) => (Value::List(self.list(depth)?), anchor),
             Event::MappingStart(_, anchor, _) => (Value::Map(self.map(depth)?), anchor),
             Event::Alias(anchor) => {
-                // An alias inside its own anchor finds nothing: the anchor is not complete yet.
+                // An alias inside its own anchor is not found: the anchor is not complete yet.
                 let Some((node, size)) = self.anchors.get(&anchor) else {
                     return Err(Broken {
                         message: "an alias stands inside what it refers to".to_owned(),
@@ -194,7 +194,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// `<<: *base`: what is not there yet is taken from the mapping, or from each of a list of them.
+/// Applies `<<: *base`: missing keys are taken from the mapping, or from each of a list of
+/// mappings.
 fn merge(value: Node, entries: &mut Vec<Entry>) {
     match value.value {
         Value::Map(more) => {

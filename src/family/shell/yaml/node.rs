@@ -1,4 +1,4 @@
-//! A node of the tree, and what its scalars mean.
+//! Node of the tree, and the types of its scalars.
 
 use crate::family::shell::definition::{Datum, Number, Place};
 
@@ -33,12 +33,12 @@ pub(crate) struct Entry {
 }
 
 impl Scalar {
-    /// Nothing, `~` or `null`.
+    /// Returns true for an empty value, `~` or `null`.
     pub(crate) fn is_null(&self) -> bool {
         self.is_plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
 
-    /// A boolean of YAML 1.2. `yes`, `no`, `on` and `off` are text.
+    /// Returns a boolean of YAML 1.2. `yes`, `no`, `on` and `off` are text.
     pub(crate) fn as_bool(&self) -> Option<bool> {
         match self.text.as_str() {
             "true" | "True" | "TRUE" if self.is_plain => Some(true),
@@ -47,8 +47,8 @@ impl Scalar {
         }
     }
 
-    /// A finite number. `0755` is text: who writes it means a file mode or an id, and a parameter
-    /// of type number takes it all the same.
+    /// Returns a finite number. `0755` is text, because it usually is a file mode or an id. A
+    /// parameter of type number still accepts it.
     pub(crate) fn as_number(&self) -> Option<Number> {
         if !self.is_plain {
             return None;
@@ -80,7 +80,7 @@ impl Scalar {
 }
 
 impl Node {
-    /// The value as data.
+    /// Returns the value as data.
     pub(crate) fn to_datum(&self) -> Datum {
         match &self.value {
             Value::Scalar(scalar) => scalar.to_datum(),
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// The text of a scalar, however it is written; `None` for null, lists and mappings.
+    /// Returns the text of a scalar in any notation; `None` for null, lists and mappings.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar(scalar) if !scalar.is_null() => Some(&scalar.text),
@@ -106,13 +106,13 @@ impl Node {
         matches!(&self.value, Value::Scalar(scalar) if scalar.is_null())
     }
 
-    /// The value under `key`; nothing if there is none, or if it is null.
+    /// Returns the value under `key`; `None` if it is missing or null.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         let entry = self.entries().iter().find(|entry| entry.key == key)?;
         (!entry.value.is_null()).then_some(&entry.value)
     }
 
-    /// The entries of a mapping; none for anything else.
+    /// Returns the entries of a mapping; empty for anything else.
     pub(crate) fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Map(entries) => entries,
@@ -120,7 +120,7 @@ impl Node {
         }
     }
 
-    /// The items of a list; none for anything else.
+    /// Returns the items of a list; empty for anything else.
     pub(crate) fn items(&self) -> &[Node] {
         match &self.value {
             Value::List(items) => items,
@@ -128,7 +128,7 @@ impl Node {
         }
     }
 
-    /// What it is, for messages.
+    /// Returns the name of its kind, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Scalar(scalar) => scalar.to_datum().kind(),
@@ -138,9 +138,9 @@ impl Node {
     }
 }
 
-/// Values that the format's keys ask for; quotes around them do not matter.
+/// Conversions that the format's keys need; quotes around values do not matter.
 impl Node {
-    /// `true` or `false`, and what YAML 1.1 and people write for them.
+    /// Returns a boolean. YAML 1.1's `yes`, `no`, `on` and `off` are accepted, in any case.
     pub(crate) fn flag(&self) -> Option<bool> {
         match self.text()?.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Some(true),
@@ -157,7 +157,7 @@ impl Node {
         Number::parse(self.text()?).map(|number| number.to_f64())
     }
 
-    /// Bytes: `512`, `64 KB`, `10MB`, `1.5GB`; 1 KB is 1024 (spec cycod 105).
+    /// Returns bytes: `512`, `64 KB`, `10MB`, `1.5GB`; 1 KB is 1024 (spec cycod 105).
     pub(crate) fn size(&self) -> Option<u64> {
         let text = self.text()?.trim().to_ascii_uppercase();
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -169,13 +169,13 @@ impl Node {
             _ => return None,
         };
         let number = Number::parse(digits)?.to_f64() * f64::from(1u32 << scale);
-        // Exact up to 8 petabytes; nothing has more.
+        // Exact up to 8 petabytes; larger sizes are refused.
         (1.0..=MOST_BYTES)
             .contains(&number)
             .then_some(number as u64)
     }
 
-    /// The texts of a list, or a single one.
+    /// Returns the texts of a list, or a single one.
     pub(crate) fn texts(&self) -> Vec<String> {
         match &self.value {
             Value::List(items) => items
@@ -186,7 +186,7 @@ impl Node {
         }
     }
 
-    /// The nodes of a list, or this one.
+    /// Returns the nodes of a list, or this one.
     pub(crate) fn each(&self) -> &[Node] {
         match &self.value {
             Value::List(items) => items,

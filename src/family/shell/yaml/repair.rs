@@ -1,8 +1,8 @@
 //! The second try for command lines that are not valid YAML (spec cycod 11).
 //!
-//! `bash: curl -H "Authorization: Bearer x" …` is what people write, and two of the
+//! Authors often write `bash: curl -H "Authorization: Bearer x" …`, as do two of the
 //! specification's own examples: a plain text must not hold `: `. The rest of such a line is put
-//! into quotes, and whoever wrote it is told.
+//! into quotes, and the author gets a warning.
 
 use crate::family::shell::definition::Place;
 
@@ -11,7 +11,7 @@ const LITERAL: &[&str] = &[
     "bash", "cmd", "pwsh", "run", "script", "fallback", "default", "windows", "linux", "macos",
 ];
 
-/// The text with those lines quoted, and where they are. `None`: there is no such line.
+/// Returns the text with those lines quoted, and their places; `None` without such a line.
 pub(crate) fn repair(text: &str) -> Option<(String, Vec<Place>)> {
     let mut repaired = String::with_capacity(text.len() + 64);
     let mut places = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn repair(text: &str) -> Option<(String, Vec<Place>)> {
     (!places.is_empty()).then_some((repaired, places))
 }
 
-/// Where the value starts, if the line is `key: text` with a `: ` in its unquoted text.
+/// Returns the start of the value, if the line is `key: text` with a `: ` in its unquoted text.
 fn command_at(line: &str) -> Option<usize> {
     let key_start = line.len() - line.trim_start_matches([' ', '-']).len();
     let (key, _) = line[key_start..].split_once(": ")?;
@@ -65,7 +65,7 @@ fn command_at(line: &str) -> Option<usize> {
     (is_plain && breaks).then_some(start)
 }
 
-/// Whether the value of the line's key is a block text that starts on the next line.
+/// Returns true if the value of the line's key is a block text that starts on the next line.
 fn opens_block(line: &str) -> bool {
     let value = match line.rsplit_once(": ") {
         Some((_, value)) => value,

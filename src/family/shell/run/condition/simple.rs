@@ -1,6 +1,6 @@
-//! The part of JavaScript that most conditions are made of, decided exactly as JavaScript would:
-//! literals and names, `== != === !== < > <= >= && || !` and parentheses. Whatever else there is,
-//! or whatever is not certain, is left to JavaScript itself.
+//! Evaluator of the part of JavaScript that most conditions use, with exactly its results: literals
+//! and names, `== != === !== < > <= >= && || !` and parentheses. Everything else, and everything
+//! uncertain, is left to JavaScript itself.
 
 use super::super::super::definition::Datum;
 use super::super::template::quoted;
@@ -24,10 +24,10 @@ const MARKS: &[&str] = &[
     "===", "!==", "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")",
 ];
 
-/// Deeper is left to JavaScript, which has a stack to check.
+/// Limit of nesting; deeper conditions are left to JavaScript, which checks its stack.
 const DEEPEST: usize = 64;
 
-/// The answer, where it is certain.
+/// Returns the result if it is certain.
 pub(super) fn decide(source: &str, names: &[(String, Datum)]) -> Option<bool> {
     let tokens = tokens(source, names)?;
     let mut reader = Reader {
@@ -61,7 +61,7 @@ fn tokens(source: &str, names: &[(String, Datum)]) -> Option<Vec<Token>> {
     Some(tokens)
 }
 
-/// The length of the string that begins `text`.
+/// Returns the length of the string literal that begins `text`.
 fn literal(text: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -69,7 +69,7 @@ fn literal(text: &str, quote: char) -> Option<usize> {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
             c if c == quote => return Some(at + 1),
-            // The beginning of what is no string in JavaScript either.
+            // An unclosed string is not valid in JavaScript either.
             '\n' | '\r' => return None,
             _ => {}
         }
@@ -101,7 +101,7 @@ fn word(word: &str, names: &[(String, Datum)]) -> Option<Value> {
     })
 }
 
-/// Digits, perhaps with a point among them.
+/// Parses digits, optionally with one point.
 fn decimal(text: &str) -> Option<f64> {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_decimal = match text.split_once('.') {
@@ -153,7 +153,7 @@ impl Reader<'_> {
             value = Value::Bool(match mark {
                 "==" => loosely_equal(&value, &other)?,
                 "!=" => !loosely_equal(&value, &other)?,
-                // A NaN is unlike itself here as there.
+                // NaN differs from itself here as in JavaScript.
                 "===" => value == other,
                 _ => value != other,
             });
@@ -233,7 +233,7 @@ impl Value {
         }
     }
 
-    /// As a number; `None` where only JavaScript knows.
+    /// Converts the value to a number; `None` if only JavaScript can.
     fn number(&self) -> Option<f64> {
         Some(match self {
             Value::Undefined => f64::NAN,
@@ -249,7 +249,7 @@ impl Value {
                     };
                     match decimal(digits) {
                         Some(number) => sign * number,
-                        // Text that begins like a word is no number, but for `Infinity`.
+                        // Text that begins with a letter is not a number, except `Infinity`.
                         None if digits.starts_with(|c: char| c.is_alphabetic() && c != 'I') => {
                             f64::NAN
                         }

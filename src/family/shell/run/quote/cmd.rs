@@ -1,9 +1,10 @@
-//! Values in Windows' own shell, which has no quoting that holds for everything.
+//! Quoting of values in Windows' own shell, which has no quoting that is always safe.
 //!
 //! cmd reads a line from left to right: a `"` opens quotes and the next one closes them, a line end
-//! closes them too, and outside of quotes `^` takes the meaning from what follows. In quotes only
-//! `"`, `%`, `!` and line ends mean anything, and a quote cannot be escaped for all programs: values
-//! with one of these are refused. Everything else is safe between quotes, so that is where it goes.
+//! closes them too, and outside of quotes `^` escapes the next character. Inside of quotes only
+//! `"`, `%`, `!` and line ends have a meaning, and a quote cannot be escaped for all programs.
+//! Values with one of these are refused. All other values are put between quotes, where they are
+//! safe.
 
 use super::{Item, Piece, QuoteError, items};
 
@@ -43,7 +44,7 @@ pub fn cmd(pieces: &[Piece]) -> Result<String, QuoteError> {
                 }
                 text.push_str(&piece.text);
                 if ends_quotes {
-                    // To programs a backslash before the quote would be part of the quote.
+                    // A backslash before the quote would escape it for most programs.
                     let slashes = piece.text.len() - piece.text.trim_end_matches('\\').len();
                     text.extend(std::iter::repeat_n('\\', slashes));
                 }
@@ -66,7 +67,7 @@ fn refusal(value: &str, after_caret: bool) -> Option<&'static str> {
     after_caret.then_some("a `^` before it would take the meaning from its quotes")
 }
 
-/// What needs no quotes. An empty value does, to be an argument at all.
+/// Returns true if a value needs no quotes. An empty value needs them, to be an argument at all.
 fn is_plain(value: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '\\');
     !value.is_empty() && value.chars().all(is_plain)

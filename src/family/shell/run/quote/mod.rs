@@ -1,7 +1,7 @@
-//! Values in the text of a shell: they arrive as they are, whatever is in them (spec cycod 68–72).
+//! Quoting of values in the text of a shell: they arrive unchanged (spec cycod 68–72).
 //!
-//! Each shell has one file. What all have in common: where the place of a value cannot be made
-//! safe, the command is refused; it never runs with a value that acts.
+//! Each shell has one file. All share one rule: if the place of a value cannot be made safe, the
+//! command is refused.
 
 mod bash;
 mod cmd;
@@ -19,10 +19,10 @@ use super::transform::shell_word;
 pub struct Piece {
     /// The author's text, or a value.
     pub text: String,
-    /// For a value that must arrive as it is: what it is called, for messages.
+    /// Name of a value that must arrive unchanged, for messages.
     pub guarded: Option<String>,
-    /// A number, a boolean or one of the texts that the author lists: it cannot be code of
-    /// somebody else.
+    /// True for a number, a boolean or one of the texts that the author lists: the caller cannot
+    /// inject code with it.
     pub is_fixed: bool,
 }
 
@@ -31,15 +31,15 @@ pub struct Piece {
 pub struct Quoted {
     /// The source.
     pub text: String,
-    /// What the source's variables `__haft_1`, `__haft_2`, … must hold.
+    /// Values of the source's variables `__haft_1`, `__haft_2`, ….
     pub values: Vec<String>,
 }
 
-/// Why a value cannot stand where its author put it.
+/// Reason why a value cannot stand where its author put it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the value of `{name}` cannot stand there: {why}")]
 pub struct QuoteError {
-    /// What the value is called.
+    /// Name of the value.
     pub name: String,
     /// A sentence without a final period.
     pub why: String,
@@ -55,7 +55,7 @@ impl Piece {
         }
     }
 
-    /// A value that must arrive as it is.
+    /// Returns a value that must arrive unchanged.
     pub fn guarded(text: impl Into<String>, name: impl Into<String>) -> Piece {
         Piece {
             text: text.into(),
@@ -64,7 +64,7 @@ impl Piece {
         }
     }
 
-    /// The same for one that the author's own definition limits.
+    /// Marks the value as limited by the author's own definition.
     #[must_use]
     pub fn fixed(self) -> Piece {
         Piece {
@@ -74,13 +74,13 @@ impl Piece {
     }
 }
 
-/// The variable that holds the value with this index.
+/// Returns the variable that holds the value with this index.
 pub(crate) fn variable(index: usize) -> String {
     format!("__haft_{}", index + 1)
 }
 
-/// Checks a program that is started without a shell: its words are what they are, but the program
-/// may be a shell.
+/// Checks a program that is started without a shell: its words are never split, but the program may
+/// be a shell.
 ///
 /// # Errors
 /// Where a value would be code.
@@ -92,7 +92,7 @@ pub(crate) fn direct(words: &[Vec<Piece>], outside: &[Outside]) -> Result<(), Qu
     bash_with(&as_command(words), Dialect::Bash, outside).map(drop)
 }
 
-/// The same words as a command line.
+/// Returns the same words as a command line.
 pub(crate) fn as_command(words: &[Vec<Piece>]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for word in words {
@@ -110,7 +110,8 @@ pub(crate) fn as_command(words: &[Vec<Piece>]) -> Vec<Piece> {
     pieces
 }
 
-/// For languages without rules of ours: only values that mean nothing anywhere.
+/// Joins the pieces for languages without rules of ours: only values without a meaning in any
+/// language are accepted.
 pub(crate) fn harmless(pieces: &[Piece]) -> Result<String, QuoteError> {
     let mut text = String::new();
     for piece in pieces {

@@ -1,8 +1,8 @@
-//! Values in PowerShell: bound to variables of the environment, as in bash.
+//! Quoting of values in PowerShell: bound to variables of the environment, as in bash.
 //!
-//! Single-quoted strings have no expansions; there a quote is doubled, and PowerShell takes four
-//! typographic quotes for the same thing. Only the end of a single-quoted here-string cannot be
-//! written, so a value that holds it is refused there.
+//! Single-quoted strings have no expansions; there a quote is doubled, and PowerShell treats four
+//! typographic quotes the same. The end of a single-quoted here-string cannot be escaped, so a
+//! value that holds it is refused there.
 
 use super::{Item, Piece, QuoteError, Quoted, items, variable};
 
@@ -43,7 +43,8 @@ pub fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
         let mut length = 1;
         match (place, c) {
             (Place::Code | Place::Double, '`') => {
-                // Before a value it would escape what stands for the value.
+                // A backtick before a value is left out: it would escape the variable that stands
+                // for the value.
                 if matches!(items.get(at + 1), Some(Item::Char(_))) {
                     length = 2;
                 } else {
@@ -51,7 +52,7 @@ pub fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
                     continue;
                 }
             }
-            // A name in braces may hold quotes, which open nothing.
+            // A name in braces may hold quotes, which do not start a string.
             (Place::Code | Place::Double | Place::DoubleHere, '$') if is(1, '{') => {
                 length = braced(&items[at..]);
             }
@@ -105,7 +106,7 @@ pub fn pwsh(pieces: &[Piece]) -> Result<Quoted, QuoteError> {
     Ok(quoted)
 }
 
-/// Commands that run a text, and programs that are given one to run.
+/// Commands that run a text as code, and programs that take code as an argument.
 const RUNS_TEXT: &[&str] = &[
     "invoke-expression",
     "invoke-command",
@@ -130,13 +131,13 @@ const RUNS_TEXT: &[&str] = &[
     "iex",
 ];
 
-/// Refuses values in a text that has one of these, wherever they stand, and as a command.
+/// Refuses all values in a text that has one of these, and values in the place of a command.
 fn refuse_code(pieces: &[Piece]) -> Result<(), QuoteError> {
     let own = pieces.iter().filter(|piece| piece.guarded.is_none());
     let text: String = own
         .map(|piece| format!("{} ", piece.text.to_lowercase()))
         .collect();
-    // An escape in the middle of a name changes nothing: `i`ex`.
+    // A backtick in the middle of a name has no effect: `i`ex`.
     let text = text.replace('`', "");
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let found = text
@@ -182,7 +183,7 @@ fn refuse_code(pieces: &[Piece]) -> Result<(), QuoteError> {
     Ok(())
 }
 
-/// The length of `${…}`; up to a value or the end, if it is not closed before.
+/// Returns the length of `${…}`, or up to the next value or the end if it is not closed.
 fn braced(items: &[Item]) -> usize {
     let end = items
         .iter()

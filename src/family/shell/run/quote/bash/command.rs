@@ -1,4 +1,4 @@
-//! What commands do with their words: builtins of the shell by name, other programs by the tables.
+//! Effects of commands on their words: builtins of the shell by name, other programs by the tables.
 
 use super::taint::{ALL, ANY, ARGUMENTS, OUTPUT, Rule, Sources, input_of, output_of};
 use super::walk::{Call, Context, Walker, has_hole};
@@ -8,7 +8,7 @@ use crate::family::programs::{self, Danger, HOLE, base_name, judge};
 const NAME: &str = "the name of a variable, which the shell evaluates";
 
 impl Walker<'_> {
-    /// A simple command, its words in order.
+    /// Judges a simple command, its words in order.
     pub(super) fn simple(&mut self, words: Vec<View>, context: &Context<'_>) {
         let Some(first) = words.first() else {
             return;
@@ -22,7 +22,7 @@ impl Walker<'_> {
         if let Some(name) = &first.all_of
             && let Some(elements) = self.lists.get(name)
         {
-            // The list begins with the command, and may have got more since.
+            // The list begins with the command, and the script may append to it later.
             let mut all = elements.clone();
             self.list_commands.insert(name.clone());
             all.push(View {
@@ -56,7 +56,7 @@ impl Walker<'_> {
         });
     }
 
-    /// Once all functions are known.
+    /// Judges the collected calls, once all functions are known.
     pub(super) fn finish_calls(&mut self) {
         let calls = std::mem::take(&mut self.calls);
         for call in &calls {
@@ -77,7 +77,7 @@ impl Walker<'_> {
                 self.facts.assign(OUTPUT, &kept);
             }
         }
-        // What forwarders call may be functions, too.
+        // Commands of forwarders may be functions, too.
         for call in std::mem::take(&mut self.calls) {
             self.facts
                 .assign(&input_of(&call.words[0].text), &call.stdin);
@@ -87,7 +87,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Runs what is in a file, which the script itself may have written.
+    /// Judges running a file, which the script itself may have written.
     fn runs_file(&mut self, word: &View) {
         let sources = Sources::of_name(&word.file);
         let why = "a file that the script writes and runs; use `input` or an argument instead";
@@ -107,7 +107,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Judges a command; whether it may keep what it is given.
+    /// Judges a command; returns true if it may keep what it is given.
     fn builtin(&mut self, words: &[View], context: &Context<'_>) -> bool {
         let (first, args) = (&words[0], &words[1..]);
         let line = first.line;
@@ -150,7 +150,7 @@ impl Walker<'_> {
                 let why = "`eval`, which runs it; use it as an argument of a command";
                 self.never(args, why);
                 if args.iter().any(has_hole) {
-                    // The code may assign anything that there is.
+                    // The code may assign any variable.
                     if all(args) != Sources::default() {
                         self.facts.assign(ANY, &Sources::of_name(ALL));
                     }
@@ -329,7 +329,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A name that a command assigns to, perhaps with a subscript.
+    /// Records a name that a command assigns to, perhaps with a subscript.
     fn assigned(&mut self, name: &View, sources: &Sources) {
         self.sink(name.sources.clone(), Rule::Never, name.line, NAME);
         self.name_with_subscript(name);
@@ -346,7 +346,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The shell calculates the subscript in `unset 'a[$i]'` again.
+    /// Checks the name in `unset 'a[$i]'`: the shell calculates its subscript again.
     fn name_with_subscript(&mut self, name: &View) {
         if let Some((_, subscript)) = name.text.split_once('[') {
             let names = identifiers(subscript).into_iter().collect();
@@ -392,7 +392,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `[` with the words up to `]`.
+    /// Judges `[` with the words up to `]`.
     fn test(&mut self, args: &[View]) {
         for (index, word) in args.iter().enumerate() {
             let next = args.get(index + 1);
@@ -421,7 +421,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A program of its own; whether it may keep what it is given.
+    /// Judges an external program; returns true if it may keep what it is given.
     fn program(&mut self, words: &[View], context: &Context<'_>) -> bool {
         let name = words[0].text.clone();
         let mut texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
@@ -500,7 +500,7 @@ impl Walker<'_> {
     }
 }
 
-/// Options with their arguments, and the operands.
+/// Splits arguments into options with their values, and operands.
 fn split<'a>(args: &'a [View], with_value: &str) -> (Vec<(char, &'a View)>, &'a [View]) {
     let (mut options, mut index) = (Vec::new(), 0);
     while let Some(word) = args.get(index) {

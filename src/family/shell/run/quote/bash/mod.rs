@@ -1,14 +1,15 @@
-//! Values in bash and its relatives: none of them ever is part of the source.
+//! Quoting of values in bash and its relatives: no value ever is part of the source.
 //!
 //! A value is bound to a variable, and the source gets an expansion in the quotes that its place
-//! needs. A syntax tree says where that is (`walk`). The shell does not parse what an expansion
-//! gives, but some places read it again: arithmetic evaluates it (`a[$(id)]`), `eval` and its like
-//! run it. What reaches arithmetic, directly or through variables (`taint`), must be a whole
-//! number; what reaches code is refused. Where the tree is not clear everything is refused.
+//! needs. A syntax tree gives the place (`walk`). The shell does not parse the result of an
+//! expansion, but some places read it again: arithmetic evaluates it (`a[$(id)]`), `eval` and the
+//! like run it. A value that reaches arithmetic, directly or through variables (`taint`), must be a
+//! whole number. A value that reaches code is refused. If the tree is not clear, every value is
+//! refused.
 //!
 //! A here-document with a quoted delimiter has no expansions, so it is rewritten as one that has,
-//! with the author's own text escaped. In backquotes backslashes mean something else at each depth,
-//! so both together are refused.
+//! with the author's own text escaped. In backquotes the meaning of backslashes depends on the
+//! depth, so a combination of both is refused.
 
 mod command;
 mod taint;
@@ -22,7 +23,7 @@ use super::{Piece, QuoteError, Quoted, variable};
 use taint::{Need, Rule};
 use walk::{Quote, Walked};
 
-/// Which shell reads the text.
+/// Shell that reads the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// bash and zsh.
@@ -31,14 +32,14 @@ pub enum Dialect {
     Sh,
 }
 
-/// A value that reaches the shell on another way than its text.
+/// A value that reaches the shell outside of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside {
     /// The variable of the environment that holds it; without a name it is the standard input.
     pub variable: Option<String>,
-    /// What it is called, for messages.
+    /// Name of the value in messages.
     pub name: String,
-    /// Its text.
+    /// Text of the value.
     pub text: String,
     /// As in [`Piece`].
     pub is_fixed: bool,
@@ -52,7 +53,7 @@ pub fn bash(pieces: &[Piece], dialect: Dialect) -> Result<Quoted, QuoteError> {
     bash_with(pieces, dialect, &[])
 }
 
-/// The same where other values are in variables or the standard input.
+/// Puts the guarded pieces in their places, with other values in variables or the standard input.
 ///
 /// # Errors
 /// Where a place cannot be made safe for its value.
@@ -88,7 +89,7 @@ pub fn bash_with(
     write(&marked, &walked, &guarded, dialect)
 }
 
-/// Says where values cannot stand, whatever they hold, and which must be whole numbers.
+/// Reports the places where values cannot stand at all, and those that need a whole number.
 pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) -> Vec<Finding> {
     let guarded: Vec<&Piece> = pieces
         .iter()
@@ -135,10 +136,10 @@ pub(crate) fn survey(pieces: &[Piece], dialect: Dialect, outside: &[Outside]) ->
     found
 }
 
-/// Something that `validate` says of a value.
+/// Result of `validate` about a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What the value is called.
+    /// Name of the value.
     pub(crate) name: String,
     pub(crate) why: String,
     /// A whole number may stand there.
@@ -171,7 +172,7 @@ impl Need {
     fn check_outside(&self, outside: &Outside) -> Result<(), QuoteError> {
         let text = outside.text.as_str();
         let is_fine = match self.rule {
-            // A list of numbers cannot be anything else, however it is divided.
+            // A list of numbers stays one, however it is split.
             Rule::Number | Rule::Operand => text.split_whitespace().all(is_whole),
             Rule::Never => outside.is_fixed,
             Rule::NoOption => outside.is_fixed || !text.trim_start().starts_with('-'),
@@ -214,7 +215,7 @@ impl Need {
     }
 }
 
-/// Whether a shell can calculate with a text and do nothing else.
+/// Returns true if a text is a whole number: a shell can calculate with it and do nothing else.
 fn is_whole(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -223,7 +224,7 @@ fn is_whole(text: &str) -> bool {
 /// The text with a mark in place of each value.
 struct Marked {
     text: String,
-    /// Where the marks are.
+    /// Ranges of the marks.
     marks: Vec<Range<usize>>,
     open: char,
     close: char,
@@ -231,7 +232,7 @@ struct Marked {
 
 impl Marked {
     fn new(pieces: &[Piece]) -> Marked {
-        // Private characters are ordinary to a shell, and no part of a name.
+        // Private characters are ordinary to a shell and cannot be part of a name.
         let mut free = ('\u{e000}'..='\u{f8ff}').filter(|c| {
             !pieces
                 .iter()
@@ -310,7 +311,7 @@ fn write(
             .rev()
             .take_while(|byte| *byte == b'\\')
             .count();
-        // A backslash would escape our own quote or dollar.
+        // A backslash would escape our own quote or dollar sign.
         let is_escaped = slashes % 2 == 1;
         let has_dollar = marked.text[..mark.start].ends_with('$') && !is_escaped;
         let mut range = mark.clone();
@@ -319,7 +320,7 @@ fn write(
             Quote::Bare if is_escaped => range.start -= 1,
             Quote::Double | Quote::Ansi | Quote::Heredoc if is_escaped => text.push('\\'),
             Quote::Bare | Quote::Double | Quote::Heredoc if has_dollar => {
-                // It is the author's dollar, not that of our expansion.
+                // The dollar sign is the author's, not that of our expansion.
                 range.start -= 1;
                 text.push_str("\\$");
             }
@@ -397,7 +398,7 @@ struct Document {
 }
 
 impl Document {
-    /// Makes it one with expansions in which only those of the values expand.
+    /// Rewrites the here-document as one in which only the expansions of the values expand.
     fn rewrite(
         &self,
         text: &str,
@@ -421,7 +422,7 @@ impl Document {
         let delimiter = plain_delimiter(&self.cooked);
         edits.push((self.delimiter.clone(), delimiter.to_owned()));
         if !rest.is_empty() {
-            // In a substitution its end may follow in the same line.
+            // In a substitution its end may follow on the same line.
             if !line.starts_with(&self.cooked) {
                 return None;
             }
@@ -431,7 +432,7 @@ impl Document {
     }
 }
 
-/// A delimiter without quotes that ends the same body.
+/// Returns a delimiter without quotes that ends the same body.
 fn plain_delimiter(delimiter: &str) -> &str {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     match !delimiter.is_empty() && delimiter.bytes().all(is_plain) {

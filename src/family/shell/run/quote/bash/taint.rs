@@ -1,4 +1,4 @@
-//! Where values go: which variables may hold them, and which places must not.
+//! Data flow of values: which variables may hold them, and which places must not.
 //!
 //! The analysis ignores the order of commands: a variable that is assigned from a value anywhere
 //! may hold it everywhere. Values are numbered; the names of variables, the output of commands and
@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What a text may hold.
+/// Values and names that a text may hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sources {
     pub(super) values: BTreeSet<usize>,
@@ -31,7 +31,7 @@ impl Sources {
         self
     }
 
-    /// Without what is only in variables.
+    /// Returns the sources without those that are only in variables.
     pub(super) fn direct(&self) -> Sources {
         Sources {
             values: self.values.clone(),
@@ -40,7 +40,7 @@ impl Sources {
     }
 }
 
-/// Everything that was written to a place from which a command may read.
+/// Text that was written to a place from which a command may read.
 pub(super) const OUTPUT: &str = "<output>";
 
 /// The tool's standard input.
@@ -52,57 +52,57 @@ pub(super) const ALL: &str = "<all>";
 /// Positional parameters.
 pub(super) const ARGUMENTS: &str = "@";
 
-/// Any variable: what is assigned to a name that is not written out.
+/// Any variable: target of an assignment to a name that is not literal.
 pub(super) const ANY: &str = "<any>";
 
-/// The subscripts of an array.
+/// Returns the name that stands for the subscripts of an array.
 pub(super) fn keys_of(array: &str) -> String {
     format!("<keys of {array}>")
 }
 
-/// What a function writes.
+/// Returns the name that stands for the output of a function.
 pub(super) fn output_of(function: &str) -> String {
     format!("<output of {function}>")
 }
 
-/// A text that is the name of a variable: arithmetic looks the variable up.
+/// Returns the name for a text that names a variable: arithmetic looks the variable up.
 pub(super) fn spelled(name: &str) -> String {
     format!("{SPELLED}{name}>")
 }
 
 const SPELLED: &str = "<text ";
 
-/// What a function reads.
+/// Returns the name that stands for the input of a function.
 pub(super) fn input_of(function: &str) -> String {
     format!("<input of {function}>")
 }
 
-/// What a value must be to stand in a place.
+/// Requirement for a value in a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// A whole number.
     Number,
-    /// The same, or nothing: it is not calculated with.
+    /// A whole number or empty: it is not used in a calculation.
     Operand,
-    /// It cannot stand there.
+    /// No value can stand there.
     Never,
     /// It must not begin with `-`.
     NoOption,
-    /// Nor hold a `=`.
+    /// It must not begin with `-` or hold a `=`.
     NoVariable,
 }
 
-/// A place where text means more than itself.
+/// A place where text has a special meaning.
 #[derive(Clone, Debug)]
 pub(super) struct Sink {
     pub(super) sources: Sources,
     pub(super) rule: Rule,
     pub(super) line: usize,
-    /// Why: the end of a sentence about the value.
+    /// Reason of the rule: the end of a sentence about the value.
     pub(super) why: String,
 }
 
-/// What a script does with its variables.
+/// Uses of variables in a script.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     assigned: HashMap<String, Sources>,
@@ -118,7 +118,7 @@ pub(super) struct Need {
     pub(super) rule: Rule,
     pub(super) line: usize,
     pub(super) why: String,
-    /// The variable through which it gets there.
+    /// The variable through which the value gets there.
     pub(super) through: Option<String>,
 }
 
@@ -130,7 +130,7 @@ impl Facts {
             .add(sources);
     }
 
-    /// The rules that each value must keep.
+    /// Returns the rules that each value must keep.
     pub(super) fn needs(&self) -> Vec<Need> {
         let mut needs = Vec::new();
         for sink in &self.sinks {
@@ -158,7 +158,7 @@ impl Facts {
         needs
     }
 
-    /// The values that a name may hold.
+    /// Returns the values that a name may hold.
     fn reach(&self, name: &str, rule: Rule) -> BTreeSet<usize> {
         let (mut values, mut seen) = (BTreeSet::new(), HashSet::new());
         let mut open = vec![name];

@@ -1,4 +1,4 @@
-//! Words as a command sees them, and what can be told from their text alone.
+//! Words as a command sees them, and the facts that follow from their text alone.
 
 use shuck_ast::{
     BinaryOp, Command, LiteralText, RedirectKind, StmtSeq, Word, WordPart, WordPartNode,
@@ -10,19 +10,19 @@ use crate::family::programs::HOLE;
 /// A word of a command.
 #[derive(Clone, Debug)]
 pub(super) struct View {
-    /// Without its quotes, with a hole for everything that is not the author's own text.
+    /// Text without its quotes, with a hole for everything that is not the author's own text.
     pub(super) text: String,
     pub(super) sources: Sources,
     pub(super) line: usize,
-    /// It is `"$@"` or `"$*"`.
+    /// True for `"$@"` or `"$*"`.
     pub(super) is_all_arguments: bool,
-    /// The variable, where it is `"${variable[@]}"`.
+    /// Name of the variable, if the word is `"${variable[@]}"`.
     pub(super) all_of: Option<String>,
-    /// The file that it names, if it names one.
+    /// Name of the file that the word refers to, if it refers to one.
     pub(super) file: String,
 }
 
-/// A name for what is in a file, by the text that names the file in the script.
+/// Returns a name for the content of a file, by the text that names the file in the script.
 pub(super) fn file(written: &str) -> String {
     let plain: String = written
         .chars()
@@ -32,7 +32,7 @@ pub(super) fn file(written: &str) -> String {
     format!("<file {plain}>")
 }
 
-/// The text of a word, with holes.
+/// Returns the text of a word, with holes.
 pub(super) fn text(word: &Word, source: &str, open: char, close: char) -> String {
     let mut text = String::new();
     add_parts(&word.parts, source, &mut text);
@@ -69,7 +69,7 @@ fn add_parts(parts: &[WordPartNode], source: &str, text: &mut String) {
             }
             WordPart::SingleQuoted { value, dollar } => {
                 let value = value.slice(source);
-                // Escapes of `$'…'` may spell anything.
+                // Escapes of `$'…'` can produce any text.
                 match *dollar && value.contains('\\') {
                     true => text.push(HOLE),
                     false => text.push_str(value),
@@ -109,7 +109,7 @@ pub(super) fn is_all_arguments(word: &Word) -> bool {
     }
 }
 
-/// The variable of `"${variable[@]}"`, by the text of the word.
+/// Returns the variable of `"${variable[@]}"`, by the text of the word.
 pub(super) fn all_of(written: &str) -> Option<String> {
     let inner = written.strip_prefix("\"${")?.strip_suffix("[@]}\"")?;
     is_name(inner).then(|| inner.to_owned())
@@ -120,7 +120,7 @@ pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(is_part)
 }
 
-/// Every name in arithmetic; a few too many where a text has substitutions.
+/// Returns every name in arithmetic; a text with substitutions gives some false positives.
 pub(super) fn identifiers(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = text.split(|c: char| !is_part(c) && c != '#');
@@ -130,7 +130,7 @@ pub(super) fn identifiers(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether text that should be literal has the beginning of an expansion.
+/// Returns true if text that should be literal has the beginning of an expansion.
 pub(super) fn holds_syntax(text: &str) -> bool {
     let mut before = ' ';
     let mut is_escaped = false;
@@ -151,7 +151,7 @@ pub(super) fn holds_syntax(text: &str) -> bool {
     false
 }
 
-/// Whether `${x//[!0-9]/}` or `${x%%[!0-9]*}`: only digits are left.
+/// Returns true for `${x//[!0-9]/}` or `${x%%[!0-9]*}`: only digits are left.
 pub(super) fn keeps_digits(expansion: &str) -> bool {
     let Some(inner) = expansion
         .strip_prefix("${")
@@ -199,7 +199,7 @@ const WRITE_SETUP: &[&str] = &[
     "zoxide",
 ];
 
-/// Whether a substitution is one of these with nothing but the author's words.
+/// Returns true if a substitution is one of these with nothing but the author's words.
 pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;
@@ -220,7 +220,7 @@ pub(super) fn is_setup(body: &StmtSeq, source: &str) -> bool {
             .is_some_and(|name| WRITE_SETUP.contains(&name.as_str()))
 }
 
-/// Whether a substitution can only give a whole number, whatever its commands are given.
+/// Returns true if a substitution can only give a whole number, whatever input its commands get.
 pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
     let [statement] = body.stmts.as_slice() else {
         return false;
@@ -283,7 +283,7 @@ pub(super) fn is_count(body: &StmtSeq, source: &str) -> bool {
             "-c%s" | "-c%Y" | "--format=%s" | "--format=%Y",
             rest @ ..,
         ] => {
-            // `--printf=` behind the file would write something else.
+            // A `--printf=` after the file would write something else.
             !rest.iter().any(|word| word.starts_with([HOLE, '-']))
         }
         ["date", format] | ["date", "-u", format] => {

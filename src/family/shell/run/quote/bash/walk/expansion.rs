@@ -23,7 +23,7 @@ impl Walker<'_> {
             }
             WordPart::SingleQuoted { value, dollar } => {
                 if context.in_document {
-                    // There they are no quotes, or quotes of a pattern.
+                    // In a here-document these are not quotes, or they are quotes of a pattern.
                     if self.has_mark(span, context) {
                         self.doubt(context.line(span));
                     }
@@ -112,7 +112,7 @@ impl Walker<'_> {
             WordPart::ProcessSubstitution { body, is_input } => {
                 let mut inner = context.bare();
                 if !is_input {
-                    // What is written into `>(…)` comes to it as input.
+                    // Text that is written into `>(…)` is its standard input.
                     inner.stdin = Sources::of_name(ALL);
                 }
                 let met = self.collecting(|walker| walker.statements(body, &inner));
@@ -198,7 +198,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `${name:offset:length}`
+    /// Walks `${name:offset:length}`.
     fn slice(
         &mut self,
         reference: &VarRef,
@@ -224,7 +224,7 @@ impl Walker<'_> {
         context: &Context<'_>,
     ) -> Sources {
         let mut sources = self.reference(reference, context);
-        // A word in an expansion has quotes of its own.
+        // The word of an expansion has quotes of its own.
         let inner = match context.in_document {
             true => context.clone(),
             false => context.quoted(Quote::Bare),
@@ -336,13 +336,13 @@ impl Walker<'_> {
         Sources::of_name(name)
     }
 
-    /// The text between the brackets of `name[…]`.
+    /// Walks the text between the brackets of `name[…]`.
     pub(super) fn subscript(&mut self, subscript: &Subscript, name: &str, context: &Context<'_>) {
         if subscript.is_array_selector() {
             return;
         }
         let text = subscript.syntax_source_text();
-        // What may hold a value must be a number there; the rest are texts of the author.
+        // Names that may hold a value must be numbers there; all other text is the author's.
         let names = word::identifiers(text.slice(context.source));
         let keys = Sources {
             names: names.iter().map(|name| spelled(name)).collect(),
@@ -360,7 +360,7 @@ impl Walker<'_> {
         self.arithmetic_in(&cooked, None, context.line(text.span()), context);
     }
 
-    /// Arithmetic without a word in the tree.
+    /// Walks arithmetic that is not a word of the tree.
     pub(super) fn arithmetic(&mut self, span: Span, context: &Context<'_>) {
         match context.slice(span) {
             Some(text) => {
@@ -393,7 +393,7 @@ impl Walker<'_> {
         self.calculation(&word, word.span, &inner);
     }
 
-    /// Something that the shell calculates. The result is a number.
+    /// Walks a calculation of the shell. The result is a number.
     pub(super) fn calculation(
         &mut self,
         word: &Word,
@@ -419,7 +419,7 @@ impl Walker<'_> {
     ) -> Sources {
         let mut inner = context.bare();
         if syntax == CommandSubstitutionSyntax::Backtick && inner.backquotes.is_none() {
-            // Where the range is not known there is no text without backslashes.
+            // If the range is unknown, no text counts as free of backslashes.
             inner.backquotes = Some(context.range(span).unwrap_or(usize::MAX..usize::MAX));
         }
         let met = self.collecting(|walker| walker.statements(body, &inner));
@@ -469,7 +469,7 @@ impl Walker<'_> {
             }
             (LiteralText::Owned(text) | LiteralText::CookedSource(text), _) => text,
         };
-        // A literal that still holds syntax was not understood.
+        // A literal that still holds syntax was not parsed correctly.
         if context.quote != Quote::Literal
             && text.contains(self.marked.open)
             && word::holds_syntax(
@@ -482,16 +482,16 @@ impl Walker<'_> {
         }
         let mut sources = self.text(text, context);
         if context.quote == Quote::Bare && text.contains(['*', '?', '[']) {
-            // It may become the names of files.
+            // Names of files may be the result.
             sources.names.insert(OUTPUT.to_owned());
         }
         sources
     }
 
-    /// The marks in a text.
+    /// Returns the sources of the marks in a text.
     fn text(&mut self, text: &str, context: &Context<'_>) -> Sources {
         let mut sources = Sources::default();
-        // The name of a variable is as good as the variable where the shell calculates.
+        // In a calculation the name of a variable is evaluated like the variable.
         let names = word::identifiers(text).into_iter();
         sources.names.extend(names.map(|name| spelled(&name)));
         for part in text.split(self.marked.open).skip(1) {

@@ -1,7 +1,7 @@
-//! Walks the syntax tree of a script: the quotes around each value, and what becomes of it.
+//! Walk over the syntax tree of a script: finds the quotes around each value, and its uses.
 //!
-//! Each mark must be met exactly once; what no part of the tree accounts for has no place. The
-//! matches name every kind of node, so that a new kind is an error of the compiler here.
+//! Each mark must be met exactly once; a mark that is in no part of the tree has no place. The
+//! matches list every kind of node, so that a new kind is a compile error here.
 
 mod expansion;
 
@@ -33,14 +33,14 @@ pub(super) enum Quote {
     Ansi,
     /// A here-document with expansions.
     Heredoc,
-    /// One without.
+    /// A here-document without expansions.
     Literal,
     /// Arithmetic, whatever quotes are in it.
     Number,
     Comment,
 }
 
-/// Where one value stands.
+/// Position of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) quote: Quote,
@@ -50,25 +50,25 @@ pub(super) struct Place {
     pub(super) document: Option<usize>,
 }
 
-/// What a walk finds.
+/// Result of a walk.
 pub(super) struct Walked {
     pub(super) places: Vec<Option<Place>>,
     pub(super) needs: Vec<Need>,
     pub(super) documents: Vec<Document>,
 }
 
-/// What is around a node.
+/// Surroundings of a node.
 #[derive(Clone)]
 pub(super) struct Context<'s> {
     /// The text that spans refer to.
     source: &'s str,
-    /// Where that text begins in the whole script; `None` where it is not a part of it.
+    /// Start of that text in the whole script; `None` if it is not a part of it.
     base: Option<usize>,
     line: usize,
     quote: Quote,
     backquotes: Option<Range<usize>>,
     document: Option<usize>,
-    /// In the word of an expansion in a here-document quotes mean something else.
+    /// True in the word of an expansion in a here-document, where quotes have another meaning.
     in_document: bool,
     pub(super) stdin: Sources,
     pub(super) function: Option<String>,
@@ -81,9 +81,9 @@ pub(super) struct Walker<'a> {
     documents: Vec<Document>,
     comments: Vec<Range<usize>>,
     pub(super) facts: Facts,
-    /// What was met since the last reset.
+    /// Values and names that were met since the last reset.
     collected: Sources,
-    /// Why the tree cannot be trusted.
+    /// Reason why the tree cannot be trusted.
     pub(super) unclear: Option<String>,
     pub(super) calls: Vec<Call>,
     pub(super) functions: Vec<String>,
@@ -92,9 +92,9 @@ pub(super) struct Walker<'a> {
     pub(super) deferred: Vec<Deferred>,
     /// The words of lists that are assigned once.
     pub(super) lists: HashMap<String, Vec<View>>,
-    /// Those of them that are run as a command.
+    /// Names of the lists that are run as a command.
     pub(super) list_commands: HashSet<String>,
-    /// Pairs of variables of which one is a name for the other.
+    /// Pairs of variables, one of which is a reference to the other.
     aliases: Vec<(String, String)>,
     depth: usize,
 }
@@ -107,17 +107,17 @@ pub(super) struct Call {
     pub(super) keeps: bool,
 }
 
-/// An assignment that means more if its variable has an attribute.
+/// An assignment that has another meaning if its variable has an attribute.
 pub(super) struct Deferred {
     name: String,
     sources: Sources,
     line: usize,
     is_declaration: bool,
-    /// It is a list in parentheses.
+    /// The value is a list in parentheses.
     is_list: bool,
 }
 
-/// Variables that are integers from the beginning.
+/// Variables that are integers from the start.
 const INTEGERS: &[&str] = &[
     "BASHPID",
     "COMP_CWORD",
@@ -171,7 +171,7 @@ const HOLD_ANYTHING: &[&str] = &[
 
 const CALCULATES: &str = "a place where the shell calculates, so it must be a whole number";
 
-/// Deeper nesting is refused: each level takes stack.
+/// Limit of nesting: each level takes stack.
 const MAX_DEPTH: usize = 150;
 
 /// Walks a script.
@@ -263,7 +263,7 @@ pub(super) fn walk(
 }
 
 impl<'s> Context<'s> {
-    /// For commands that are judged when the walk is over.
+    /// Returns the context of commands that are judged after the walk.
     pub(super) fn nowhere(stdin: Sources) -> Context<'static> {
         Context {
             source: "",
@@ -288,7 +288,7 @@ impl<'s> Context<'s> {
     }
 
     fn quoted(&self, quote: Quote) -> Context<'s> {
-        // Quotes in arithmetic change nothing: a number is written in any of them.
+        // Quotes do not matter in arithmetic: a number is written the same in all of them.
         let quote = if self.quote == Quote::Number {
             Quote::Number
         } else {
@@ -341,7 +341,7 @@ impl Walker<'_> {
         });
     }
 
-    /// What is met by `walk`, which still counts as met by the outer one.
+    /// Returns the sources that are met by `walk`. They still count as met by the outer walk.
     pub(super) fn collecting(&mut self, walk: impl FnOnce(&mut Self)) -> Sources {
         let outer = std::mem::take(&mut self.collected);
         walk(self);
@@ -374,7 +374,7 @@ impl Walker<'_> {
                 let (start, end) = (comment.range.start(), comment.range.end());
                 base + usize::from(start)..base + usize::from(end)
             });
-            // A comment begins with its sign, or the tree is not about this text.
+            // A comment must begin with its sign; otherwise the tree does not match this text.
             let text = &self.marked.text;
             let ranges: Vec<_> = ranges
                 .filter(|range| {
@@ -408,7 +408,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether it writes to a file.
+    /// Walks a redirection; returns true if it writes to a file.
     fn redirect(
         &mut self,
         redirect: &Redirect,
@@ -840,7 +840,7 @@ impl Walker<'_> {
         }
     }
 
-    /// After `declare -n name=other` each is the other.
+    /// Records `declare -n name=other`: each name stands for the other.
     fn alias(&mut self, name: &str, assignment: &Assignment, context: &Context<'_>) {
         let text = match &assignment.value {
             AssignmentValue::Scalar(word) => context.slice(word.span).unwrap_or_default(),
@@ -903,13 +903,14 @@ impl Walker<'_> {
             && !assignment.append
             && self.lists.insert(name.clone(), views).is_some()
         {
-            // Which of the lists it is cannot be told: an empty one is no command.
+            // The variable is assigned more than once, so its words are unknown. An empty list is
+            // never a command.
             self.lists.insert(name, Vec::new());
         }
         sources
     }
 
-    /// A variable gets what may be values.
+    /// Assigns text that may hold values to a variable.
     pub(super) fn assign_name(&mut self, name: &str, sources: &Sources, line: usize) {
         self.assign(name, sources, line, false);
     }
@@ -931,7 +932,7 @@ impl Walker<'_> {
         }
     }
 
-    /// After everything is known: attributes of variables, and calls of functions.
+    /// Applies attributes of variables and judges calls of functions, after everything is known.
     fn finish(&mut self) {
         for set in [&mut self.facts.integers, &mut self.facts.arrays] {
             for _ in 0..=self.aliases.len() {
@@ -987,7 +988,7 @@ impl Walker<'_> {
         sources
     }
 
-    /// Code for a shell that the script holds as a text: nothing of it is a value.
+    /// Walks code for a shell that the script holds as a text: it contains no value.
     pub(super) fn code(&mut self, code: &str, line: usize, context: &Context<'_>) {
         self.depth += 1;
         let parsed = Parser::new(code).parse();
@@ -1007,7 +1008,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a view has a hole.
+/// Returns true if a view has a hole.
 pub(super) fn has_hole(view: &View) -> bool {
     view.text.contains(HOLE)
 }
