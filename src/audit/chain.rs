@@ -97,8 +97,8 @@ impl Chain {
     /// Appends `events`, in one write.
     ///
     /// # Errors
-    /// When not all of them could be written. A part of a line may be left at the end of the file, which the
-    /// next append notes.
+    /// When not all of them could be written. A part of a line may be left at the end of the file.
+    /// The next append notes it.
     pub(super) fn append(&mut self, events: &[Event]) -> io::Result<()> {
         // Before the lock, because other processes wait for it.
         let bodies: Vec<_> = events.iter().map(body).collect::<io::Result<_>>()?;

@@ -272,7 +272,7 @@ impl Token {
     /// Reads the token from a file. Spaces around it do not count.
     ///
     /// # Errors
-    /// In words: the file cannot be read, or holds no token.
+    /// A message, if the file cannot be read or holds no token.
     pub fn from_file(path: &Path) -> Result<Token, String> {
         others_cannot_write(path)?;
         let text = match paths::read_text(path) {

@@ -30,7 +30,7 @@ pub(crate) struct Capability {
     pub(crate) expires: Option<u64>,
 }
 
-/// Patterns of tool names; one after a `!` excludes.
+/// Patterns of tool names. A pattern after `!` excludes names.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolNames {
     patterns: Vec<String>,
@@ -68,7 +68,7 @@ impl ToolNames {
     /// exclude.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is not a pattern.
+    /// [`ErrorKind::Usage`] for an invalid pattern.
     pub(crate) fn new(patterns: Vec<String>) -> Result<ToolNames, Error> {
         let excluded = patterns.iter().filter_map(|one| one.strip_prefix('!'));
         let excluded = compiled(excluded)?;

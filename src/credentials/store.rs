@@ -63,8 +63,8 @@ impl TokenStore {
     /// Creates a token. Its text is returned only here.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a name that another valid token has, [`ErrorKind::Load`] where nothing
-    /// can be written.
+    /// [`ErrorKind::Usage`] for an invalid name or that of another valid token,
+    /// [`ErrorKind::Load`] if the file cannot be written.
     pub(crate) fn create(&self, wanted: NewToken) -> Result<(String, Capability), Error> {
         let id = hex(&random::<{ ID_LENGTH / 2 }>());
         if let Some(name) = &wanted.name {

@@ -55,7 +55,7 @@ impl HostBuilder {
         self
     }
 
-    /// Sets a complete configuration: nothing is read from the environment and from files. It
+    /// Sets a complete configuration: nothing is read from the environment or from files. It
     /// cannot be combined with [`HostBuilder::cwd`] and [`HostBuilder::env`]. Of
     /// [`HostBuilder::flags`] only the tools, the built-in names and the approval mode are used.
     pub fn config(mut self, config: Config) -> HostBuilder {

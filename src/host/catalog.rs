@@ -1,4 +1,4 @@
-//! Catalog of all tools. Its first use searches and loads them.
+//! Catalog of all tools. The first use finds and loads them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::search::Search;
 use crate::registry::Catalog;
 
 impl Host {
-    /// Returns all tools. The first call searches and loads them. Later calls only compute
+    /// Returns all tools. The first call finds and loads them. Later calls only compute
     /// descriptions anew. After a shutdown it returns the last known tools.
     pub async fn catalog(&self) -> Arc<Catalog> {
         let mut loaded = self.0.loaded.lock().await;

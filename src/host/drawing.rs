@@ -16,10 +16,10 @@ impl Host {
         self.draw(Scene::Call(call), look).await
     }
 
-    /// Renders the result of a call, or an update of it: `result` is the JSON of `{content,
-    /// details, isError?}`, as updates and [`Outcome::as_result`](crate::Outcome) are. Renderings
-    /// of one call have the same [`Call::id`], by which its renderers keep their state between
-    /// them.
+    /// Renders the result of a call, or an update of it: `result` is the JSON of
+    /// `{content, details, isError?}`, as updates and [`Outcome::as_result`](crate::Outcome) are.
+    /// Renderings of one call have the same [`Call::id`]. Its renderers share the state of that
+    /// call.
     ///
     /// # Errors
     /// When the tool is unknown. The error of a renderer is in [`Drawing::problem`].

@@ -2,7 +2,7 @@
 //!
 //! A small tool ends before its caller would be parked, and waking a thread on another core costs
 //! several times as much as the tool. Spinning pays only for a caller whose calls come one by one:
-//! it would delay a caller that starts others meanwhile. The calls before show which case it is.
+//! spinning delays a caller that starts others meanwhile. The calls before show which case it is.
 //! Every [`ONE_OF`]th call is parked, so that a change is noticed.
 
 use std::hint::spin_loop;

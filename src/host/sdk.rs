@@ -13,7 +13,7 @@ use crate::registry::Catalog;
 use crate::tool::{CatalogChange, Tool, UserInterface};
 
 impl Host {
-    /// Returns every tool, those of the program first. The first call searches and loads them.
+    /// Returns every tool, those of the program first. The first call finds and loads them.
     ///
     /// The problems of the others are in [`Host::catalog`].
     pub async fn list(&self) -> Vec<Tool> {
@@ -37,8 +37,8 @@ impl Host {
     }
 
     /// Delivers an event to every tool's `onSession`, one after the other, and waits for them.
-    /// `event` becomes `{"reason": "start", …}` in JSON (spec omp 8), or `{"event": …, "branch":
-    /// […], "entries": […]}` to add the session's history.
+    /// `event` becomes `{"reason": "start", …}` in JSON (spec omp 8), or
+    /// `{"event": …, "branch": […], "entries": […]}` to add the session's history.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for an event that cannot be written as JSON, or has no reason.

@@ -53,7 +53,7 @@ impl Stopper {
         self.0.token().clone()
     }
 
-    /// Returns true once the call was cancelled or killed.
+    /// Returns true once the end of the call was requested, also by its deadline.
     pub fn was_used(&self) -> bool {
         self.0.is_wanted()
     }
