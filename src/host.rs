@@ -1,4 +1,4 @@
-//! The whole of haft behind one handle: find tools, list them, call them.
+//! The tool host: finds tools, lists them and calls them, all behind one handle.
 
 mod abort;
 mod audience;
@@ -50,78 +50,78 @@ use search::Found;
 pub use stopper::Stopper;
 pub use watching::{Reload, Watching};
 
-/// A tool host. Cheap to clone; all clones are the same host. Starts nothing before it must.
+/// A tool host. Cheap to clone; all clones are the same host. Work starts only when it is needed.
 #[derive(Clone)]
 pub struct Host(Arc<Inner>, Audience);
 
 struct Inner {
     config: Config,
-    /// Modules of the host's own; those of tools live in other generations of it.
+    /// Engine for the host's own modules. Tools are in other generations of it.
     engine: Engine,
-    /// Where modules that are new are loaded.
+    /// Generation into which new modules are loaded.
     base: std::sync::Mutex<Engine>,
     spill: Spill,
-    /// For handles that have no user of their own.
+    /// User interface for handles without their own.
     default_user: Arc<DefaultUser>,
     session: Arc<CurrentSession>,
-    /// The tool that ends pending actions, made when there is the first.
+    /// The tool that resolves pending actions, made with the first of them.
     resolver: OnceCell<Arc<Entry>>,
-    /// Held while tools are loaded: one load at a time.
+    /// Held during the first search, a load by name, and the swap of a catalog.
     loaded: Mutex<LoadedSoFar>,
-    /// Held while tools are looked for again, and never while a call waits for `loaded`.
+    /// Held during a refresh and a load by name. Calls never wait for it.
     refreshing: Mutex<()>,
     scan: watch::Sender<ScanState>,
-    /// The last change of what callers see.
+    /// The last change of the catalog that callers see.
     changes: watch::Sender<Arc<CatalogChange>>,
-    /// How often what is wrong with the tools has changed.
+    /// Number of times that the problems of the catalog have changed.
     problem_changes: watch::Sender<u64>,
-    /// What is wrong with watching files, while somebody wants that.
+    /// Problems that a watch noted: files that cannot be watched, a changed configuration.
     watching: std::sync::Mutex<Vec<Problem>>,
-    /// Fires when the host shuts down.
+    /// Cancelled when the host shuts down.
     closing: CancellationToken,
-    /// How calls come, to wait for them accordingly.
+    /// Statistics of the calls, which decide whether callers spin while they wait.
     pace: Arc<Pace>,
-    /// The calls that run.
+    /// Registry of the running calls.
     abortable: Abortable,
     /// The tools of the embedding program, which every catalog begins with.
     own: Catalog,
-    /// What the log says of all calls.
+    /// Fields of the log that all calls share.
     place: Arc<audit::Place>,
-    /// The hash of the grant by which the project's tools were judged last.
+    /// Hash of the grant that the last check of the project's tools used.
     grant: std::sync::Mutex<Option<Arc<str>>>,
 }
 
-/// The tools so far. Paths may be loaded by name before anybody wants the whole catalog.
+/// The tools so far. Paths may be loaded by name before the whole catalog is needed.
 #[derive(Default)]
 struct LoadedSoFar {
     catalog: Arc<Catalog>,
-    /// The same with the descriptions that the tools had when they were loaded: one that is computed
-    /// anew at each look is no change.
+    /// The catalog with the descriptions that the tools had when they were loaded. A description
+    /// that is computed anew at each look is therefore not a change.
     as_loaded: Arc<Catalog>,
-    /// Everything that can be found has been looked for.
+    /// True if the search for all tools has been done.
     is_scanned: bool,
-    /// What was loaded by name, to be there again after a refresh.
+    /// Files that were loaded by name, to be there again after a refresh.
     given: Vec<Candidate>,
-    /// What was loaded, and from what.
+    /// Loaded modules and files, with the versions that they were loaded from.
     known: Known,
-    /// What decides what there is, for whoever watches it.
+    /// Files and folders that determine which tools exist, for a watch.
     places: Places,
-    /// Tools of ikigai's that a refresh did not find any more. Whoever calls one was promised an
-    /// envelope.
+    /// Names of the ikigai tools in catalogs before a refresh. A call of one that is missing now
+    /// gets ikigai's envelope instead of an error.
     departed: HashSet<String>,
 }
 
-/// What a host is made of besides its configuration.
+/// Parts of a host besides its configuration.
 #[derive(Default)]
 pub(crate) struct Setup {
-    /// The tools of the embedding program, which have names of their own.
+    /// The tools of the embedding program, each with its own name.
     pub(crate) tools: Vec<(Candidate, family::Loaded)>,
-    /// What modules find around them.
+    /// Environment of the modules.
     pub(crate) world: World,
 }
 
 impl Setup {
-    /// For a host that stays.
+    /// Returns the setup of a host for more than one call. It supports pending actions.
     fn lasting() -> Setup {
         let mut setup = Setup::default();
         setup.world.has_later = true;
@@ -129,16 +129,16 @@ impl Setup {
     }
 }
 
-/// Beyond the grace period: for the killing itself, and for the answers to arrive.
+/// Time beyond the grace period, for the kill itself and for the replies to arrive.
 const MARGIN: Duration = Duration::from_millis(500);
 
-/// The longest that tools have for the end of the session.
+/// Maximum time that tools have for the end of the session.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 const SHUT_DOWN: &str = "the host has been shut down";
 
 impl LoadedSoFar {
-    /// Takes over what was found.
+    /// Takes over the result of a search.
     fn take(&mut self, found: Found, base: &std::sync::Mutex<Engine>) {
         self.catalog = Arc::new(found.catalog);
         self.known = found.known;
@@ -148,23 +148,24 @@ impl LoadedSoFar {
 }
 
 impl Host {
-    /// A host with this configuration.
+    /// Creates a host with this configuration.
     pub fn new(config: Config) -> Host {
         Host::with(config, Setup::lasting())
     }
 
-    /// Starts to describe a host with more than a configuration.
+    /// Returns a builder for a host with more than a configuration.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
     }
 
-    /// A host that ends after one call: a preview of a tool could never be applied.
+    /// Creates a host that ends after one call. It has no pending actions, because a preview could
+    /// never be applied.
     pub(crate) fn for_one_call(config: Config) -> Host {
         Host::with(config, Setup::default())
     }
 
-    /// A host for one test of tools: `tape` stands between them and the world, `env` is what is
-    /// different from the process's environment.
+    /// Creates a host for one test of tools. `tape` records or replays their external I/O. `env`
+    /// overrides variables of the process's environment.
     pub(crate) fn for_trial(
         config: Config,
         tape: Option<Arc<dyn Tape>>,
@@ -176,27 +177,27 @@ impl Host {
         Host::with(config, setup)
     }
 
-    /// A host that loads files of a trusted project which are not trusted themselves, and notes them.
+    /// Creates a host that also loads untrusted files of a trusted project, and notes them.
     pub(crate) fn learning(config: Config) -> Host {
         let mut setup = Setup::default();
         setup.world.is_learning = true;
         Host::with(config, setup)
     }
 
-    /// The files that modules of the project loaded although they are not trusted, with their digests.
+    /// Returns the untrusted files that modules of the project loaded, with their digests.
     pub(crate) fn learned(&self) -> BTreeMap<PathBuf, blake3::Hash> {
         self.0.engine.learned()
     }
 
     fn with(config: Config, setup: Setup) -> Host {
         let Setup { tools, mut world } = setup;
-        // A program with such a tool of its own resolves its own previews.
+        // A program with its own tool of this name resolves its previews itself.
         let has_name = config
             .built_in_tool_names
             .iter()
             .all(|name| name != RESOLVE);
         world.has_later &= has_name;
-        // The program's own tools come before the names that nobody may take: they may.
+        // The program's own tools may have reserved names, so none are reserved here.
         let mut own = Builder::new(Catalog::default(), &[], &config.rename, &config.approval);
         for (candidate, loaded) in tools {
             own.add(&candidate, loaded);
@@ -233,52 +234,53 @@ impl Host {
         Host(Arc::new(inner), Audience::default())
     }
 
-    /// What runs the modules, with its version.
+    /// Returns the name and the version of the engine that runs the modules.
     pub fn engine_version() -> String {
         engine::version()
     }
 
-    /// The number of threads in the process on which native code of tools that were killed still
-    /// computes. V8 cannot stop it; such a thread has the lowest priority.
+    /// Returns the number of threads of the process that still run native code of killed tools. V8
+    /// cannot stop such a thread; it has the lowest priority.
     pub fn stuck_threads() -> usize {
         Engine::stuck_threads()
     }
 
-    /// What the host goes by.
+    /// Returns the configuration of the host.
     pub fn config(&self) -> &Config {
         &self.0.config
     }
 
-    /// Asks what runs to stop, kills what has not stopped after the grace period, delivers the end of
-    /// the session to tools that heard of its start, which may take as long again (but no more than two
-    /// seconds), and ends everything that was started. For good: nothing can be called afterwards.
+    /// Shuts the host down for good: nothing can be called afterwards. Cancels the running calls,
+    /// and kills those that are still running after the grace period. Then delivers the end of the
+    /// session to tools that received its start. This may take another grace period, but at most
+    /// two seconds. Finally ends everything that was started.
     pub async fn shutdown(&self) {
         let grace = self.0.config.limits.grace;
         self.shutdown_within(grace + MARGIN, grace.min(FAREWELL))
             .await;
     }
 
-    /// The same; calls may take so long to end, and the end of the session to be delivered.
+    /// Shuts the host down with timeouts for the end of the calls and of the session.
     pub(crate) async fn shutdown_within(&self, calls: Duration, session: Duration) {
         self.end_calls();
-        // Too late or not, the next step waits for nobody.
+        // A timeout of one step does not delay the next.
         let _ = time::timeout(calls, self.0.abortable.ended()).await;
         let _ = time::timeout(session, self.0.engine.end_session()).await;
         self.0.engine.shutdown().await;
     }
 
-    /// Ends everything at once, without asking.
+    /// Ends everything at once, without a grace period.
     pub async fn kill(&self) {
         self.end_calls();
         self.0.engine.shutdown().await;
     }
 
-    /// Tells that the program ends after the host: what would only give memory back is left out.
+    /// Declares that the program ends after the host, so that memory need not be freed.
     pub(crate) fn ends_with_program(&self) {
         self.0.engine.ends_with_program();
     }
 
-    /// First the host, then its calls: one that begins in between sees that it must not.
+    /// Ends the host, then its calls. A call that starts in between sees that the host has ended.
     fn end_calls(&self) {
         self.0.closing.cancel();
         self.0.abortable.end_with_host();
@@ -291,7 +293,7 @@ impl Host {
         }
     }
 
-    /// What loads modules that are new.
+    /// Returns the generation into which new modules are loaded.
     fn base(&self) -> Engine {
         let base = self.0.base.lock();
         base.unwrap_or_else(PoisonError::into_inner).clone()

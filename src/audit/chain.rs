@@ -1,8 +1,9 @@
 //! The files of the log: one chain of hashed lines over all of them, appended to under a lock.
 //!
-//! Each append takes the lock, makes sure that the end of the file is what `head.json` says, and writes all its
-//! lines at once. Where the end is not what it should be, the chain goes on from `head.json`, so that the gap
-//! stays visible for ever. Nothing that was written is ever changed.
+//! Each append takes the lock and checks that the end of the file matches `head.json`. Then it
+//! appends all its lines with one write. If lines at the end are missing or changed, the chain
+//! continues from `head.json`, so that the gap stays visible. Lines that were written are never
+//! changed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -23,12 +24,12 @@ use crate::tool::{Moment, Problem};
 pub(super) const CURRENT: &str = "audit.jsonl";
 const HEAD: &str = "head.json";
 const LOCK: &str = "lock";
-/// Before the number of its first line in the name of a rotated file.
+/// Prefix of the name of a rotated file. The number of the file's first line follows.
 const ROTATED_PREFIX: &str = "audit-";
 const ROTATED_SUFFIX: &str = ".jsonl";
-/// The length of `head.json`: it is overwritten in one piece.
+/// Length of `head.json`. It is fixed, so that the file is overwritten in one write.
 const HEAD_LEN: usize = 128;
-/// So much of a file's end is read at first to find its last line.
+/// Number of bytes at the end of a file that are read first to find its last line.
 const TAIL_LEN: u64 = 16 << 10;
 
 /// The hash before the first line.
@@ -37,18 +38,18 @@ pub(super) const NO_HASH: &str = "0000000000000000000000000000000000000000000000
 /// The end of the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// The number of the last line; 0: there is none.
+    /// Number of the last line; 0 if the log is empty.
     pub(super) n: u64,
     /// Its hash.
     pub(super) hash: String,
 }
 
-/// The files of one log, for whoever appends.
+/// Writer of the files of one log. It remembers the end of the chain between appends.
 pub(super) struct Chain {
     folder: PathBuf,
     max_size: u64,
     keep: u32,
-    /// The current file after our last append: as long as it is that nothing has to be read.
+    /// The current file after our last append. Nothing has to be read while inode and size match.
     known: Option<Known>,
 }
 
@@ -60,22 +61,22 @@ struct Known {
 
 /// The open files of one append, under the lock.
 struct Held {
-    /// Unlocks when it is closed.
+    /// Keeps the lock until it is closed.
     _lock: File,
     head: File,
     current: File,
 }
 
-/// The end of the current file as it was found.
+/// The end of the current file as it is on disk.
 #[derive(Default)]
 struct End {
-    /// The last whole line.
+    /// The last valid line.
     last: Option<Head>,
-    /// What follows it without an end of line.
+    /// The bytes after the last end of line.
     fragment: Vec<u8>,
 }
 
-/// The lines of an append that are to be written at once.
+/// The lines of one append, which are written at once.
 struct Batch {
     head: Head,
     bytes: Vec<u8>,
@@ -96,10 +97,10 @@ impl Chain {
     /// Appends `events`, in one write.
     ///
     /// # Errors
-    /// When not all of them could be written. A part of a line may be left at the end of the file, which the
-    /// next append notes.
+    /// When not all of them could be written. A part of a line may be left at the end of the file.
+    /// The next append notes it.
     pub(super) fn append(&mut self, events: &[Event]) -> io::Result<()> {
-        // Before the lock: others wait for it.
+        // Before the lock, because other processes wait for it.
         let bodies: Vec<_> = events.iter().map(body).collect::<io::Result<_>>()?;
         let mut held = Held::open(&self.folder)?;
         let found = held.current.metadata()?;
@@ -118,13 +119,13 @@ impl Chain {
         if found.len() > 0 && found.len() + batch.bytes.len() as u64 > self.max_size {
             let dropped;
             (dropped, obsolete) = self.rotate(&mut held, &head)?;
-            // The notes are about what stands right before them.
+            // The notes come first: they describe the text directly before them.
             let dropped = dropped.as_ref().map(body).transpose()?;
             batch = Batch::of(&head, notes.iter().chain(&dropped).chain(&bodies));
         }
         (&held.current).write_all(&batch.bytes)?;
         held.write_head(&batch.head)?;
-        // The log says by now that they are gone.
+        // Only now, because the log records by now that these files were dropped.
         for path in &obsolete {
             fs::remove_file(path)?;
         }
@@ -137,12 +138,12 @@ impl Chain {
         Ok(())
     }
 
-    /// Puts the current file, whose last line is `head`, aside and starts another. Gives the files that are too
-    /// old now, and the note about them.
+    /// Rotates the current file, whose last line is `head`, and starts a new one. Returns the note
+    /// about the files that are too old now, and these files.
     fn rotate(&self, held: &mut Held, head: &Head) -> io::Result<(Option<Event>, Vec<PathBuf>)> {
         let current = self.folder.join(CURRENT);
         let mut first = first_line(&current)?.map_or(head.n, |line| line.n);
-        // In a log that somebody changed there may be such a file; it is not ours to replace.
+        // A log that was tampered with may contain such a file. haft must not replace it.
         while self
             .folder
             .join(rotated_name(first))
@@ -158,14 +159,14 @@ impl Chain {
         if excess == 0 {
             return Ok((None, Vec::new()));
         }
-        // The chain goes on where the first of those files begins that stay.
+        // The chain then starts at the first line of the oldest file that is kept.
         let kept = rotated.split_off(excess);
         let dropped = match kept.first().map(|path| first_line(path)).transpose()? {
             Some(Some(line)) => Head {
                 n: line.n.saturating_sub(1),
                 hash: line.prev,
             },
-            // What cannot be read stays to be looked at.
+            // If that line cannot be read, all files are kept for inspection.
             Some(None) => return Ok((None, Vec::new())),
             None => head.clone(),
         };
@@ -178,7 +179,7 @@ impl Chain {
 }
 
 impl Batch {
-    /// The lines of `bodies`, which follow `head`.
+    /// Returns the lines of `bodies`, chained after `head`.
     fn of<'a>(head: &Head, bodies: impl Iterator<Item = &'a Vec<u8>>) -> Batch {
         let mut batch = Batch {
             head: head.clone(),
@@ -208,7 +209,7 @@ impl Batch {
     }
 }
 
-/// What an event adds to its line: an object with at least one field.
+/// Returns the JSON of an event: an object with at least one field.
 fn body(event: &Event) -> io::Result<Vec<u8>> {
     Ok(serde_json::to_vec(event)?)
 }
@@ -226,7 +227,8 @@ impl Held {
         })
     }
 
-    /// Where the chain goes on, what has to be noted there, and the fragment of a line that stands before it.
+    /// Returns the end from which the chain continues, the notes to append there, and the fragment
+    /// of a line at the end of the file.
     fn continue_from(&self, folder: &Path) -> io::Result<(Head, Vec<Event>, Vec<u8>)> {
         let head = read_head(&self.head)?;
         let mut end = end_of(&self.current)?;
@@ -234,7 +236,7 @@ impl Held {
             && end.fragment.is_empty()
             && let Some(newest) = rotated_files(folder)?.last()
         {
-            // Somebody was stopped between the rotation and the first line of the new file.
+            // A process was stopped between the rotation and the first line of the new file.
             end.last = end_of(&open_to_read(newest)?)?.last;
         }
         let mut notes = Vec::new();
@@ -287,7 +289,7 @@ impl Held {
 }
 
 impl Head {
-    /// Before the first line.
+    /// Returns the head of an empty log.
     fn start() -> Head {
         Head {
             n: 0,
@@ -296,19 +298,19 @@ impl Head {
     }
 }
 
-/// The hash of a line without its end.
+/// Returns the hash of a line without its end of line.
 pub(super) fn hash(line: &[u8]) -> String {
     blake3::hash(line).to_hex().to_string()
 }
 
-/// Waits for the lock of the log, which is held until the file is closed.
+/// Waits for the lock of the log, which is held until the returned file is closed.
 pub(super) fn lock(folder: &Path) -> io::Result<File> {
     let lock = open(folder, LOCK)?;
     flock(lock.as_fd(), FlockOperation::LockExclusive)?;
     Ok(lock)
 }
 
-/// What `head.json` says, if it says anything.
+/// Returns the content of `head.json`; `None` if the file is missing or invalid.
 pub(super) fn head_of(folder: &Path) -> io::Result<Option<Head>> {
     match open_to_read(&folder.join(HEAD)) {
         Ok(file) => read_head(&file),
@@ -320,12 +322,12 @@ pub(super) fn head_of(folder: &Path) -> io::Result<Option<Head>> {
 fn read_head(mut file: &File) -> io::Result<Option<Head>> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0))?;
-    // What is no text is no head.
+    // Text that is not UTF-8 counts as invalid, too.
     let read = file.take(4 * HEAD_LEN as u64).read_to_string(&mut text);
     Ok(read.ok().and_then(|_| serde_json::from_str(&text).ok()))
 }
 
-/// All files of the log, the oldest first.
+/// Returns all files of the log, the oldest first.
 pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = rotated_files(folder)?;
     let current = folder.join(CURRENT);
@@ -335,7 +337,7 @@ pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The rotated ones, the oldest first.
+/// Returns the rotated files, the oldest first.
 fn rotated_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -350,7 +352,7 @@ fn rotated_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         Some(name)
     });
     let mut names: Vec<_> = names.collect();
-    // The numbers have as many digits each.
+    // All numbers have the same number of digits, so the order of the names is that of the numbers.
     names.sort();
     Ok(names.iter().map(|name| folder.join(name)).collect())
 }
@@ -359,7 +361,8 @@ fn rotated_name(first: u64) -> String {
     format!("{ROTATED_PREFIX}{first:020}{ROTATED_SUFFIX}")
 }
 
-/// Opens a file of ours to append to it or, of `head.json`, to write it: never through a link.
+/// Opens or creates a file of the log: `audit.jsonl` to append, the others to write. Refuses
+/// symbolic links and files that other users may write to.
 fn open(folder: &Path, name: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).create(true).mode(0o600);
@@ -380,7 +383,7 @@ fn open(folder: &Path, name: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a file of the log to read it: never through a link.
+/// Opens a file of the log to read it. Refuses symbolic links.
 pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = OpenOptions::new()
@@ -411,19 +414,19 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The first line of a file, if it is one of the log.
+/// Returns the first line of a file, if it is a valid line of the log.
 fn first_line(path: &Path) -> io::Result<Option<Line>> {
     let mut lines = io::BufRead::split(io::BufReader::new(open_to_read(path)?), b'\n');
     let line = lines.next().transpose()?;
     Ok(line.and_then(|line| serde_json::from_slice(&line).ok()))
 }
 
-/// The number of the first line of a file.
+/// Returns the number of the first line of a file.
 pub(super) fn first_number(path: &Path) -> Option<u64> {
     Some(first_line(path).ok()??.n)
 }
 
-/// The last whole line of a file that can be read as one, and what follows the last end of line.
+/// Returns the last valid line of a file, and the bytes after the last end of line.
 fn end_of(file: &File) -> io::Result<End> {
     let size = file.metadata()?.len();
     let mut wanted = TAIL_LEN;
@@ -434,7 +437,7 @@ fn end_of(file: &File) -> io::Result<End> {
         let after_last = bytes.iter().rposition(|byte| *byte == b'\n');
         let (lines, fragment) = bytes.split_at(after_last.map_or(0, |at| at + 1));
         let mut lines = lines.split(|byte| *byte == b'\n').rev();
-        // The first one may lack its beginning.
+        // The first piece may lack its beginning.
         let whole = lines.clone().count().saturating_sub(usize::from(begin > 0));
         let last = lines.by_ref().take(whole).find_map(|line| {
             let read: Line = serde_json::from_slice(line).ok()?;
@@ -453,7 +456,8 @@ fn end_of(file: &File) -> io::Result<End> {
     }
 }
 
-/// What keeps the log from being written, if anything does. Appends nothing.
+/// Returns the problem with the log, if there is one: it cannot be written, or its end was changed.
+/// Appends nothing.
 pub(crate) fn check(folder: &Path) -> Option<Problem> {
     let attempt = || -> io::Result<()> {
         let held = Held::open(folder)?;
@@ -474,7 +478,7 @@ pub(crate) fn check(folder: &Path) -> Option<Problem> {
     attempt().err().map(|error| problem(folder, &error))
 }
 
-/// The problem of a log that cannot be written.
+/// Returns the problem of a log that cannot be written.
 pub(super) fn problem(folder: &Path, error: &io::Error) -> Problem {
     let why = crate::config::paths::plain(error);
     Problem::warning(format!("calls are not recorded: {why}"))

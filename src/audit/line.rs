@@ -7,26 +7,26 @@ use crate::config::{LoggedArguments, Permission, PermissionProfile};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Block, Outcome as ToolOutcome, Stopped};
 
-/// A name longer than this is cut: names come from callers.
+/// Maximum length of a name, in characters. Callers choose names, so longer ones are cut.
 const MAX_NAME_LEN: usize = 200;
 
-/// One line of the log. Unknown fields of later versions are kept out of the way of readers.
+/// One line of the log. Unknown fields of later versions are ignored by readers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Its number, one more than that of the line before, over all files.
+    /// Number of the line over all files: one more than that of the line before.
     pub n: u64,
-    /// The BLAKE3 hash of the bytes of the line before, in hexadecimal digits; zeros at the first line.
+    /// BLAKE3 hash of the bytes of the line before, in hexadecimal digits; zeros in the first line.
     pub prev: String,
-    /// When it was written, UTC.
+    /// Time when it was written, UTC.
     pub at: String,
-    /// The haft process that wrote it.
+    /// Id of the haft process that wrote it.
     pub pid: u32,
-    /// What happened.
+    /// The recorded event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What happened.
+/// A recorded event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -35,7 +35,7 @@ pub enum Event {
         /// haft's version.
         version: String,
     },
-    /// A call runs longer than a moment. Its end is another line of the same `run`.
+    /// A call is still running after a short time. The line of its end has the same `run`.
     CallStarted(Box<RecordedCall>),
     /// A call ended.
     Call(Box<RecordedCall>),
@@ -43,86 +43,86 @@ pub enum Event {
     TrustGranted {
         /// Its real path.
         project: String,
-        /// How many tools.
+        /// Number of tools.
         tools: usize,
         /// The hash of the grant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<String>,
-        /// Who did it.
+        /// The caller that granted it.
         by: Caller,
     },
-    /// The user took that back.
+    /// The user revoked that trust.
     TrustRevoked {
         /// Its real path.
         project: String,
-        /// Who did it.
+        /// The caller that revoked it.
         by: Caller,
     },
-    /// A token was made.
+    /// A token was created.
     TokenCreated {
-        /// Its name; never the token.
+        /// Name of the token; never the token itself.
         token: String,
-        /// What it allows, for people.
+        /// Description of its rights, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scope: Option<String>,
-        /// Until when, UTC; without an end if missing.
+        /// Expiry time, UTC; missing if it does not expire.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<String>,
-        /// Who did it.
+        /// The caller that created it.
         by: Caller,
     },
-    /// A token was taken back.
+    /// A token was revoked.
     TokenRevoked {
         /// Its name.
         token: String,
-        /// Who did it.
+        /// The caller that revoked it.
         by: Caller,
     },
     /// A server started to listen.
     ServerStarted {
-        /// Which surface: `rest`, `mcp-http`, …
+        /// The surface: `rest`, `mcp-http`, …
         surface: String,
-        /// Where it listens: an address or the path of a socket.
+        /// Address or socket path that it listens on.
         address: String,
-        /// Who did it.
+        /// The caller that started it.
         by: Caller,
     },
-    /// It ended in an orderly way.
+    /// A server ended in an orderly way.
     ServerStopped {
-        /// Which surface.
+        /// The surface.
         surface: String,
-        /// Where it listened.
+        /// Address or socket path that it listened on.
         address: String,
     },
     /// The log was rotated and its oldest files were deleted, as the configuration says.
     LogDropped {
-        /// The last line that is gone.
+        /// Number of the last dropped line.
         to: u64,
         /// Its hash.
         hash: String,
     },
-    /// A writer was stopped in the middle of the line before this one.
+    /// A writer was stopped while it wrote the line before this one.
     LogTorn {
-        /// The BLAKE3 hash of what it had written.
+        /// BLAKE3 hash of the incomplete line.
         fragment: String,
-        /// How long that is.
+        /// Length of the incomplete line.
         bytes: u64,
     },
-    /// So many lines could not be written.
+    /// Some lines could not be written.
     LogLost {
-        /// How many.
+        /// Number of lost lines.
         lines: u64,
-        /// Why.
+        /// Reason of the loss.
         why: String,
     },
-    /// The end of the log was not as haft left it.
+    /// The end of the log differed from the end that haft had written.
     LogDamaged {
-        /// What is wrong.
+        /// Description of the damage.
         why: String,
     },
 }
 
-/// Who made a call, or did something else that is recorded.
+/// Origin of a call or of another recorded action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     /// The surface: `cli`, `repl`, `mcp`, `mcp-http`, `rest`, `rpc`, `sdk`.
@@ -136,13 +136,13 @@ pub struct Caller {
     /// The address of the peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// The peer's user: of standard streams our own.
+    /// User id of the peer. For standard streams it is our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
-    /// The peer's process: of standard streams the one that started haft.
+    /// Process id of the peer. For standard streams it is that of the process that started haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
-    /// The name of that process.
+    /// Name of that process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
 }
@@ -150,20 +150,20 @@ pub struct Caller {
 /// A call, with all that is known of it so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedCall {
-    /// The same in all lines of one call, and in no other's.
+    /// Id of the call in the log: the same in all its lines, and unique.
     pub run: String,
-    /// The caller's id for it.
+    /// Id that the caller gave to the call.
     pub call: String,
     /// The tool's name.
     pub tool: String,
-    /// Who called.
+    /// The caller.
     pub caller: Caller,
     /// The directory that haft works in.
     pub cwd: String,
-    /// The tool's family; missing where there is no such tool.
+    /// Family of the tool; missing if the tool is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// Whose the tool is: `user`, `project` or `host`.
+    /// Level of the tool: `user`, `project` or `host`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
     /// The tool's file.
@@ -172,60 +172,60 @@ pub struct RecordedCall {
     /// The hash of the grant under which a project's tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
-    /// What the tool may touch: `all`, or the kinds of access that are bounded.
+    /// Permissions of the tool: `all`, or the kinds of access that are limited.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rights: String,
     /// The arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Content>,
-    /// Whether it was allowed to start, and by which rule. Missing where it did not come to that.
+    /// Approval decision with its rule. Missing if the call ended before the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<DecisionRecord>,
-    /// When the call came, UTC.
+    /// Start time, UTC.
     pub started: String,
-    /// When it ended, UTC.
+    /// End time, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<f64>,
-    /// How it ended.
+    /// Outcome of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// More about that: the kind of error or stop.
+    /// Reason of the outcome: the kind of error or stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The result: never its text.
+    /// Hash and length of the result. Its text is never recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Digest>,
-    /// The programs that it started.
+    /// Programs that the call started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// The hosts that it connected to.
+    /// Hosts that the call connected to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// There were more programs or hosts than are kept.
+    /// True if there were more programs or hosts than are recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
 }
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The tool answered.
     Ok,
-    /// The tool reports a failure, or haft lost it.
+    /// The tool reported a failure, or haft failed to run it to its end.
     Failed,
     /// It was cancelled.
     Cancelled,
-    /// Its time was up.
+    /// Its deadline passed.
     Timeout,
-    /// Nothing was started: approval, trust, arguments.
+    /// Refused before the tool started: approval, trust, arguments.
     Refused,
 }
 
-/// A text that is not kept: its hash and its length.
+/// Hash and length of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest {
     /// BLAKE3, in hexadecimal digits.
@@ -234,7 +234,7 @@ pub struct Digest {
     pub bytes: u64,
 }
 
-/// Arguments as the configuration wants them kept.
+/// Arguments of a call, recorded as the configuration says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// Hash and length.
@@ -245,7 +245,7 @@ pub struct Content {
     pub text: Option<String>,
 }
 
-/// Whether a call was allowed to start.
+/// Approval decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionRecord {
     /// `allowed`, `denied`, `asked: allowed`, `asked: denied` or `nobody to ask`.
@@ -255,7 +255,7 @@ pub struct DecisionRecord {
 }
 
 impl Event {
-    /// The call that the line is about.
+    /// Returns the call that the line is about.
     pub fn call(&self) -> Option<&RecordedCall> {
         match self {
             Event::CallStarted(call) | Event::Call(call) => Some(call),
@@ -265,7 +265,7 @@ impl Event {
 }
 
 impl Caller {
-    /// A caller on `surface`, of whom nothing else is known.
+    /// Returns a caller on `surface` without further details.
     pub fn on(surface: impl Into<String>) -> Caller {
         Caller {
             surface: surface.into(),
@@ -273,7 +273,7 @@ impl Caller {
         }
     }
 
-    /// The process that started this one and speaks to it by its standard streams or arguments.
+    /// Returns the parent process of haft as the caller, for standard streams and command lines.
     pub fn parent(surface: impl Into<String>) -> Caller {
         let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
         let process = parent.and_then(|pid| u32::try_from(pid).ok());
@@ -285,7 +285,7 @@ impl Caller {
         }
     }
 
-    /// The caller in a few words: who it is rather than what it is.
+    /// Returns the caller in a few words: its surface and its most specific name.
     pub fn summary(&self) -> String {
         let who = (self.token.as_deref())
             .or(self.client.as_deref())
@@ -298,14 +298,14 @@ impl Caller {
     }
 }
 
-/// The name of a running process.
+/// Returns the name of a running process.
 fn program_name(pid: u32) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     Some(name.trim_end().to_owned())
 }
 
 impl Outcome {
-    /// As surfaces print it.
+    /// Returns the outcome as surfaces print it.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Ok => "ok",
@@ -317,7 +317,7 @@ impl Outcome {
     }
 }
 
-/// A name that a caller chose, cut to a bearable length.
+/// Cuts a name that a caller chose to [`MAX_NAME_LEN`] characters.
 pub(super) fn cut(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME_LEN) {
         None => name.to_owned(),
@@ -325,7 +325,7 @@ pub(super) fn cut(name: &str) -> String {
     }
 }
 
-/// The arguments as the settings want them kept.
+/// Returns the arguments as the settings want them recorded.
 pub(crate) fn digest_of_arguments(
     arguments: &RawValue,
     settings: LoggedArguments,
@@ -346,7 +346,7 @@ pub(crate) fn digest_of_arguments(
     }
 }
 
-/// The hash of what the model gets: the texts and data of its blocks, one after another.
+/// Returns the hash of the model's content: the texts and data of its blocks, in order.
 pub(crate) fn digest_of_outcome(outcome: &ToolOutcome) -> Digest {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {
@@ -370,7 +370,7 @@ pub(crate) fn digest_of_outcome(outcome: &ToolOutcome) -> Digest {
     }
 }
 
-/// How a call ended, with the kind of error or stop.
+/// Returns the outcome of a call, and the kind of error or stop as its reason.
 pub(crate) fn outcome_of(ended: &Result<ToolOutcome, Error>) -> (Outcome, Option<&'static str>) {
     match ended {
         Ok(outcome) => match outcome.stopped {
@@ -400,7 +400,7 @@ fn stopped(why: Stopped) -> Outcome {
     }
 }
 
-/// The rights in one line: `all`, or what is bounded.
+/// Returns the permissions in one line: `all`, or the limited kinds.
 pub(super) fn rights(profile: &PermissionProfile) -> String {
     let kinds = [
         ("read", &profile.read),

@@ -1,14 +1,14 @@
 //! The log of calls: who called which tool, under which rights, and how that ended.
 //!
-//! One folder for each user, `audit` in the state directory, which every haft process of the user appends to:
-//! `audit.jsonl`, the files that it was rotated to, `head.json` and `lock`. Each line is a JSON object that holds
-//! the BLAKE3 hash of the line before, over all files ([`chain`]). `head.json` repeats the number and the hash of
-//! the last line, so that a cut-off end shows.
+//! Each user has one folder, `audit` in the state directory. All haft processes of the user append
+//! to it. It holds `audit.jsonl`, the rotated files, `head.json` and `lock`. Each line is a JSON
+//! object with the BLAKE3 hash of the line before, over all files ([`chain`]). `head.json` repeats
+//! the number and the hash of the last line, so that a truncated log is detected.
 //!
-//! A call hands over what is known of it and goes on; one thread of the process ([`writer`]) makes lines of it
-//! and writes them in batches. A crash can lose the last [`writer::BATCH_WINDOW`] and nothing else: of a call
-//! that runs longer a line tells that it started. What cannot be written never fails a call: it is counted, told
-//! once, and noted in the log when that can be written again.
+//! A call queues its data and goes on. One thread of the process ([`writer`]) formats the lines and
+//! writes them in batches. A crash loses at most the last [`writer::BATCH_WINDOW`], because a call
+//! that runs longer has a line for its start. A failed write never fails a call. Lost lines are
+//! counted and reported once, and noted in the log when it can be written again.
 
 mod chain;
 mod line;
@@ -37,7 +37,7 @@ use writer::Writer;
 /// The folder below the state directory.
 const FOLDER: &str = "audit";
 
-/// The folder of the log that `config` means, whether there is one or not.
+/// Returns the folder of the log of `config`, whether it exists or not.
 pub(crate) fn folder(config: &Config) -> PathBuf {
     folder_in(&config.state_dir)
 }
@@ -46,47 +46,51 @@ fn folder_in(state_dir: &Path) -> PathBuf {
     state_dir.join(FOLDER)
 }
 
-/// The log of calls. Cheap to clone; all logs of one folder in a process share one writer.
+/// The log of calls. Cheap to clone. All logs of one folder in a process share one writer, if their
+/// settings are the same.
 #[derive(Clone)]
 pub struct AuditLog(Arc<Writer>);
 
 impl AuditLog {
-    /// The log in the state directory of `config`; `None` where the configuration turns it off, and where there
-    /// is no home directory to keep it in. Nothing is opened before there is something to write.
+    /// Returns the log in the state directory of `config`; `None` if the configuration turns it
+    /// off, or if the home directory that would contain it is missing. Files are opened with the
+    /// first event.
     pub fn of(config: &Config) -> Option<AuditLog> {
-        // As root it would even succeed, and be lost with the container.
+        // As root this would even create the home directory, and the log would be lost with the
+        // container.
         let is_homeless = config.state_dir.starts_with(&config.home) && !config.home.is_dir();
         (config.log.enabled && !is_homeless)
             .then(|| AuditLog(Writer::shared(&folder(config), &config.log)))
     }
 
-    /// Writes one event, soon.
+    /// Queues one event for writing.
     pub fn record(&self, event: Event) {
         self.0.event(event);
     }
 
-    /// Waits until everything so far is written, but no longer than `patience`; false if it is not.
+    /// Waits until all events so far are written, at most `patience`. Returns false if they are
+    /// not.
     pub fn flush(&self, patience: Duration) -> bool {
         self.0.flush(patience)
     }
 
-    /// The problem with the last attempt to write, if it failed.
+    /// Returns the problem with the last attempt to write, if it failed.
     pub fn problem(&self) -> Option<Problem> {
         self.0.problem()
     }
 
-    /// How arguments are kept.
+    /// Returns the form in which arguments are recorded.
     pub(crate) fn arguments(&self) -> LoggedArguments {
         self.0.settings().arguments
     }
 
-    /// A call begins.
+    /// Records the start of a call.
     pub(crate) fn begin(&self, origin: Origin, trace: Arc<CallTrace>) -> OpenCall {
         self.0.begin(origin, trace)
     }
 }
 
-/// Writes one event to the log that `config` means, if there is one, for a command that has no host.
+/// Records one event in the log of `config`, if there is one. For commands without a host.
 pub(crate) fn record(config: &Config, event: Event) {
     if let Some(log) = AuditLog::of(config) {
         log.record(event);

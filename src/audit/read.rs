@@ -1,6 +1,6 @@
-//! Reads the log: all of it, the newest lines, or what is appended meanwhile.
+//! Reads the log: from the newest line backwards, or what is appended meanwhile.
 //!
-//! Readers take no lock: a line is written in one piece, and what has no end yet is read the next time.
+//! Readers take no lock: a line is written in one piece, and an incomplete line is read next time.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -10,31 +10,31 @@ use std::path::{Path, PathBuf};
 use super::chain::{self, CURRENT};
 use super::line::Line;
 
-/// So much of a file is read at once on the way back.
+/// Number of bytes that are read at once on the way back.
 const BLOCK_LEN: u64 = 64 << 10;
 
-/// Reads the lines of a log.
+/// Reader of the lines of a log.
 pub(crate) struct Reader {
     folder: PathBuf,
 }
 
 impl Reader {
-    /// Of the log in `folder`, which need not exist.
+    /// Returns a reader of the log in `folder`, which need not exist.
     pub(crate) fn of(folder: &Path) -> Reader {
         Reader {
             folder: folder.to_owned(),
         }
     }
 
-    /// Shows each line to `look`, the newest first, with its text, until that says false. What is not a line is
-    /// passed over.
+    /// Passes each line with its text to `look`, the newest first, until `look` returns false.
+    /// Invalid lines are skipped.
     ///
     /// # Errors
     /// When a file cannot be read.
     pub(crate) fn newest_first(&self, mut look: impl FnMut(&str, Line) -> bool) -> io::Result<()> {
         for path in chain::files(&self.folder)?.iter().rev() {
             let file = match chain::open_to_read(path) {
-                // It was rotated away meanwhile.
+                // A rotation moved or deleted it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 file => file?,
             };
@@ -46,10 +46,10 @@ impl Reader {
     }
 }
 
-/// Gives false if `look` has seen enough.
+/// Returns false if `look` returned false.
 fn lines_backwards(file: &File, look: &mut impl FnMut(&str, Line) -> bool) -> io::Result<bool> {
     let mut end = file.metadata()?.len();
-    // The beginning of the line whose end has been read.
+    // First piece of the block that was read last. Its line may begin in the block before.
     let mut rest: Vec<u8> = Vec::new();
     while end > 0 {
         let begin = end.saturating_sub(BLOCK_LEN);
@@ -80,19 +80,19 @@ fn show(line: &[u8], look: &mut impl FnMut(&str, Line) -> bool) -> bool {
     }
 }
 
-/// Reads what is appended to a log.
+/// Reader that follows what is appended to a log.
 pub(crate) struct Tail {
     folder: PathBuf,
-    /// The file that is read, and how far.
+    /// The file that is being read, and its inode.
     reading: Option<(BufReader<File>, u64)>,
-    /// A line without its end.
+    /// Beginning of a line whose end is not written yet.
     begun: Vec<u8>,
-    /// Lines up to this one have been seen.
+    /// Number of the last line that was returned.
     seen: u64,
 }
 
 impl Tail {
-    /// Of the log in `folder`, from the line after `seen` on.
+    /// Returns a reader of the log in `folder` that starts after line `seen`.
     pub(crate) fn after(folder: &Path, seen: u64) -> Tail {
         Tail {
             folder: folder.to_owned(),
@@ -102,7 +102,7 @@ impl Tail {
         }
     }
 
-    /// The lines that have come since the last look, with their texts.
+    /// Returns the lines that were appended since the last call, with their texts.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -114,7 +114,7 @@ impl Tail {
         if self.is_current()? {
             return Ok(found);
         }
-        // The file was rotated, perhaps more than once: whatever is newer than what was seen is in the others.
+        // The file was rotated, perhaps more than once. The newer lines are in the other files.
         let files = chain::files(&self.folder)?;
         for (at, path) in files.iter().enumerate() {
             let next = files.get(at + 1).and_then(|next| chain::first_number(next));
@@ -136,7 +136,7 @@ impl Tail {
         Ok(found)
     }
 
-    /// Whether the file that is read is the one that is appended to.
+    /// Returns true if the file that is being read is the one that writers append to.
     fn is_current(&self) -> io::Result<bool> {
         let Some((_, inode)) = &self.reading else {
             return Ok(false);

@@ -6,45 +6,46 @@ use std::path::{Path, PathBuf};
 use super::chain::{self, CURRENT, Head, NO_HASH};
 use super::line::{Event, Line};
 
-/// What the walk came to.
+/// Result of a verification.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// How many files there are.
+    /// Number of files.
     pub(crate) files: usize,
-    /// How many lines.
+    /// Number of lines.
     pub(crate) lines: u64,
     /// The numbers of the first and the last line.
     pub(crate) range: Option<(u64, u64)>,
-    /// Where the chain is broken.
+    /// Places where the chain is broken.
     pub(crate) findings: Vec<Finding>,
-    /// What is remarkable and not a break: fragments of lines, lines that could not be written.
+    /// Remarks that are not breaks: fragments of lines, lines that could not be written.
     pub(crate) notes: Vec<Finding>,
 }
 
-/// One thing that is wrong, and where.
+/// A finding and its place.
 #[derive(Debug)]
 pub(crate) struct Finding {
     /// The file.
     pub(crate) path: PathBuf,
-    /// The line in it, from 1; `None`: the file as a whole.
+    /// The line in it, from 1; `None` for the file as a whole.
     pub(crate) line: Option<u64>,
-    /// What is wrong.
+    /// Description of the finding.
     pub(crate) text: String,
 }
 
-/// The walk so far.
+/// State of a verification.
 #[derive(Default)]
 struct Walk {
     report: Report,
-    /// What `head.json` says.
+    /// Content of `head.json`.
     head: Option<Head>,
     /// The line before.
     last: Option<Head>,
-    /// What the first line says of the one before it, where that is not the beginning.
+    /// Finding that lines before the first one are missing, and the head that the first line
+    /// follows. `None` if the log begins with line 1.
     origin: Option<(Finding, Head)>,
-    /// A line that is none: a fragment, if the next line says so.
+    /// An invalid line and its hash. It is a fragment if the next line says so.
     fragment: Option<(Finding, String)>,
-    /// The line that `head.json` names was met, and is another one.
+    /// True if the line that `head.json` names was found, but has another hash.
     head_differs: bool,
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn verify(folder: &Path) -> io::Result<Report> {
     if folder.symlink_metadata().is_err() {
         return Ok(walk.report);
     }
-    // Under the lock for as long as it takes to open the files; what is appended later is left out.
+    // The lock is held only while the files are opened. Lines that are appended later are ignored.
     let mut files = Vec::new();
     {
         let _lock = chain::lock(folder)?;
@@ -131,7 +132,7 @@ impl Walk {
         self.last = Some(this);
     }
 
-    /// Holds a line against the one before.
+    /// Compares a line with the one before.
     fn link(&mut self, line: &Line, place: &dyn Fn(String) -> Finding) {
         let n = line.n;
         let Some(last) = &self.last else {
@@ -169,7 +170,7 @@ impl Walk {
                     n: *to,
                     hash: hash.clone(),
                 };
-                // By its rotation, as the configuration says.
+                // The rotation dropped these lines, as the configuration says.
                 self.origin.take_if(|(_, missing)| *missing == dropped);
             }
             Event::LogDamaged { why } => {
@@ -184,12 +185,12 @@ impl Walk {
         }
     }
 
-    /// The end of a file without an end of line.
+    /// Records the end of a file that lacks an end of line.
     fn unfinished(&mut self, bytes: &[u8], path: &Path, place: &dyn Fn(String) -> Finding) {
         self.settle_fragment();
         let is_current = path.file_name().is_some_and(|name| name == CURRENT);
         match is_current {
-            // The next line notes it.
+            // The next append notes it in the log.
             true => {
                 let text = format!(
                     "a writer was stopped after {} bytes of this line",
@@ -204,7 +205,7 @@ impl Walk {
         }
     }
 
-    /// No line says that it is one.
+    /// Reports the fragment as a break, because the next line does not explain it.
     fn settle_fragment(&mut self) {
         let finding = self.fragment.take().map(|(finding, _)| finding);
         self.report.findings.extend(finding);

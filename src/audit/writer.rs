@@ -1,7 +1,7 @@
-//! The one writer of a log in this process: a queue, and a thread that empties it in batches.
+//! Writer of a log in this process: a queue, and a thread that writes it in batches.
 //!
-//! A call pays for a place in the queue and, once in a [`BATCH_WINDOW`], for waking the thread. Making JSON,
-//! hashing and writing are the thread's.
+//! A call only adds to the queue and, at most once per [`BATCH_WINDOW`], wakes the thread. The
+//! thread makes the JSON, hashes the lines and writes them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,35 +16,36 @@ use super::line::{
 use crate::config::{Config, LogSettings};
 use crate::tool::{CallTrace, Moment, Problem};
 
-/// How long the thread waits for more before it writes. A crash can lose what came in this time.
+/// Time for which the thread collects events before it writes. A crash can lose those events.
 pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(20);
 
-/// More than this does not wait to be written: a disk that hangs must not fill the memory.
+/// Maximum number of queued items. Further ones are dropped and counted, so that a hanging disk
+/// does not fill the memory.
 const QUEUE_CAPACITY: usize = 65_536;
 
-/// Writes the log of one folder.
+/// Writer of the log of one folder.
 pub(super) struct Writer {
     folder: PathBuf,
     settings: LogSettings,
     queue: Mutex<Queue>,
     /// Wakes the thread.
     work: Condvar,
-    /// Wakes whoever waits for a flush.
+    /// Wakes the callers that wait for a flush.
     written: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     items: Vec<Item>,
-    /// The thread runs.
+    /// True if the thread runs.
     has_thread: bool,
-    /// The thread waits for items, so it has to be woken.
+    /// True if the thread waits for items, so that it has to be woken.
     is_idle: bool,
-    /// So many are on their way to the disk.
+    /// Number of items that are being written.
     in_work: usize,
-    /// Someone waits: the thread does not wait for more.
+    /// True if a flush waits: the thread then writes at once.
     is_urgent: bool,
-    /// So many were left out since the last line that tells of it.
+    /// Number of lost lines since the last line that notes a loss.
     lost: u64,
     problem: Option<Problem>,
     has_reported: bool,
@@ -56,28 +57,28 @@ enum Item {
     Ended(Arc<Open>, Box<Ended>),
 }
 
-/// A call that comes, and from where.
+/// A call that starts, and its caller.
 pub(crate) struct Origin {
-    /// The caller's id for it.
+    /// Id that the caller gave to the call.
     pub(crate) call: String,
     /// The name of the tool.
     pub(crate) tool: String,
-    /// Who calls.
+    /// The caller.
     pub(crate) caller: Arc<Caller>,
-    /// What is the same for all calls of a host.
+    /// The fields that all calls of a host share.
     pub(crate) place: Arc<Place>,
-    /// The arguments, as far as they are kept.
+    /// The arguments, as far as they are recorded.
     pub(crate) arguments: Option<Content>,
 }
 
-/// What the log says of all calls of a host.
+/// Fields of the log that all calls of a host share.
 pub(crate) struct Place {
     cwd: String,
     rights: String,
 }
 
 impl Place {
-    /// Of a host that goes by `config`.
+    /// Returns the fields for a host with this configuration.
     pub(crate) fn of(config: &Config) -> Place {
         Place {
             cwd: config.cwd.to_string_lossy().into_owned(),
@@ -86,10 +87,10 @@ impl Place {
     }
 }
 
-/// A call that runs.
+/// A running call.
 struct Open {
     origin: Origin,
-    /// What happens meanwhile.
+    /// Collects notes while the call runs.
     trace: Arc<CallTrace>,
     at: SystemTime,
     since: Instant,
@@ -97,30 +98,30 @@ struct Open {
     run: u64,
 }
 
-/// What is known at the end of a call.
+/// End of a call, as the log records it.
 pub(crate) struct Ending {
-    /// How it ended.
+    /// Outcome of the call.
     pub(crate) outcome: Outcome,
-    /// More about that.
+    /// Reason of the outcome: the kind of error or stop.
     pub(crate) reason: Option<&'static str>,
-    /// The result.
+    /// Hash and length of the result.
     pub(crate) result: Option<Digest>,
 }
 
-/// A call in the log, from its start to [`OpenCall::end`].
+/// A recorded call, from its start to [`OpenCall::end`].
 pub(crate) struct OpenCall {
     writer: Arc<Writer>,
     open: Arc<Open>,
 }
 
-/// How a call ended, and when.
+/// End of a call, and its duration.
 struct Ended {
     ending: Ending,
     took: Duration,
 }
 
 impl OpenCall {
-    /// Writes how it ended.
+    /// Records the end of the call.
     pub(crate) fn end(self, ending: Ending) {
         let took = self.open.since.elapsed();
         let ended = Box::new(Ended { ending, took });
@@ -128,15 +129,15 @@ impl OpenCall {
     }
 }
 
-/// What is told of a log that cannot be written, once a process.
+/// Function that reports a log that cannot be written. Each writer calls it at most once.
 static REPORTER: OnceLock<fn(&Problem)> = OnceLock::new();
 
-/// The writers of this process by their folders.
+/// Writers of this process.
 static WRITERS: Mutex<Vec<Arc<Writer>>> = Mutex::new(Vec::new());
 
-/// Sets who is told when a log cannot be written. The first one counts.
+/// Sets the function that reports a log that cannot be written. Only the first call counts.
 pub(crate) fn set_reporter(report: fn(&Problem)) {
-    // A second one is the same program again.
+    // A second call comes from the same program.
     let _ = REPORTER.set(report);
 }
 
@@ -158,7 +159,7 @@ fn writers() -> MutexGuard<'static, Vec<Arc<Writer>>> {
 }
 
 impl Writer {
-    /// The writer for `folder`; the settings of the first who asks count.
+    /// Returns the shared writer for `folder` and `settings`.
     pub(super) fn shared(folder: &Path, settings: &LogSettings) -> Arc<Writer> {
         let mut writers = writers();
         let known = writers
@@ -225,7 +226,7 @@ impl Writer {
     fn put(self: &Arc<Self>, item: Item) {
         let mut queue = self.queue();
         if queue.items.len() >= QUEUE_CAPACITY {
-            // A start is told by its end, too.
+            // The line of its end also records the start.
             queue.lost += u64::from(!matches!(item, Item::Started(_)));
             return;
         }
@@ -249,10 +250,10 @@ impl Writer {
         }
     }
 
-    /// The thread.
+    /// Runs the thread: collects batches and appends them.
     fn work(&self) {
         let mut chain = Chain::new(&self.folder, &self.settings);
-        // The calls that run and of which no line tells yet.
+        // Running calls whose start is not in the log yet.
         let mut untold: HashMap<u64, Arc<Open>> = HashMap::new();
         loop {
             let (items, lost) = self.next_batch(!untold.is_empty());
@@ -290,7 +291,7 @@ impl Writer {
                 Ok(()) if !events.is_empty() => queue.problem = None,
                 Ok(()) => {}
                 Err(error) => {
-                    // What was to tell of lost lines is lost as well.
+                    // A note of lost lines that cannot be written counts as those lines.
                     let before = events.iter().map(|event| match event {
                         Event::LogLost { lines, .. } => *lines,
                         _ => 1,
@@ -306,8 +307,8 @@ impl Writer {
         }
     }
 
-    /// Waits for items, and for a moment longer, since where one call ends another one follows. With
-    /// `has_untold` there may be none.
+    /// Waits for items, and then for [`BATCH_WINDOW`], because calls often follow each other. With
+    /// `has_untold` it may return without items.
     fn next_batch(&self, has_untold: bool) -> (Vec<Item>, u64) {
         let mut queue = self.queue();
         while queue.items.is_empty() && !has_untold {
@@ -328,7 +329,7 @@ impl Writer {
             (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         let items = std::mem::take(&mut queue.items);
-        // At least one, because lines may be due without any.
+        // At least one, because a line may be due without any items.
         queue.in_work = items.len().max(1);
         let lost = match items.is_empty() {
             true => 0,
@@ -346,7 +347,7 @@ impl Writer {
         )
     }
 
-    /// Keeps the problem, and tells it if it is the first.
+    /// Keeps the problem. Reports it if it is the first of this writer.
     fn failed(&self, queue: &mut Queue, error: &std::io::Error) {
         let problem = chain::problem(&self.folder, error);
         tracing::warn!(problem = %problem.message, "the log of calls cannot be written");
@@ -358,18 +359,18 @@ impl Writer {
         queue.problem = Some(problem);
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Locks the queue. Code that holds the lock cannot panic, so a poisoned queue is still valid.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The line of a call that runs.
+/// Returns the line of a running call.
 fn started(open: &Open) -> Event {
     Event::CallStarted(Box::new(call(open)))
 }
 
-/// The line of a call that ended.
+/// Returns the line of a call that ended.
 fn ended(open: &Open, Ended { ending, took }: Ended) -> Event {
     Event::Call(Box::new(RecordedCall {
         ended: Some(Moment::of(open.at + took).precise()),
@@ -381,7 +382,7 @@ fn ended(open: &Open, Ended { ending, took }: Ended) -> Event {
     }))
 }
 
-/// What is known of a call by now.
+/// Returns the fields of a call that are known by now.
 fn call(open: &Open) -> RecordedCall {
     let Origin {
         call,
@@ -416,7 +417,8 @@ fn call(open: &Open) -> RecordedCall {
     }
 }
 
-/// Tells this process from others, also from a later one of the same number.
+/// Returns a random key of this process. It differs even from that of a later process with the same
+/// id.
 fn process_key() -> u32 {
     static KEY: OnceLock<u32> = OnceLock::new();
     *KEY.get_or_init(|| {

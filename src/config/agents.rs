@@ -1,13 +1,13 @@
-//! Where coding agents keep their settings, moved by their own variables, and who we are to them.
+//! Paths of the settings of coding agents. The agents' own variables can move them.
 
 use std::path::{Path, PathBuf};
 
 use super::Env;
 
-/// Where coding agents keep the user's settings.
+/// Paths of the user's settings of coding agents, and the program that agents start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agents {
-    /// The program that runs: what agents are to start.
+    /// The running program, which agents are to start.
     pub program: PathBuf,
     /// The file in which Claude Code keeps the user's servers.
     pub claude_json: PathBuf,

@@ -1,23 +1,26 @@
-//! What aynd's users can set: where their plugin files are, and whether they want its built-in tools.
+//! Settings of aynd's tools: the folder of its plugin files, and whether its built-in tools are
+//! offered.
 //!
-//! The built-in tools are off by default: whoever lists the tools of other systems does not expect
-//! them. A server has them: its REST interface is aynd's, which always brings them. `AYND_TEST_TOOLS_DIR` is aynd's own variable; like every variable it outweighs files and
-//! yields to what was given directly.
+//! The built-in tools are off by default, because users who list the tools of other systems do not
+//! expect them. A server turns them on, because its REST interface is aynd's, which always has
+//! them. `AYND_TEST_TOOLS_DIR` is aynd's own variable. Like every variable it overrides files and
+//! is overridden by flags.
 
 use std::path::{Path, PathBuf};
 
 use super::{Env, paths};
 
-/// What aynd's tools go by.
+/// Settings of aynd's tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aynd {
     /// The folder with the plugin files, absolute.
     pub tools_dir: PathBuf,
-    /// Whether `git-status`, `git-diff-summary`, `workspace-info` and `file-reader` are in the catalog.
+    /// True if `git-status`, `git-diff-summary`, `workspace-info` and `file-reader` are in the
+    /// catalog.
     pub builtin_tools: bool,
 }
 
-/// The same as one layer says it.
+/// The settings as one layer has them.
 #[derive(Debug, Default)]
 pub(super) struct WrittenAynd {
     pub(super) tools_dir: Option<PathBuf>,
@@ -25,7 +28,7 @@ pub(super) struct WrittenAynd {
 }
 
 impl WrittenAynd {
-    /// Relative folders of variables start where the process was started.
+    /// Returns the layer of the variables. A relative folder starts at the process's directory.
     pub(super) fn from_env(env: &Env, builtin_tools: Option<bool>) -> WrittenAynd {
         let base = env.current_dir.as_deref().unwrap_or(Path::new("/"));
         let given = env.aynd_test_tools_dir.as_deref();
@@ -40,7 +43,7 @@ impl WrittenAynd {
         self.builtin_tools = self.builtin_tools.or(lower.builtin_tools);
     }
 
-    /// `by_default`: what holds for the built-in tools if no layer says anything.
+    /// Resolves the settings. `by_default` holds for the built-in tools if no layer sets them.
     pub(super) fn resolve(self, home: &Path, by_default: bool) -> Aynd {
         Aynd {
             tools_dir: self

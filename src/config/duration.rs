@@ -1,7 +1,6 @@
 //! Durations as people write them: `30s`, `500ms`, `2m`, `1m30s`, `1.5h`; and as Go prints them.
 //!
-//! The unit is never optional: whether `30` means seconds or milliseconds is a question
-//! that each tool of this world answers differently.
+//! The unit is never optional, because tools differ in whether `30` means seconds or milliseconds.
 
 use std::time::Duration;
 
@@ -15,10 +14,10 @@ const UNITS: &[(&str, f64)] = &[
     ("s", 1.0),
 ];
 
-/// Reads one or more numbers, each with its unit, and adds them up.
+/// Parses one or more numbers, each with its unit, and adds them up.
 ///
 /// # Errors
-/// What is wrong, as a fragment for people.
+/// A description of the error, as a fragment for people.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let refuse = || format!("`{text}` is not a duration: write it like 30s, 500ms or 1m30s");
     let mut rest = text.trim();
@@ -40,7 +39,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64((seconds * 1e6).round() / 1e6).map_err(|_| refuse())
 }
 
-/// A duration as Go prints it: `1m30s`, `500ms`, `1.5s`, `1h0m0s`.
+/// Returns a duration as Go prints it: `1m30s`, `500ms`, `1.5s`, `1h0m0s`.
 pub(crate) fn format_duration(duration: Duration) -> String {
     let nanos = duration.subsec_nanos();
     let seconds = duration.as_secs();
@@ -64,7 +63,7 @@ pub(crate) fn format_duration(duration: Duration) -> String {
     }
 }
 
-/// `whole` and so many digits of a fraction, without zeros at its end.
+/// Returns `whole` with a fraction of so many digits, without trailing zeros.
 fn decimal(whole: u64, fraction: u32, digits: usize) -> String {
     if fraction == 0 {
         return whole.to_string();

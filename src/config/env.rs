@@ -1,7 +1,7 @@
 //! The environment variables that haft reads, taken from the process once.
 //!
-//! A plain struct, so that tests and embedding hosts can give another environment.
-//! Nothing is interpreted here, and no other module of haft asks the process.
+//! A plain struct, so that tests and embedding hosts can pass another environment. Nothing is
+//! interpreted here, and no other module of haft reads the process's variables.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::process::is_token;
 
-/// What the names of variables with secrets contain.
+/// Words by which the name of a variable shows that its value is secret.
 const SECRET_WORDS: [&str; 8] = [
     "TOKEN",
     "SECRET",
@@ -28,12 +28,12 @@ const SERVE_TOKEN: &str = "SERVE_TOKEN";
 /// The value of `HAFT_SERVE_TOKEN`, once [`Env::take_tokens`] has removed it from the process.
 static TAKEN_TOKEN: OnceLock<String> = OnceLock::new();
 
-/// What the process's environment says. Empty variables count as unset.
+/// Environment of a process. Empty variables count as unset.
 #[derive(Clone, Debug, Default)]
 pub struct Env {
     /// The directory that the process was started in; `None` if it is gone.
     pub current_dir: Option<PathBuf>,
-    /// The program that runs.
+    /// Path of the running program.
     pub program: Option<PathBuf>,
     /// The user's home: `HOME`, else what the system's user database says.
     pub home: Option<PathBuf>,
@@ -55,7 +55,7 @@ pub struct Env {
     pub pi_config_dir: Option<String>,
     /// `OMP_PROFILE`. Kept when empty: that selects the default profile.
     pub omp_profile: Option<String>,
-    /// `PI_PROFILE`, asked when `OMP_PROFILE` is unset.
+    /// `PI_PROFILE`, used when `OMP_PROFILE` is unset.
     pub pi_profile: Option<String>,
     /// `CLAUDE_CONFIG_DIR`: moves `~/.claude`.
     pub claude_config_dir: Option<PathBuf>,
@@ -67,16 +67,16 @@ pub struct Env {
     pub editor: Option<String>,
     /// `BROWSER`: the command lines that open a page, with colons between them.
     pub browser: Option<String>,
-    /// Whether there is a graphical session: `WAYLAND_DISPLAY` or `DISPLAY`.
+    /// True if there is a graphical session: `WAYLAND_DISPLAY` or `DISPLAY`.
     pub has_display: bool,
-    /// What the terminal says of itself: `TERM`, `COLORTERM` and others, by their names.
+    /// Variables that describe the terminal, by their names: `TERM`, `COLORTERM` and others.
     pub terminal: BTreeMap<&'static str, String>,
     /// Every `HAFT_*` variable by its name without the prefix.
     pub haft: BTreeMap<String, String>,
 }
 
 impl Env {
-    /// The values of this process's variables whose names say that they are secret.
+    /// Returns the values of this process's variables whose names show that they are secret.
     pub(crate) fn secrets_of_process() -> Vec<String> {
         let is_secret = |name: &str| {
             let name = name.to_ascii_uppercase();
@@ -91,10 +91,10 @@ impl Env {
             .collect()
     }
 
-    /// Removes the tokens of haft (`HAFT_*TOKEN*`) from the environment of this process, where tools
-    /// and the programs that they start would find them, and in `/proc/self/environ` overwrites them.
-    /// [`Env::from_process`] still gives the one that `haft serve` uses. Must be called before there
-    /// is a second thread.
+    /// Removes the tokens of haft (`HAFT_*TOKEN*`) from the environment of this process, and
+    /// overwrites them in `/proc/self/environ`. Tools and the programs that they start could
+    /// otherwise read them. [`Env::from_process`] still returns the token of `haft serve`. Must be
+    /// called before a second thread exists.
     pub(crate) fn take_tokens() {
         let names: Vec<String> = std::env::vars_os()
             .filter_map(|(name, _)| name.into_string().ok())
@@ -112,7 +112,7 @@ impl Env {
         }
     }
 
-    /// The environment of this process.
+    /// Reads the environment of this process.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place that reads the environment"
@@ -169,14 +169,15 @@ impl Env {
     }
 }
 
-/// Overwrites the value of a variable where the process was given it, and removes the variable.
+/// Overwrites the value of a variable in the process's initial environment, and removes the
+/// variable.
 fn overwrite(name: &str) {
     let Ok(c_name) = CString::new(name) else {
         return;
     };
-    // SAFETY: the pointer is null or that of a text which ends with a zero byte, in the memory in which
-    // the kernel or the C library put the environment; both are writable. There is no second thread
-    // that could read or change the environment meanwhile.
+    // SAFETY: the pointer is null or that of a text which ends with a zero byte. The text is in
+    // memory in which the kernel or the C library put the environment; both are writable. This is
+    // the only thread, so the environment cannot be read or changed meanwhile.
     unsafe {
         let value = nix::libc::getenv(c_name.as_ptr());
         if !value.is_null() {

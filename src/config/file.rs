@@ -1,8 +1,8 @@
-//! `config.yaml`: what may stand in it, and where exactly it is wrong.
+//! Parser of `config.yaml`: its keys, and the exact place of each error.
 //!
-//! Unknown keys are refused with the nearest known one named; a typo that is silently
-//! ignored costs an evening. Relative tool paths of a file mean the file's own folder
-//! (the user's file) or the project (the project's file), never wherever one happens to be.
+//! Unknown keys are refused with the nearest known one as a hint, because a typo that is silently
+//! ignored is hard to find. A relative tool path starts at the file's own folder (the user's file)
+//! or at the project (the project's file), never at the current directory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,7 +43,7 @@ struct File {
     limits: Option<FileLimits>,
     permissions: Option<FilePermissions>,
     aynd: Option<FileAynd>,
-    /// Kodelet's own block, accepted as it is so that its users can keep one file.
+    /// Kodelet's own block. It is accepted as it is, so that its users can keep one file.
     custom_tools: Option<Value>,
     ikigai: Option<FileIkigai>,
     serve: Option<FileServe>,
@@ -159,7 +159,7 @@ impl FilePermissions {
     }
 }
 
-/// The file that `--config` names: it must exist.
+/// Reads the file that `--config` names, which must exist.
 pub(super) fn given(path: &Path, home: &Path) -> Result<Written, Error> {
     let Some(text) = read(path)? else {
         let text = format!("the configuration file {} does not exist", path.display());
@@ -169,7 +169,7 @@ pub(super) fn given(path: &Path, home: &Path) -> Result<Written, Error> {
     Ok(written(parse(path, &text)?, of_user(path, home)))
 }
 
-/// The user's own file, if there is one.
+/// Reads the user's own file, if it exists.
 pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
     let Some(text) = read(path)? else {
         return Ok(Written::default());
@@ -177,13 +177,13 @@ pub(super) fn user(path: &Path, home: &Path) -> Result<Written, Error> {
     Ok(written(parse(path, &text)?, of_user(path, home)))
 }
 
-/// The text of the file that a project brings, if it does. Nothing in it counts yet.
+/// Returns the text of the project's file, if it exists. Nothing in it is used yet.
 pub(super) fn project_text(path: &Path) -> Result<Option<String>, Error> {
     read(path)
 }
 
-/// What the file of a trusted project says. It decides neither its own trust nor what its tools
-/// may do unasked.
+/// Reads the file of a trusted project. It may set neither its own trust nor the approval of its
+/// tools.
 pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, Error> {
     let file = parse(path, text)?;
     let aynd = file.aynd.as_ref();
@@ -212,9 +212,9 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
         ("sessions", file.sessions.is_some(), "--config"),
         // It must not be able to hide what its tools do.
         ("log", file.log.is_some(), "--config"),
-        // The files there are taken for the user's own, who trusts them.
+        // Its files count as the user's own, which are trusted.
         ("aynd.tools_dir", has_tools_dir, "--aynd-tools"),
-        // What lies in it is trusted as the user's own.
+        // Its files are trusted as the user's own.
         (
             "cycod_global_dir",
             file.cycod_global_dir.is_some(),
@@ -232,7 +232,7 @@ pub(super) fn project(path: &Path, text: &str, home: &Path) -> Result<Written, E
             )));
         }
     }
-    // `<project>/.haft/config.yaml` speaks of paths of the project.
+    // Paths in `<project>/.haft/config.yaml` start at the project.
     let base = path.parent().and_then(Path::parent).unwrap_or(path);
     let at = Standpoint {
         file: path,
@@ -315,7 +315,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
         serve: ServeFlags {
             listen: serve.listen,
             token: serve.token,
-            // Only a flag says so: it is to be read where the server is started.
+            // Only flags set them, so that they are visible where the server is started.
             no_token: false,
             allow_anyone: false,
             allowed_hosts: serve.allow_hosts,
@@ -337,8 +337,7 @@ fn written(file: File, at: Standpoint<'_>) -> Written {
     }
 }
 
-/// Makes a relative tool path independent of where haft is started. What names no file
-/// stays as it is: discovery has the words for it.
+/// Makes a relative tool path absolute. An invalid path stays as it is: discovery reports it.
 fn anchored(tool: String, base: &Path, home: &Path) -> String {
     match paths::expand(&tool, home) {
         Ok(path) if path.is_relative() && !tool.is_empty() => {
@@ -465,7 +464,7 @@ fn call_timeout<'de, D: Deserializer<'de>>(
         .transpose()
 }
 
-/// More than nothing: a limit of zero would end everything at once.
+/// Parses a duration above zero: a limit of zero would end everything at once.
 fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     match duration(deserializer)? {
         Some(time) if time.is_zero() => Err(de::Error::custom("it must be more than nothing")),

@@ -1,31 +1,32 @@
-//! Where ikigai's tools are and how long they may take: the `ikigai:` block and its variables.
+//! Settings of ikigai's tools: the `ikigai:` block and its variables.
 //!
-//! The system directories are `PREFIX/libexec/haft`, with what comes with haft, and
-//! `PREFIX/libexec/ikigai`, with what an installation of ikigai brings. Without a prefix they are looked
-//! for beside the program: a build keeps `libexec` next to the binary, an installation next to `bin`.
+//! The system directories are `PREFIX/libexec/haft`, with the tools of haft, and
+//! `PREFIX/libexec/ikigai`, with those of an ikigai installation. Without a prefix they are
+//! searched beside the program: a build has `libexec` next to the binary, an installation has it
+//! next to `bin`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::kodelet::anchored;
 
-/// Below a prefix: haft's own tools.
+/// Directory of haft's own tools, below a prefix.
 const OF_HAFT: &str = "libexec/haft";
-/// Below a prefix: the tools of ikigai itself.
+/// Directory of ikigai's own tools, below a prefix.
 const OF_IKIGAI: &str = "libexec/ikigai";
 
-/// Where ikigai's tools are and how they are run.
+/// Directories of ikigai's tools, and the timeout of their calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ikigai {
-    /// The tools that came with haft; `None`: it is not known where they would be.
+    /// The tools that come with haft; `None` if their directory is unknown.
     pub system_dir: Option<PathBuf>,
-    /// The tools of an installation of ikigai; `None`: it is not known where they would be.
+    /// The tools of an ikigai installation; `None` if their directory is unknown.
     pub installation_dir: Option<PathBuf>,
-    /// The user's own tools; `None`: there is no home directory.
+    /// The user's own tools; `None` without a home directory.
     pub user_dir: Option<PathBuf>,
-    /// The project's tools; `None` unless somebody asked for them.
+    /// The project's tools; `None` unless they are turned on.
     pub project_dir: Option<PathBuf>,
-    /// The longest that a call may take.
+    /// Maximum duration of a call.
     pub timeout: Duration,
 }
 
@@ -38,14 +39,14 @@ pub(super) struct WrittenIkigai {
 }
 
 impl WrittenIkigai {
-    /// Takes from `lower` whatever this layer leaves open.
+    /// Takes the values from `lower` that this layer does not set.
     pub(super) fn fill_from(&mut self, lower: Self) {
         self.prefix = self.prefix.take().or(lower.prefix);
         self.project = self.project.or(lower.project);
         self.timeout = self.timeout.or(lower.timeout);
     }
 
-    /// The same with a relative prefix made absolute.
+    /// Returns the block with an absolute prefix.
     pub(super) fn anchored(mut self, base: &Path, home: &Path) -> Self {
         self.prefix = self.prefix.map(|prefix| anchored(&prefix, base, home));
         self
@@ -62,13 +63,13 @@ impl WrittenIkigai {
             installation_dir: system(OF_IKIGAI),
             user_dir: home.map(|home| home.join(".ikigai/tools")),
             project_dir: asked.then(|| cwd.join(".ikigai/tools")),
-            // Fixed in the document (ikigai 35); a host may still want another.
+            // The document fixes it (ikigai 35), but a host may want another.
             timeout: self.timeout.unwrap_or(Duration::from_secs(30)),
         }
     }
 }
 
-/// The directory that belongs to a program at this path, if there is one.
+/// Returns the directory `below` that belongs to this program, if it exists.
 fn beside(program: &Path, below: &str) -> Option<PathBuf> {
     let folder = program.parent()?;
     let built = folder.join(below);

@@ -1,7 +1,7 @@
 //! Kodelet's `custom_tools:` block: accepted as its users have it, with its own defaults.
 //!
-//! Lenient where the rest of our configuration is strict: the block may come from a file that was
-//! written for another program, so a value that cannot be used is a warning and the default holds.
+//! It is read more leniently than the rest of the configuration. The block may come from a file for
+//! another program, so an invalid value is a warning and the default holds.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,27 +22,26 @@ const KEYS: &[&str] = &[
     "env_whitelist",
 ];
 
-/// Where Kodelet's tools are and how they are run.
+/// Directories of Kodelet's tools, and the limits of their processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomTools {
-    /// False: no directory is read and nothing is started.
+    /// False if Kodelet's tools are off: no directory is read and nothing is started.
     pub enabled: bool,
     /// The user's own tools.
     pub global_dir: PathBuf,
-    /// A project's configuration named that directory, so what is in it is the project's.
+    /// True if a project's configuration names `global_dir`. Its tools then count as the project's.
     pub global_dir_is_projects: bool,
     /// The project's tools.
     pub local_dir: PathBuf,
-    /// Where Kodelet looks for the project's tools since it moved them; `None` if the configuration names
-    /// a `local_dir`.
+    /// Newer directory of the project's tools; `None` if the configuration names a `local_dir`.
     pub dot_local_dir: Option<PathBuf>,
-    /// The longest that a run may take.
+    /// Maximum duration of a run.
     pub timeout: Duration,
-    /// So many bytes are kept of each output.
+    /// Maximum number of bytes that are kept of each output.
     pub max_output_size: usize,
-    /// The address space that each process of a tool may have, in bytes; `None`: no limit.
+    /// Maximum address space of each process of a tool, in bytes; `None`: no limit.
     pub max_memory_size: Option<u64>,
-    /// The variables that tools see, if they are set.
+    /// Variables that are passed to tools, if they are set.
     pub env_whitelist: Vec<String>,
 }
 
@@ -59,7 +58,7 @@ pub(super) struct WrittenCustomTools {
     env_whitelist: Option<Vec<String>>,
 }
 
-/// What a project's block takes away from the project's executables.
+/// Limits that a project's block sets for the project's executables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
     timeout: Option<Duration>,
@@ -69,7 +68,7 @@ pub(crate) struct Bounds {
 }
 
 impl CustomTools {
-    /// The smaller of both, one by one.
+    /// Returns the settings with the smaller of both values for each limit.
     #[must_use]
     pub(super) fn narrowed(&self, by: &Bounds) -> CustomTools {
         let memory = [self.max_memory_size, by.max_memory_size];
@@ -86,18 +85,18 @@ impl CustomTools {
     }
 }
 
-/// Whose file a block stands in: relative paths and trust depend on it.
+/// File of a block. Relative paths and trust depend on it.
 #[derive(Clone, Copy)]
 pub(super) struct Standpoint<'a> {
     pub file: &'a Path,
-    /// What a relative `global_dir` starts at.
+    /// Base of a relative `global_dir`.
     pub base: &'a Path,
     pub home: &'a Path,
     pub is_projects: bool,
 }
 
 impl WrittenCustomTools {
-    /// What a layer says that can only switch.
+    /// Returns a layer that only turns the tools on or off.
     pub(super) fn switched(enabled: Option<bool>) -> Self {
         WrittenCustomTools {
             enabled,
@@ -105,7 +104,7 @@ impl WrittenCustomTools {
         }
     }
 
-    /// Reads the block; what cannot be used is left out and told.
+    /// Reads the block. Skips invalid values and adds them to `problems`.
     pub(super) fn read(block: &Value, at: Standpoint<'_>, problems: &mut Vec<Problem>) -> Self {
         let mut reader = Reader { at, problems };
         let Some(block) = block.as_object() else {
@@ -132,7 +131,8 @@ impl WrittenCustomTools {
         }
     }
 
-    /// Takes out what bounds tools. A project's block can bound only its own, and switch nothing on.
+    /// Takes the limits out of the block. A project's block can limit only its own tools, and
+    /// cannot turn tools on.
     pub(super) fn take_bounds(&mut self) -> Bounds {
         self.enabled = self.enabled.filter(|enabled| !enabled);
         Bounds {
@@ -143,7 +143,7 @@ impl WrittenCustomTools {
         }
     }
 
-    /// Takes from `lower` whatever this layer leaves open.
+    /// Takes the values from `lower` that this layer does not set.
     pub(super) fn fill_from(&mut self, lower: Self) {
         self.enabled = self.enabled.or(lower.enabled);
         if self.global_dir.is_none() {
@@ -157,7 +157,7 @@ impl WrittenCustomTools {
         self.env_whitelist = self.env_whitelist.take().or(lower.env_whitelist);
     }
 
-    /// Every default of the document (kodelet 49).
+    /// Resolves the block with the defaults of the document (kodelet 49).
     pub(super) fn resolve(self, home: &Path, cwd: &Path) -> CustomTools {
         let default = || ["PATH", "HOME", "USER"].map(str::to_owned).to_vec();
         let dot_local_dir = self.local_dir.is_none().then(|| cwd.join(".kodelet/tools"));
@@ -184,7 +184,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The setting of that name, if it is there and can be used.
+    /// Returns the setting of that name, if it is set and valid.
     fn take<T>(
         &mut self,
         block: &Map<String, Value>,
@@ -229,7 +229,8 @@ fn boolean(value: &Value) -> Result<bool, String> {
     }
 }
 
-/// A bare number means seconds; Kodelet's own reader would take it for nanoseconds.
+/// Parses a duration. A bare number means seconds, although Kodelet's own reader takes it as
+/// nanoseconds.
 fn time(value: &Value) -> Result<Duration, String> {
     let time = match value {
         Value::String(text) => parse_duration(text)?,
@@ -265,7 +266,7 @@ fn names(value: &Value) -> Result<Vec<String>, String> {
     texts.collect::<Option<_>>().ok_or_else(refuse)
 }
 
-/// `~` and `~/…` mean the home directory; `~name` is a name like any other.
+/// Expands `~` and `~/…` to the home directory; `~name` is a plain name.
 fn tilde(path: &Path, home: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(rest) => home.join(rest),

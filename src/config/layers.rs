@@ -1,7 +1,7 @@
-//! One layer of configuration as it was written: all optional, and how layers combine.
+//! One layer of configuration as written, with all values optional, and how layers combine.
 //!
-//! Single values of a higher layer win. Lists of tools and of what is disabled add up,
-//! because nobody wants `--tool x` to hide the tools of their configuration file.
+//! A single value of a higher layer wins. Lists of tools and of disabled names are joined, because
+//! `--tool x` should not hide the tools of the configuration file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(super) struct Written {
     pub permissions: WrittenPermissions,
     pub custom_tools: WrittenCustomTools,
     pub ikigai: WrittenIkigai,
-    /// What was written and is not used.
+    /// Settings that are written but not used.
     pub problems: Vec<Problem>,
     pub aynd: WrittenAynd,
     pub serve: ServeFlags,
@@ -56,7 +56,7 @@ pub(super) struct Written {
 
 #[derive(Debug, Default)]
 pub(super) struct WrittenLimits {
-    /// `Some(None)`: the layer says that there is no limit.
+    /// `Some(None)`: the layer turns the limit off.
     pub call_timeout: Option<Option<Duration>>,
     pub load_timeout: Option<Duration>,
     pub grace: Option<Duration>,
@@ -66,12 +66,12 @@ pub(super) struct WrittenLimits {
     pub keep_detached: Option<bool>,
 }
 
-/// What the layers say of each kind of access, and which of them said it.
+/// Permission for each kind of access, and the source that set it.
 #[derive(Debug, Default)]
 pub(super) struct WrittenPermissions(pub BTreeMap<PermissionKind, (Permission, PermissionSource)>);
 
 impl Written {
-    /// Relative paths start at `base`.
+    /// Returns the layer of the flags. Relative paths start at `base`.
     pub(super) fn from_flags(flags: Flags, base: &Path) -> Written {
         let tools_dir = flags.aynd_tools_dir;
         Written {
@@ -162,7 +162,7 @@ impl Written {
         })
     }
 
-    /// Takes from `lower` whatever this layer leaves open.
+    /// Takes the values from `lower` that this layer does not set, and joins the lists.
     pub(super) fn fill_from(&mut self, lower: Written) {
         self.tools.extend(lower.tools);
         self.disabled_extensions.extend(lower.disabled_extensions);
@@ -170,7 +170,8 @@ impl Written {
         for (what, name) in lower.rename {
             self.rename.entry(what).or_insert(name);
         }
-        // Only files have them, and no project may widen a set that the user made.
+        // Only files have them. The user's sets replace the project's, so that a project cannot
+        // widen them.
         self.toolsets.extend(lower.toolsets);
         self.built_in_tool_names = self
             .built_in_tool_names
@@ -220,7 +221,7 @@ impl WrittenLimits {
         self.resolve_within(Limits::default())
     }
 
-    /// `otherwise` holds for what is not written.
+    /// Resolves the limits. `otherwise` holds for limits that are not written.
     pub(super) fn resolve_within(self, otherwise: Limits) -> Result<Limits, Error> {
         let heap_mb = self.heap_mb.unwrap_or(otherwise.heap_mb);
         if heap_mb < LEAST_HEAP_MB {
@@ -248,7 +249,8 @@ impl WrittenLimits {
 }
 
 impl WrittenPermissions {
-    /// `otherwise` holds for what no layer mentions. Relative paths start at `base`.
+    /// Resolves the permissions. `otherwise` holds for kinds that no layer mentions. Relative paths
+    /// start at `base`.
     pub(super) fn resolve(
         self,
         otherwise: PermissionProfile,
@@ -267,7 +269,7 @@ impl WrittenPermissions {
     }
 }
 
-/// A duration, or `none` for no limit.
+/// Parses a duration, or `none` for no limit.
 pub(super) fn optional_duration(text: &str) -> Result<Option<Duration>, String> {
     match text.trim() {
         "none" => Ok(None),
@@ -303,7 +305,7 @@ pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The mode of that name.
+/// Parses the name of an approval mode.
 pub(super) fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
     ApprovalMode::from_name(text).ok_or_else(|| {
         let names = ApprovalMode::NAMES.map(|(name, _)| name).join(", ");
@@ -311,7 +313,7 @@ pub(super) fn approval_mode(text: &str) -> Result<ApprovalMode, String> {
     })
 }
 
-/// The rule of that name.
+/// Parses the name of a rule.
 pub(super) fn rule(text: &str) -> Result<Rule, String> {
     Rule::from_name(text).ok_or_else(|| format!("`{text}` is neither allow nor deny nor prompt"))
 }

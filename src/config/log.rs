@@ -1,6 +1,6 @@
-//! The log of calls: whether there is one, how large it gets, what it keeps of arguments.
+//! Settings of the log of calls: whether there is one, its maximum size, the form of arguments.
 //!
-//! All of it is the user's to say, never a project's: a project must not be able to hide what it does.
+//! Only the user sets them, because a project must not be able to hide what it does.
 
 use std::str::FromStr;
 
@@ -9,27 +9,27 @@ use serde::de::{Deserializer, Error as _};
 
 use crate::error::{Error, ErrorKind};
 
-/// About fifteen thousand calls.
+/// Default size of a file: about fifteen thousand calls.
 const MAX_SIZE: u64 = 10 << 20;
-/// A smaller file would be rotated with nearly every line.
+/// Minimum size of a file. A smaller one would be rotated with nearly every line.
 const MIN_SIZE: u64 = 4 << 10;
-/// Rotated files: with the current one about 110 MB.
+/// Default number of rotated files: with the current one about 110 MB.
 const KEEP: u32 = 10;
 
-/// The log of calls.
+/// Settings of the log of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSettings {
-    /// Whether the `haft` program keeps one. Programs that embed haft decide for themselves.
+    /// True if the `haft` program keeps a log. Programs that embed haft decide for themselves.
     pub enabled: bool,
-    /// A file that would be longer than this, in bytes, is rotated.
+    /// Maximum size of a file, in bytes. A file that would be longer is rotated.
     pub max_size: u64,
-    /// How many rotated files are kept.
+    /// Number of rotated files that are kept.
     pub keep: u32,
-    /// What is kept of arguments.
+    /// Form in which arguments are recorded.
     pub arguments: LoggedArguments,
 }
 
-/// What the log keeps of arguments.
+/// Form in which the log records arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoggedArguments {
@@ -53,7 +53,7 @@ impl Default for LogSettings {
     }
 }
 
-/// The same as the user's file says it.
+/// The settings as the user's file has them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenLog {
@@ -89,7 +89,7 @@ fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Er
         .transpose()
 }
 
-/// Reads `512KB`, `10MB`, `1GB`, in powers of 1024.
+/// Parses `512KB`, `10MB`, `1GB`, in powers of 1024.
 fn parse_size(text: &str) -> Result<u64, String> {
     let refuse = || format!("`{text}` is not a size: write it like 512KB, 10MB or 1GB");
     let units = [("KB", 10), ("MB", 20), ("GB", 30)];

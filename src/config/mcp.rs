@@ -1,6 +1,6 @@
-//! What MCP clients get beside the tools themselves: structured results, tasks, instructions, hints.
+//! Settings for MCP clients: structured results, tasks, instructions, hints.
 //!
-//! Only the wording and the manner of answers, so a trusted project's file may decide it, too.
+//! They affect only the wording and form of answers, so a trusted project's file may set them, too.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,79 +13,81 @@ use super::{Env, layers, parse_duration};
 use crate::error::{Error, ErrorKind};
 use crate::tool::TaskMode;
 
-/// Below the time after which Claude Code moves a call to the background (120 s) and Codex gives up.
+/// Default time after which a call becomes a task. It is below the time after which Claude Code
+/// moves a call to the background (120 s) and Codex gives up.
 const TASK_AFTER: Duration = Duration::from_secs(60);
 
-/// Codex cuts results to 12,000 characters where it knows nothing of the model, and writes them with
-/// escapes.
+/// Default limit of text for Codex, in KiB. Codex cuts results to 12,000 characters if it does not
+/// know the model, and writes them with escapes.
 const CODEX_SPILL_KB: u32 = 10;
 
-/// The range of `max_result_chars`: Claude Code takes no more than 500,000.
+/// Range of `max_result_chars`: Claude Code accepts at most 500,000.
 const RESULT_CHARS: std::ops::RangeInclusive<u32> = 1_000..=500_000;
 
-/// When a result carries `structuredContent`.
+/// Condition under which a result carries `structuredContent`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Structured {
-    /// Where the author of the tool declared a schema of it.
+    /// Only if the author of the tool declared its schema.
     #[default]
     Declared,
-    /// Wherever there are details.
+    /// In every result that has details.
     Always,
-    /// Never, and no output schema is listed.
+    /// Never. Output schemas are not listed either.
     Never,
 }
 
-/// What MCP clients get beside the tools themselves.
+/// Settings for MCP clients besides the tools themselves.
 #[derive(Clone, Debug)]
 pub struct Mcp {
-    /// When a result carries `structuredContent`.
+    /// Condition under which a result carries `structuredContent`.
     pub structured: Structured,
-    /// When a call becomes a task, where its tool says nothing.
+    /// Condition under which a call becomes a task, for tools that do not set it.
     pub task_after: TaskMode,
-    /// The instructions; `None`: they are made from the tools. Empty: there are none.
+    /// Instructions for models. `None`: they are made from the tools. Empty: there are none.
     pub instructions: Option<String>,
-    /// Whether definitions are to be loaded from the start, where the tool says nothing. `None`: if
-    /// there are few.
+    /// True if definitions are to be loaded from the start, for tools that do not set it. `None`:
+    /// only if there are few.
     pub always_load: Option<bool>,
-    /// Text of a result beyond so many KiB goes to a file where the client is Codex; 0: as elsewhere.
+    /// Maximum text of a result in KiB if the client is Codex; more goes to a file. 0: the limit
+    /// for all clients.
     pub codex_spill_kb: u32,
-    /// From the weakest to the strongest.
+    /// Settings by pattern, from the weakest pattern to the strongest.
     tools: Vec<(GlobMatcher, McpToolSettings)>,
 }
 
-/// The same as the command line or one layer says it.
+/// The settings as the command line or one layer has them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct McpFlags {
-    /// When a result carries `structuredContent`.
+    /// Condition under which a result carries `structuredContent`.
     #[serde(deserialize_with = "structured")]
     pub structured: Option<Structured>,
-    /// When a call becomes a task.
+    /// Condition under which a call becomes a task.
     #[serde(deserialize_with = "task")]
     pub task_after: Option<TaskMode>,
     /// The instructions for models.
     pub instructions: Option<String>,
-    /// Whether definitions are to be loaded from the start.
+    /// True if definitions are to be loaded from the start.
     pub always_load: Option<bool>,
     /// The limit of text for Codex, in KiB.
     pub codex_spill_kb: Option<u32>,
-    /// What holds for the tools whose names match a pattern.
+    /// Settings for the tools whose names match a pattern.
     #[serde(deserialize_with = "by_pattern")]
     pub tools: BTreeMap<String, McpToolSettings>,
 }
 
-/// What the user says of the tools whose names match a pattern.
+/// Settings for the tools whose names match a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct McpToolSettings {
-    /// When a call becomes a task.
+    /// Condition under which a call becomes a task.
     #[serde(deserialize_with = "task")]
     pub task: Option<TaskMode>,
-    /// Whether the definition is to be loaded from the start.
+    /// True if the definition is to be loaded from the start.
     pub always_load: Option<bool>,
-    /// A phrase by which a client's tool search should find the tool.
+    /// Phrase by which a client's tool search should find the tool.
     pub search_hint: Option<String>,
-    /// The most characters of a result; longer text goes to a file.
+    /// Maximum number of characters of a result; longer text goes to a file.
     #[serde(deserialize_with = "result_chars")]
     pub max_result_chars: Option<u32>,
 }
@@ -110,10 +112,10 @@ impl std::str::FromStr for Structured {
     }
 }
 
-/// Reads `always`, `never` or a duration.
+/// Parses `always`, `never` or a duration.
 ///
 /// # Errors
-/// What is wrong, as a fragment for people.
+/// A description of the error, as a fragment for people.
 pub fn parse_task_mode(text: &str) -> Result<TaskMode, String> {
     match text.trim() {
         "always" => Ok(TaskMode::Always),
@@ -168,7 +170,7 @@ impl McpFlags {
             })?;
             tools.push((strength(&pattern), matcher, settings));
         }
-        // Stable: of two equally strong patterns the later one in the alphabet counts.
+        // The sort is stable: of two equally strong patterns the later one in the alphabet wins.
         tools.sort_by_key(|(strength, ..)| *strength);
         Ok(Mcp {
             structured: self.structured.unwrap_or_default(),
@@ -185,8 +187,8 @@ impl McpFlags {
 }
 
 impl Mcp {
-    /// What the user says of the tool of this name. A pattern that says more of the name counts
-    /// before one that says less.
+    /// Returns the settings for the tool of this name. A more specific pattern overrides a less
+    /// specific one.
     pub(crate) fn for_tool(&self, name: &str) -> McpToolSettings {
         let mut settings = McpToolSettings::default();
         let matching = self.tools.iter().rev();
@@ -206,8 +208,8 @@ impl McpToolSettings {
     }
 }
 
-/// A plain name before all patterns; of patterns the one with more characters that stand for
-/// themselves.
+/// Returns the rank of a pattern. A plain name outranks all patterns. Of two patterns the one with
+/// more literal characters ranks higher.
 fn strength(pattern: &str) -> usize {
     let is_special = |c: &char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | ',');
     match pattern.chars().any(|c| is_special(&c)) {

@@ -1,8 +1,9 @@
-//! Everything haft can be told, resolved once into a [`Config`] without gaps.
+//! Configuration of haft: all sources, resolved once into a complete [`Config`].
 //!
-//! High to low: flags, `HAFT_*` variables, `./.haft/config.yaml` (trusted projects only),
-//! `~/.config/haft/config.yaml`, what oh-my-pi's own settings say of approval, defaults. Every default of the program is in this file.
-//! No module below reads a flag, a variable or a configuration file of ours.
+//! Precedence from high to low: flags, `HAFT_*` variables, `./.haft/config.yaml` (trusted projects
+//! only), `~/.config/haft/config.yaml`, the approval settings of oh-my-pi, defaults. All defaults
+//! of the program are in this module and its submodules. No module below reads a flag, a variable
+//! or a configuration file of ours.
 
 mod agents;
 mod aynd;
@@ -48,51 +49,52 @@ use crate::error::{Error, ErrorKind};
 use crate::tool::{ApprovalMode, ApprovalPolicy, Level, Problem, Screen, ToolPattern};
 use layers::Written;
 
-/// How long a tool file may take to load. A cold import of a big npm tree needs seconds;
-/// whoever needs more than this hangs, and oh-my-pi's own loader would hang with it.
+/// Timeout for loading a tool file. A cold import of a big npm tree needs seconds. A file that
+/// needs longer hangs, and oh-my-pi's own loader would hang with it.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a call that was asked to stop may go on: time to close a file or kill a
-/// child politely, short enough that a person does not reach for a second Ctrl-C.
+/// Grace period of a cancelled call: time to close a file or kill a child politely. It is short
+/// enough that the user does not press Ctrl-C a second time.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// JavaScript memory of one isolate, in MiB: plenty for tools, and two runaway isolates
-/// still fit a small machine.
+/// Maximum JavaScript memory of one isolate, in MiB. It is plenty for tools, and two runaway
+/// isolates still fit a small machine.
 const HEAP_MB: u32 = 512;
 
-/// Isolates beyond this would fill a machine with many cores with copies of the runtime.
+/// Maximum number of isolates by default. More would fill a machine with many cores with copies of
+/// the runtime.
 const MOST_ISOLATES: usize = 8;
 
-/// The least heap that boots the runtime and one zod module.
+/// Minimum heap that boots the runtime and one zod module, in MiB.
 const LEAST_HEAP_MB: u32 = 32;
 
-/// What containers of tools are made of where nothing else is said.
+/// Default image of containers for tools.
 const CONTAINER_IMAGE: &str = "docker.io/library/debian:stable-slim";
 
-/// Text of a result beyond this goes to a file, in KiB: about 12,000 tokens, which no model wants
-/// without having asked. Claude Code puts what has more than 50,000 characters into a file of its own
-/// and shows 2 KB of it, so what remains, with its notice, stays below 48 KB.
+/// Default limit of the text of a result, in KiB: about 12,000 tokens. More text goes to a file.
+/// Claude Code puts results of more than 50,000 characters into a file of its own and shows 2 KB of
+/// them. The text that remains, with its notice, therefore stays below 48 KB.
 const SPILL_KB: u32 = 46;
 
-/// A home for accounts that have none; Debian gives them the same. Nothing is found there.
+/// Home directory of accounts that have none, as in Debian. It does not exist.
 const NO_HOME: &str = "/nonexistent";
 
-/// Where a project keeps its configuration, below its directory.
+/// Path of a project's configuration, below its directory.
 pub(crate) const PROJECT_FILE: &str = ".haft/config.yaml";
 
-/// A project's configuration file before it is used, for whoever decides whether it is.
+/// A project's configuration file before it is used, for the check whether it is trusted.
 pub(crate) struct ProjectFile<'a> {
-    /// Where haft keeps what must survive.
+    /// Directory for data that must be kept.
     pub(crate) state_dir: &'a Path,
     /// The user's home directory.
     pub(crate) home: &'a Path,
     /// The project's directory.
     pub(crate) project: &'a Path,
-    /// All of the file.
+    /// The text of the whole file.
     pub(crate) text: &'a str,
 }
 
-/// What the program or the embedding host was told directly. `None` and empty: not told.
+/// Settings that the program or the embedding host passes directly. `None` and empty: not set.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     /// The directory to work in instead of the process's own.
@@ -101,97 +103,98 @@ pub struct Flags {
     pub tools: Vec<String>,
     /// Run the tools of the project without asking.
     pub trust_project: bool,
-    /// Run none of them, not even those that the user trusts. Outweighs all that says otherwise.
+    /// Do not run the tools of the project, not even trusted ones. Overrides all other settings.
     pub distrust_project: bool,
-    /// Offer the system tools too: `bash`, `file_write` and their kind.
+    /// Offer the system tools too: `bash`, `file_write` and similar ones.
     pub system_tools: bool,
     /// A configuration file instead of the user's.
     pub config: Option<PathBuf>,
-    /// Remember nothing, and use nothing that was remembered.
+    /// Neither read nor write the cache.
     pub no_cache: bool,
-    /// The longest that a call may take.
+    /// Maximum duration of a call.
     pub call_timeout: Option<Duration>,
     /// Names that tools cannot take because the host has tools of these names.
     pub built_in_tool_names: Option<Vec<String>>,
-    /// The longest that a tool file may take to load.
+    /// Maximum time to load a tool file.
     pub load_timeout: Option<Duration>,
     /// JavaScript memory of one isolate, in MiB.
     pub heap_mb: Option<u32>,
-    /// What happens to calls of tools that the user has no rule for.
+    /// Approval mode for tools without a rule of the user.
     pub approval_mode: Option<ApprovalMode>,
     /// Tools that run without a question.
     pub auto_approve: Vec<ToolPattern>,
     /// Tools that are refused, whatever approves them.
     pub auto_deny: Vec<ToolPattern>,
-    /// Whoever runs the program says by name which tool is to run. That is the explicit yes that a
-    /// tool without a security tag needs, unless they said otherwise how tools are approved.
+    /// The user names the tool to run on the command line. This is the explicit yes that a tool
+    /// without a security tag needs, unless the user set how tools are approved.
     pub by_name: bool,
-    /// Text of a result beyond so many KiB goes to a file; 0: never.
+    /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
     pub spill_kb: Option<u32>,
     /// Leave Kodelet's tools alone: no directory is read, nothing is started.
     pub no_custom_tools: bool,
-    /// The folder with aynd's plugin files; a relative one starts where the process was started.
+    /// The folder with aynd's plugin files. A relative one starts at the process's directory.
     pub aynd_tools_dir: Option<PathBuf>,
-    /// Whether aynd's built-in tools are wanted.
+    /// Set to turn aynd's built-in tools on or off.
     pub builtin_tools: Option<bool>,
-    /// The folder of YAML shell tools that claims names before the others of its kind.
+    /// The folder of YAML shell tools whose names precede those of the other folders.
     pub cycod_first: Option<PathBuf>,
-    /// What a server is told.
+    /// Settings of a server.
     pub serve: ServeFlags,
-    /// What MCP clients get beside the tools.
+    /// Settings for MCP clients.
     pub mcp: McpFlags,
 }
 
-/// What haft goes by: complete, nothing is looked up later.
+/// The resolved configuration. It is complete: nothing is looked up later.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The project's directory, absolute.
     pub cwd: PathBuf,
-    /// The user's home directory; `/nonexistent` where there is none.
+    /// The user's home directory; `/nonexistent` if the user has none.
     pub home: PathBuf,
-    /// Where the systems whose tools we run keep their things.
+    /// Directories of the systems whose tools haft runs.
     pub roots: Roots,
-    /// Where haft keeps what must survive: trust, the audit log.
+    /// Directory for data that must be kept: trust, the audit log.
     pub state_dir: PathBuf,
-    /// Where haft keeps what it can make again.
+    /// Directory for data that haft can make again.
     pub cache_dir: PathBuf,
-    /// Where haft keeps what a running server needs others of the same user to find, and nobody else.
+    /// Directory for the files by which the user's processes find a running server. Other users
+    /// cannot read it.
     pub runtime_dir: PathBuf,
-    /// Remember there what modules say about themselves.
+    /// Cache in `cache_dir` what modules say about themselves.
     pub use_cache: bool,
     /// The system's folder for temporary files.
     pub temp_dir: PathBuf,
     /// Tool files and folders named one by one, as written.
     pub configured_paths: Vec<String>,
-    /// Those of them that the project's own configuration names.
+    /// The entries of `configured_paths` that the project's own configuration names.
     pub project_paths: Vec<String>,
-    /// What became of the project's own configuration file.
+    /// State of the project's own configuration file.
     pub project_file: FileUse,
     /// Names that tools cannot take.
     pub built_in_tool_names: Vec<String>,
     /// Run the tools of the project without asking.
     pub trust_project: bool,
-    /// Run none of them, not even those that the user trusts.
+    /// Do not run the tools of the project, not even trusted ones.
     pub distrust_project: bool,
-    /// Offer the system tools too. Off unless asked for: they write files and run commands.
+    /// Offer the system tools too. Off by default, because they write files and run commands.
     pub system_tools: bool,
-    /// A tool's path or source → the name it gets.
+    /// The new name of a tool, by its path or source.
     pub rename: BTreeMap<String, String>,
-    /// Named sets of tools, for whoever offers only some: globs, those after a `!` exclude.
+    /// Named sets of tools, for surfaces that offer only some: globs, those after a `!` exclude.
     pub toolsets: BTreeMap<String, Vec<String>>,
     /// `tool:<key>` of files that are not to be loaded.
     pub disabled_extensions: Vec<String>,
-    /// Ids of providers that are not to be asked.
+    /// Ids of providers that are not used.
     pub disabled_providers: Vec<String>,
-    /// Ids of the only providers to be asked; `None`: all of them.
+    /// Ids of the only providers that are used; `None`: all of them.
     pub only_providers: Option<Vec<String>>,
-    /// Which calls run, are refused, or are asked about.
+    /// Approval policy: which calls run, are refused, or need approval.
     pub approval: ApprovalPolicy,
-    /// Bounds in time and memory.
+    /// Limits of time and memory.
     pub limits: Limits,
-    /// What tools may touch. Those of the project may touch less: see [`Config::permissions_of`].
+    /// Permissions of tools. Those of the project may have fewer: see [`Config::permissions_of`].
     pub permissions: PermissionProfile,
-    /// By how much the project's configuration narrows that, and other bounds, for its own tools.
+    /// Narrower permissions and limits of the project's configuration for its own tools.
     pub narrowing: Narrowing,
     /// The image for tools that want to run in a container.
     pub container_image: String,
@@ -199,39 +202,39 @@ pub struct Config {
     pub custom_tools: CustomTools,
     /// ikigai's tools.
     pub ikigai: Ikigai,
-    /// What was written and is not used, because it cannot be.
+    /// Problems with settings that are not used because they are invalid.
     pub problems: Vec<Problem>,
     /// aynd's plugin files and built-in tools.
     pub aynd: Aynd,
-    /// The command line of the user's editor, if they have said.
+    /// Command line of the user's editor, if it is set.
     pub editor: Option<String>,
-    /// The words of a command that opens a page, which is added or put in place of `%s`; `None` where no
-    /// page could be seen.
+    /// Words of the command that opens a page. Its address is added or put in place of `%s`. `None`
+    /// if pages cannot be shown.
     pub browser: Option<Vec<String>>,
-    /// What the user's terminal can show, if haft has one.
+    /// Capabilities of the user's terminal, if haft has one.
     pub screen: Screen,
-    /// The folder of YAML shell tools that claims names before the others of its kind.
+    /// The folder of YAML shell tools whose names precede those of the other folders.
     pub cycod_first: Option<PathBuf>,
-    /// What a server goes by.
+    /// Settings of a server.
     pub serve: Serve,
-    /// What MCP clients get beside the tools.
+    /// Settings for MCP clients.
     pub mcp: Mcp,
-    /// Where coding agents keep the user's settings.
+    /// Paths of the user's settings of coding agents.
     pub agents: Agents,
-    /// Sessions of an agent.
+    /// Settings of agent sessions.
     pub sessions: Sessions,
-    /// The log of calls.
+    /// Settings of the log of calls.
     pub log: LogSettings,
 }
 
-/// What a project's configuration takes away from its own tools. It can give them nothing.
+/// Restrictions of a project's configuration for its own tools. It cannot extend their rights.
 #[derive(Clone, Debug)]
 pub struct Narrowing {
-    /// Nothing beyond this may be touched.
+    /// Maximum permissions.
     pub permissions: PermissionProfile,
-    /// Nothing beyond this may be used; what the project does not mention is as large as can be.
+    /// Maximum limits. A limit that the project does not mention has the largest value.
     pub limits: Limits,
-    /// How its executables are run.
+    /// Maximum limits of its executables.
     pub(crate) custom_tools: kodelet::Bounds,
 }
 
@@ -246,38 +249,39 @@ impl Default for Narrowing {
     }
 }
 
-/// What became of a configuration file.
+/// State of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
-    /// There is none.
+    /// The file does not exist.
     Absent,
-    /// It is there, and not used because it is not trusted.
+    /// The file exists, but is not used because it is not trusted.
     Ignored,
-    /// What it says counts.
+    /// The file is used.
     Used,
 }
 
-/// Bounds in time and memory.
+/// Limits of time and memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest that a call may take; `None`: as long as it wants.
+    /// Maximum duration of a call; `None`: no limit.
     pub call_timeout: Option<Duration>,
-    /// The longest that a tool file may take to load.
+    /// Maximum time to load a tool file.
     pub load_timeout: Duration,
-    /// From the polite stop to the forced one.
+    /// Grace period: the time from the polite stop to the forced one.
     pub grace: Duration,
-    /// JavaScript memory of one isolate, in MiB.
+    /// Maximum JavaScript memory of one isolate, in MiB.
     pub heap_mb: u32,
-    /// How many isolates there may be for tools that get in each other's way; 1: all share one.
+    /// Maximum number of isolates for tools that get in each other's way; 1: all share one.
     pub isolates: u32,
-    /// Text of a result beyond so many KiB goes to a file; 0: never.
+    /// Maximum text of a result in KiB; more goes to a file. 0: no limit.
     pub spill_kb: u32,
-    /// A program that a module started with `detached: true` and `unref()` outlives the host.
+    /// True if a program that a module started with `detached: true` and `unref()` outlives the
+    /// host.
     pub keep_detached: bool,
 }
 
 impl Limits {
-    /// No limit is larger.
+    /// Returns the largest possible limits.
     fn largest() -> Limits {
         Limits {
             call_timeout: None,
@@ -290,7 +294,7 @@ impl Limits {
         }
     }
 
-    /// With the project's limits where there is one for all tools of a host.
+    /// Returns the limits with the project's values for those that all tools of a host share.
     #[must_use]
     fn shared_with(self, project: &Limits) -> Limits {
         let narrowed = self.narrowed(project);
@@ -302,7 +306,7 @@ impl Limits {
         }
     }
 
-    /// The smaller of both, one by one.
+    /// Returns the smaller of both values for each limit.
     #[must_use]
     fn narrowed(&self, other: &Limits) -> Limits {
         let timeouts = [self.call_timeout, other.call_timeout];
@@ -313,14 +317,14 @@ impl Limits {
             grace: self.grace.min(other.grace),
             heap_mb: self.heap_mb.min(other.heap_mb),
             isolates: self.isolates.min(other.isolates),
-            // 0 is no limit.
+            // 0 means unlimited.
             spill_kb: spills.into_iter().filter(|kb| *kb > 0).min().unwrap_or(0),
             keep_detached: self.keep_detached && other.keep_detached,
         }
     }
 }
 
-/// As many as can compute at once.
+/// Returns the number of isolates that can compute at once, at most [`MOST_ISOLATES`].
 fn one_for_each_core() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from(cores.min(MOST_ISOLATES)).unwrap_or(1)
@@ -329,7 +333,7 @@ fn one_for_each_core() -> u32 {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            // A build or a test run may take an hour; whoever waits can cancel.
+            // A build or a test run may take an hour, and the caller can cancel it.
             call_timeout: None,
             load_timeout: LOAD_TIMEOUT,
             grace: GRACE,
@@ -342,7 +346,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// What tools of that level may touch.
+    /// Returns the permissions of tools of that level.
     pub fn permissions_of(&self, level: Level) -> PermissionProfile {
         match level {
             Level::User | Level::Host => self.permissions.clone(),
@@ -350,7 +354,7 @@ impl Config {
         }
     }
 
-    /// The bounds of tools of that level.
+    /// Returns the limits of tools of that level.
     pub fn limits_of(&self, level: Level) -> Limits {
         match level {
             Level::User | Level::Host => self.limits.clone(),
@@ -358,7 +362,7 @@ impl Config {
         }
     }
 
-    /// How executables of that level are run.
+    /// Returns the settings of executables of that level.
     pub(crate) fn custom_tools_of(&self, level: Level) -> CustomTools {
         match level {
             Level::User | Level::Host => self.custom_tools.clone(),
@@ -366,8 +370,9 @@ impl Config {
         }
     }
 
-    /// Decides. The project's own file counts if the user said so, or if `trusts` says so of
-    /// exactly its bytes; whoever may ask the store of grants has [`Config::resolve_with`].
+    /// Resolves the configuration. The project's own file is used if the user trusts the project,
+    /// or if `trusts` returns true for exactly its text. [`Config::resolve_with`] uses the store of
+    /// grants for that.
     pub(crate) fn decide(
         flags: Flags,
         env: &Env,
@@ -386,7 +391,7 @@ impl Config {
         let says_trust = from_env.trust_project.or(user_file.trust_project);
         let trust_project =
             !distrust_project && (flags.trust_project || says_trust.unwrap_or(false));
-        // Neither may be moved by the project's file: they say where its grant is.
+        // The project's file must not move them, because its grant is stored there.
         let state_home = base_directory(&env.xdg_state_home, &home, ".local/state");
         let state_dir = from_env
             .state_dir
@@ -394,7 +399,7 @@ impl Config {
             .unwrap_or_else(|| state_home.join("haft"));
         let project_path = cwd.join(PROJECT_FILE);
         let project_text = match file::project_text(&project_path) {
-            // What is not used cannot be in the way either.
+            // An unreadable file is an error only if it would be used.
             Err(error) if trust_project => return Err(error),
             Err(_) => Some(None),
             Ok(text) => text.map(Some),
@@ -418,7 +423,7 @@ impl Config {
             Some(_) => (Written::default(), FileUse::Ignored),
         };
         let project_paths = from_project.tools.clone();
-        // What it says of rights and limits never widens what the user's own tools, or its own, have.
+        // Its permissions and limits never widen those of any tool.
         let narrowing = Narrowing {
             permissions: std::mem::take(&mut from_project.permissions).resolve(
                 PermissionProfile::everything(),
@@ -502,7 +507,7 @@ impl Config {
     }
 }
 
-/// The directory that relative paths of flags mean.
+/// Returns the directory at which relative paths of flags start.
 fn started_in<'a>(env: &'a Env, cwd: &'a Path) -> &'a Path {
     env.current_dir.as_deref().unwrap_or(cwd)
 }
@@ -539,7 +544,7 @@ fn working_directory(flags: &Flags, env: &Env) -> Result<PathBuf, Error> {
     }
 }
 
-/// How a page is opened: as the user says, else by the desktop.
+/// Returns the command that opens a page: the user's `BROWSER`, else that of the desktop.
 fn browser(env: &Env) -> Option<Vec<String>> {
     if let Some(first) = env.browser.as_ref().and_then(|line| line.split(':').next()) {
         let words: Vec<String> = first.split_whitespace().map(str::to_owned).collect();
@@ -553,8 +558,8 @@ fn browser(env: &Env) -> Option<Vec<String>> {
     Some(vec![desktop.to_owned()])
 }
 
-/// The folder for files of running programs: that of the system if it is the user's alone, as its
-/// specification wants it, else one in the state directory.
+/// Returns the folder for files of running programs: that of the system if only the user can enter
+/// it, as its specification demands, else one in the state directory.
 fn runtime_directory(env: &Env, state_dir: &Path) -> PathBuf {
     let given = env.xdg_runtime_dir.as_ref().filter(|given| {
         let found = std::fs::metadata(given);
@@ -568,7 +573,7 @@ fn runtime_directory(env: &Env, state_dir: &Path) -> PathBuf {
     }
 }
 
-/// A base directory of the XDG specification, which says to ignore relative values.
+/// Returns a base directory of the XDG specification, which says to ignore relative values.
 fn base_directory(variable: &Option<PathBuf>, home: &Path, default: &str) -> PathBuf {
     match variable {
         Some(path) if path.is_absolute() => path.clone(),

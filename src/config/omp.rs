@@ -1,8 +1,8 @@
-//! What oh-my-pi's own settings say of approval: `tools.approvalMode`, `tools.approval.<name>`.
+//! Approval settings of oh-my-pi: `tools.approvalMode`, `tools.approval.<name>`.
 //!
-//! The user's file only: a project does not decide what its tools may do unasked. A file that cannot
-//! be read is reported by discovery, which reads it too. A word that is no mode or rule counts as
-//! the wish to be asked: somebody wanted something stricter than the default.
+//! Only the user's file is read, because a project must not decide what its tools may do unasked.
+//! Discovery reads the file, too, and reports it if it is unreadable. An unknown mode or rule
+//! counts as one that always asks, because the user wanted something stricter than the default.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use super::layers::Written;
 use super::{Roots, paths};
 use crate::tool::{ApprovalMode, Rule};
 
-/// oh-my-pi's files, the first that is there and has the key wins.
+/// oh-my-pi's files. The first one that has the key wins.
 const FILES: [&str; 3] = ["config.yml", "config.yaml", "settings.json"];
 
-/// The layer that the user's settings make.
+/// Returns the layer of the user's settings.
 pub(super) fn user(roots: &Roots) -> Written {
     let mut written = Written::default();
     for name in FILES {

@@ -1,14 +1,14 @@
-//! Paths as people write them, and as text: no file is touched but by `read_text`.
+//! Paths as users write them, handled as text. Only `read_text` accesses files.
 //!
-//! `resolve` is Node's `path.resolve`: `.` and `..` go by the text, links stay. That is
-//! what oh-my-pi compares by, so two names of one file are two files here as well.
+//! `resolve` is Node's `path.resolve`: it handles `.` and `..` in the text and keeps links.
+//! oh-my-pi compares such paths, so two names of one file are two files here as well.
 
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use url::Url;
 
-/// The largest text file that is read whole: far above any real manifest.
+/// Maximum size of a text file that is read: far above any real manifest.
 const LARGEST_TEXT: u64 = 16 << 20;
 
 /// Schemes that oh-my-pi resolves itself. They never name a file.
@@ -28,7 +28,7 @@ pub(crate) struct InternalScheme {
     scheme: &'static str,
 }
 
-/// `path` made absolute against `base` and cleaned of `.` and `..`.
+/// Returns `path` as an absolute path that starts at `base`, without `.` and `..`.
 pub(crate) fn resolve(base: &Path, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in base.join(path).components() {
@@ -43,13 +43,13 @@ pub(crate) fn resolve(base: &Path, path: &Path) -> PathBuf {
     resolved
 }
 
-/// `entry` below `base` even if it looks absolute, as Node's `path.join` takes it.
+/// Joins `entry` to `base` even if it looks absolute, as Node's `path.join` does.
 pub(crate) fn join(base: &Path, entry: &str) -> PathBuf {
     resolve(base, Path::new(entry.trim_start_matches('/')))
 }
 
-/// What a path in a flag or a configuration means: `file:` URLs, `~`, a stray `:` or `@`
-/// in front, odd spaces. May still be relative.
+/// Expands a path of a flag or a configuration: `file:` URLs, `~`, a stray `:` or `@` in front,
+/// unusual spaces. The result may still be relative.
 pub(crate) fn expand(given: &str, home: &Path) -> Result<PathBuf, InternalScheme> {
     let path = without_at(without_colon(given));
     if let Some(scheme) = internal_scheme(path) {
@@ -64,7 +64,7 @@ pub(crate) fn expand(given: &str, home: &Path) -> Result<PathBuf, InternalScheme
         return Ok(file);
     }
     Ok(match path.strip_prefix('~') {
-        // `~name` is a folder in the own home, not another user's: oh-my-pi reads it so.
+        // `~name` is a folder in the user's own home, as in oh-my-pi.
         Some("") => home.to_owned(),
         Some(rest) => join(home, rest),
         None => PathBuf::from(path),
@@ -112,8 +112,8 @@ fn from_file_url(path: &str) -> Option<PathBuf> {
     is_file_url.then(|| Url::parse(path).ok()?.to_file_path().ok())?
 }
 
-/// The text of a regular file; `None` where there is no such file. Pipes, sockets and
-/// devices are refused before they are opened: opening them can block for ever.
+/// Returns the text of a regular file; `None` if the file is missing. Refuses pipes, sockets and
+/// devices before they are opened, because opening them can block for ever.
 pub(crate) fn read_text(path: &Path) -> io::Result<Option<String>> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
@@ -137,7 +137,7 @@ pub(crate) fn read_text(path: &Path) -> io::Result<Option<String>> {
     }))
 }
 
-/// Whether the error only says that nothing is there.
+/// Returns true if the error only means that the path does not exist.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -145,7 +145,7 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-/// The error in words for people, without the number of the system call's error.
+/// Returns the error in words for people, without the number of the system call's error.
 pub(crate) fn plain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "it does not exist".to_owned(),
@@ -159,8 +159,8 @@ pub(crate) fn plain(error: &io::Error) -> String {
     }
 }
 
-/// What a tool file or folder is known by: its name without the extension; for the index
-/// of a folder, the folder's name.
+/// Returns the key of a tool file or folder: its name without the extension. The key of an `index`
+/// file is the name of its folder.
 pub(crate) fn key(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default();
     let named = match stem == "index" {
@@ -170,7 +170,7 @@ pub(crate) fn key(path: &Path) -> String {
     named.to_string_lossy().into_owned()
 }
 
-/// The path as one word of a shell's command line.
+/// Returns the path as one word of a shell's command line.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%=:,".contains(c);

@@ -1,16 +1,16 @@
-//! Where oh-my-pi, Claude and Codex keep their things, moved by their own variables.
+//! Directories of oh-my-pi, Claude and Codex. Their own variables can move them.
 //!
-//! The rules are theirs: a profile outweighs `PI_CODING_AGENT_DIR`, and `XDG_DATA_HOME`
-//! counts only where its `omp` folder exists already.
+//! The rules are theirs: a profile overrides `PI_CODING_AGENT_DIR`, and `XDG_DATA_HOME` counts only
+//! if its `omp` folder exists already.
 
 use std::path::{Path, PathBuf};
 
 use super::{Env, paths};
 
-/// Where the format's own host keeps tools for everybody (spec cycod 2).
+/// Directory of cycod's own host for tools of all users (spec cycod 2).
 const CYCOD_GLOBAL: &str = "/usr/local/share/cycod/tools";
 
-/// Where the systems whose tools we run keep their things.
+/// Directories of the systems whose tools haft runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     /// The name of oh-my-pi's folder, `.omp` unless `PI_CONFIG_DIR` says otherwise.
@@ -25,7 +25,7 @@ pub struct Roots {
     pub codex: PathBuf,
     /// `~/.cycod/tools`: the user's YAML shell tools.
     pub cycod_user: PathBuf,
-    /// The YAML shell tools of everybody on the machine.
+    /// The YAML shell tools for all users of the machine.
     pub cycod_global: PathBuf,
     /// `~/.config`: where git keeps its global ignore file.
     pub config_home: PathBuf,
@@ -84,7 +84,7 @@ impl Roots {
     }
 }
 
-/// The active profile, and the name that was given for one but cannot be.
+/// Returns the active profile, and the given name if it is not a valid profile name.
 fn profile(env: &Env) -> (Option<String>, Option<String>) {
     let Some(given) = env.omp_profile.as_ref().or(env.pi_profile.as_ref()) else {
         return (None, None);
@@ -96,8 +96,8 @@ fn profile(env: &Env) -> (Option<String>, Option<String>) {
     }
 }
 
-/// A lower-case file name that is safe on every system. It becomes part of a path, so this
-/// is also what keeps `OMP_PROFILE=../..` harmless.
+/// Returns true for a lower-case file name that is safe on every system. The name becomes part of a
+/// path, so this check also makes `OMP_PROFILE=../..` harmless.
 fn is_profile_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let stem = name.split('.').next().unwrap_or(name);

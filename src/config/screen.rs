@@ -1,13 +1,13 @@
-//! What the user's terminal can show, from what it says in the environment.
+//! Capabilities of the user's terminal, from the variables in its environment.
 //!
-//! Where a terminal says nothing it gets what every terminal of today has: 256 colours, no pictures, no
-//! links. Inside of a multiplexer only colours are believed: what the terminal around it can do does
-//! not come through.
+//! A terminal that sets none of them gets what all current terminals have: 256 colours, no images,
+//! no links. Inside a multiplexer only colours are used, because the other capabilities of the
+//! outer terminal do not come through.
 
 use super::Env;
 use crate::tool::{Colors, ImageProtocol, Screen};
 
-/// The variables in which terminals say what they are.
+/// Variables by which terminals identify themselves.
 pub(super) const VARIABLES: &[&str] = &[
     "COLORFGBG",
     "COLORTERM",
@@ -25,7 +25,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "ZELLIJ",
 ];
 
-/// The screen of the terminal that haft was started on.
+/// Returns the capabilities of the terminal that haft was started in.
 pub(super) fn screen(env: &Env) -> Screen {
     let terminal = Terminal(env);
     Screen {
@@ -79,7 +79,7 @@ impl Terminal<'_> {
         self.term().starts_with("foot")
     }
 
-    /// Of those that have all colours and links.
+    /// Returns true for a terminal that has all colours and links.
     fn is_modern(&self) -> bool {
         self.is_kitty()
             || self.is_ghostty()
@@ -110,7 +110,8 @@ impl Terminal<'_> {
         }
     }
 
-    /// `COLORFGBG` is `text;ground`, numbers of the first sixteen colours.
+    /// Returns true if the background is light. `COLORFGBG` is `text;background`, numbers of the
+    /// first sixteen colours.
     fn is_light(&self) -> bool {
         let ground = self
             .says("COLORFGBG")

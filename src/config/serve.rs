@@ -1,6 +1,6 @@
-//! What a server goes by: where it listens, who may talk to it, and how much they may say.
+//! Settings of a server: its address, its clients, and the limits of their requests.
 //!
-//! All of it is the user's to say, never a project's: it decides who can run tools on this machine.
+//! Only the user sets them, because they decide who can run tools on this machine.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -11,13 +11,14 @@ use std::time::Duration;
 use super::{Env, parse_duration, paths};
 use crate::error::{Error, ErrorKind};
 
-/// On the loopback interface, where nobody else can reach it; the port spells "haft" on a phone.
+/// Default address. Only this machine can reach its loopback interface. The port spells "haft" on a
+/// phone.
 const LISTEN: &str = "127.0.0.1:4238";
 
-/// The most that one request may bring, in MiB: a file or a photo in base64, and no film.
+/// The default of [`Serve::body_mb`]: enough for a file or a photo in base64, not for a film.
 const BODY_MB: u32 = 16;
 
-/// The default of [`Serve::bodies_mb`]: sixteen of the largest ones.
+/// The default of [`Serve::bodies_mb`]: sixteen of the largest requests.
 const BODIES_MB: u32 = 256;
 
 /// The default of [`Serve::body_timeout`].
@@ -29,8 +30,8 @@ const MAX_CONNECTIONS: u32 = 1024;
 /// The default of [`Serve::mcp_sessions`]: some 60 MB if each one is used.
 const MAX_MCP_SESSIONS: u32 = 1000;
 
-/// The default of [`Serve::mcp_session_idle`]. Many clients do not start a new session by themselves
-/// when theirs has ended, so one that is left open over lunch or over night is kept.
+/// The default of [`Serve::mcp_session_idle`]. A session that is left open over lunch or over night
+/// is kept, because many clients do not start a new one by themselves.
 const MCP_SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
 
 /// An address to listen on, as written: `127.0.0.1:4238`, `[::1]:0`, `localhost:8080`, `8080`,
@@ -41,76 +42,76 @@ pub enum ListenAddress {
     Tcp {
         /// A name or an address, without brackets.
         host: String,
-        /// 0: whichever is free.
+        /// The port; 0: any free one.
         port: u16,
     },
-    /// A Unix socket, which only its user may connect to; `None`: that of the runtime directory.
+    /// A Unix socket that only its user may connect to; `None`: the one in the runtime directory.
     Unix(Option<PathBuf>),
 }
 
-/// The word that a client has to know. Never printed.
+/// Token that a client has to send. Never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
-/// What a server goes by.
+/// Settings of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serve {
-    /// Where it listens.
+    /// Address that it listens on.
     pub listen: ListenAddress,
-    /// What a client has to know; `None`: a random token that the server makes at its start.
+    /// Token of the clients; `None`: the server makes a random one at its start.
     pub token: Option<Token>,
-    /// Whether a client needs no token.
+    /// True if a client needs no token.
     pub no_token: bool,
-    /// Whether others may use the server even though no token is needed.
+    /// True if others may use the server even though no token is needed.
     pub allow_anyone: bool,
-    /// Further names, in lower case, that a request may mean it by.
+    /// Further host names, in lower case, by which a request may address the server.
     pub allowed_hosts: Vec<String>,
-    /// Web pages of these origins may use it, besides its own.
+    /// Origins whose web pages may use the server, besides its own.
     pub allowed_origins: Vec<String>,
-    /// The most that one request may bring, in MiB.
+    /// Maximum size of one request, in MiB.
     pub body_mb: u32,
-    /// The most that all requests that are being received or answered may bring together, in MiB.
+    /// Maximum size of all requests together that are being received or answered, in MiB.
     pub bodies_mb: u32,
-    /// How long the body of a request may take.
+    /// Timeout for receiving the body of a request.
     pub body_timeout: Duration,
-    /// The most connections at the same time.
+    /// Maximum number of connections at the same time.
     pub connections: u32,
-    /// The most sessions of MCP clients up to 2025-11-25 at the same time.
+    /// Maximum number of sessions of MCP clients up to 2025-11-25 at the same time.
     pub mcp_sessions: u32,
-    /// How long such a session may be unused before it ends.
+    /// Idle time after which such a session ends.
     pub mcp_session_idle: Duration,
-    /// Whether the tools' files are watched.
+    /// True if the tools' files are watched.
     pub watch: bool,
 }
 
-/// The same as the command line or one layer says it.
+/// The settings as the command line or one layer has them.
 #[derive(Clone, Debug, Default)]
 pub struct ServeFlags {
-    /// Where it listens.
+    /// Address that it listens on.
     pub listen: Option<ListenAddress>,
-    /// What a client has to know.
+    /// Token of the clients.
     pub token: Option<Token>,
     /// A client needs no token.
     pub no_token: bool,
     /// Others may use the server even though no token is needed.
     pub allow_anyone: bool,
-    /// Further names that a request may mean it by.
+    /// Further host names by which a request may address the server.
     pub allowed_hosts: Vec<String>,
-    /// Web pages of these origins may use it.
+    /// Origins whose web pages may use the server.
     pub allowed_origins: Vec<String>,
-    /// The most that one request may bring, in MiB.
+    /// Maximum size of one request, in MiB.
     pub body_mb: Option<u32>,
-    /// The most that all requests may bring together, in MiB.
+    /// Maximum size of all requests together, in MiB.
     pub bodies_mb: Option<u32>,
-    /// How long the body of a request may take.
+    /// Timeout for receiving the body of a request.
     pub body_timeout: Option<Duration>,
-    /// The most connections at the same time.
+    /// Maximum number of connections at the same time.
     pub connections: Option<u32>,
-    /// The most sessions of MCP clients at the same time.
+    /// Maximum number of sessions of MCP clients at the same time.
     pub mcp_sessions: Option<u32>,
-    /// How long such a session may be unused before it ends.
+    /// Idle time after which such a session ends.
     pub mcp_session_idle: Option<Duration>,
-    /// aynd's built-in tools are wanted unless somebody said no.
+    /// aynd's built-in tools are on by default.
     pub with_builtin_tools: bool,
     /// The tools' files are not watched.
     pub no_watch: bool,
@@ -241,7 +242,7 @@ impl FromStr for ListenAddress {
             Some((host, port)) => match host.strip_prefix('[').map(|host| host.strip_suffix(']')) {
                 Some(Some(host)) => (host.to_owned(), port),
                 Some(None) => return Err(wrong()),
-                // An address of IPv6 whose last group would be taken for the port.
+                // An IPv6 address without brackets: its last group would be taken for the port.
                 None if host.contains(':') => return Err(wrong()),
                 None => (host.to_owned(), port),
             },
@@ -268,10 +269,10 @@ impl fmt::Display for ListenAddress {
 }
 
 impl Token {
-    /// The token in a file; spaces around it do not count.
+    /// Reads the token from a file. Spaces around it do not count.
     ///
     /// # Errors
-    /// In words: the file cannot be read, or holds no token.
+    /// A message, if the file cannot be read or holds no token.
     pub fn from_file(path: &Path) -> Result<Token, String> {
         others_cannot_write(path)?;
         let text = match paths::read_text(path) {
@@ -283,7 +284,7 @@ impl Token {
             .map_err(|problem| format!("{}: {problem}", path.display()))
     }
 
-    /// Whether others than its owner may read the file.
+    /// Returns true if users other than its owner may read the file.
     pub fn is_readable_by_others(path: &Path) -> bool {
         std::fs::metadata(path).is_ok_and(|found| found.mode() & 0o044 != 0)
     }
@@ -294,10 +295,10 @@ impl Token {
     }
 }
 
-/// Whoever may write to the file of a token would decide who may use the server.
+/// Fails if other users may write to the file of a token: they could decide who may use the server.
 fn others_cannot_write(path: &Path) -> Result<(), String> {
     let Ok(found) = std::fs::metadata(path) else {
-        // What is wrong with it is found when it is read.
+        // The attempt to read it reports the error.
         return Ok(());
     };
     let user = rustix::process::geteuid().as_raw();
@@ -316,7 +317,7 @@ impl FromStr for Token {
         if text.is_empty() {
             return Err("the token is empty".into());
         }
-        // What an `Authorization` header can carry.
+        // The characters that an `Authorization` header can carry.
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err("a token is of letters, digits and signs, without spaces".into());
         }
@@ -346,7 +347,7 @@ pub(super) fn bodies_mb(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The number of connections or sessions that a server keeps.
+/// Parses the maximum number of connections or sessions of a server.
 pub(super) fn count(text: &str) -> Result<u32, String> {
     let number = text.trim().parse();
     match number {
@@ -355,7 +356,7 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A time that is worth waiting for.
+/// Parses a timeout of at least one second.
 pub(super) fn some_time(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text)?;
     match time < Duration::from_secs(1) {

@@ -1,6 +1,6 @@
-//! Sessions of an agent: which program it is, where it may work, how many at once.
+//! Settings of agent sessions: the program, its working directories, how many run at once.
 //!
-//! All of it is the user's to say, never a project's: the agent may do what the user may.
+//! Only the user sets them, because the agent may do what the user may.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde::de::{Deserializer, Error as _};
 use super::{Env, parse_duration, paths};
 use crate::error::{Error, ErrorKind};
 
-/// Claude Code without a terminal. The prompt is its standard input.
+/// Default command: Claude Code without a terminal. The prompt is its standard input.
 const COMMAND: [&str; 12] = [
     "claude",
     "-p",
@@ -28,12 +28,12 @@ const COMMAND: [&str; 12] = [
     "{permission_mode}",
 ];
 
-/// What is not allowed by name would have to be asked about, and there is no one to ask: it is refused.
-/// aynd itself bypasses all permissions (spec aynd 74); here the user has to say so.
+/// Default permission mode. It refuses what is not allowed by name, because a session cannot ask a
+/// user. aynd itself bypasses all permissions (spec aynd 74); here the user has to say so.
 const PERMISSION_MODE: &str = "default";
 
-/// Claude Code's permission modes, the strictest first. A request may ask for the configured one or
-/// one before it.
+/// Claude Code's permission modes, the strictest first. A request may use the configured one or one
+/// before it.
 const MODES: [&str; 5] = [
     "plan",
     "dontAsk",
@@ -42,30 +42,30 @@ const MODES: [&str; 5] = [
     "bypassPermissions",
 ];
 
-/// Agents are large programs, and each costs its user money.
+/// Default number of sessions at once. Agents are large programs, and each costs its user money.
 const MOST: usize = 8;
 
-/// Sessions of an agent.
+/// Settings of agent sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sessions {
-    /// Whether there are any.
+    /// True if agent sessions are available.
     pub enabled: bool,
-    /// The program and its arguments, with places for what each session has of its own:
+    /// The program and its arguments, with placeholders for the values of each session:
     /// `{mcp_config}`, `{allowed_tools}`, `{permission_mode}`, `{project}`, `{prompt}`.
     pub command: Vec<String>,
-    /// The most that a session's agent may do unasked, in the agent's own words.
+    /// The most permissive mode of a session's agent, by the agent's own name for it.
     pub permission_mode: String,
-    /// So many run at once.
+    /// Maximum number of sessions at once.
     pub most: usize,
-    /// The longest that one may take; `None`: as long as it wants.
+    /// Maximum duration of a session; `None`: no limit.
     pub timeout: Option<Duration>,
-    /// Where they may work besides the host's directory, absolute.
+    /// Directories that a session may work in besides the host's directory, absolute.
     pub directories: Vec<PathBuf>,
-    /// The `HAFT_*` variables of this haft, for the one that the agent starts.
+    /// The `HAFT_*` variables of this process, for the haft that the agent starts.
     pub variables: BTreeMap<String, String>,
 }
 
-/// The same as the user's file says it.
+/// The settings as the user's file has them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WrittenSessions {
@@ -79,7 +79,8 @@ pub(super) struct WrittenSessions {
 }
 
 impl Sessions {
-    /// Whether a session may run in this mode: the configured one, or one that is known to be stricter.
+    /// Returns true if a session may run in this mode: the configured one, or one that is known to
+    /// be stricter.
     pub(crate) fn allows_mode(&self, mode: &str) -> bool {
         let rank = |mode: &str| MODES.iter().position(|known| *known == mode);
         let is_stricter = match (rank(mode), rank(&self.permission_mode)) {
@@ -91,7 +92,7 @@ impl Sessions {
 }
 
 impl WrittenSessions {
-    /// Relative directories start at `base`.
+    /// Returns the settings with absolute directories. Relative ones start at `base`.
     pub(super) fn anchored(mut self, base: &Path, home: &Path) -> WrittenSessions {
         for directory in &mut self.directories {
             let expanded = paths::expand(directory, home);
@@ -120,14 +121,14 @@ impl WrittenSessions {
                 "`enabled: false` turns them off",
             );
         }
-        // Where we listen and the token for it are no business of an agent's.
+        // An agent must not get the address and the token of our server.
         let variables = env
             .haft
             .iter()
             .filter(|(name, _)| !name.starts_with("SERVE_"));
         let variables = variables.map(|(name, value)| (format!("HAFT_{name}"), value.clone()));
         Ok(Sessions {
-            // An agent does what its user may do: nobody gets one who did not ask for it.
+            // Off by default, because an agent may do what its user may.
             enabled: self.enabled.unwrap_or(false),
             command,
             permission_mode: self

@@ -1,14 +1,14 @@
-//! A configuration file as a list of keys with their values, for whoever decides whether it counts.
+//! Lists the keys and values of a configuration file, for the review of its trust.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The longest value that is shown whole, in characters.
+/// Maximum length of a value that is shown whole, in characters.
 const MAX_SHOWN: usize = 300;
 
-/// Every key of the text of a `config.yaml`, with dots between its levels, and its value. Empty where the text
-/// cannot be read: then it is not used either.
+/// Returns every key of the text of a `config.yaml` with its value; dots separate the levels.
+/// Returns an empty map for an invalid text, which is not used either.
 pub(crate) fn settings(text: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     if let Ok(Some(value)) = serde_saphyr::from_str::<Option<Value>>(text) {

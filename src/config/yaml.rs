@@ -1,6 +1,6 @@
-//! What a YAML error says, in one line and with its place apart.
+//! Explains a YAML error: its message in one line, and its place.
 
-/// The message of `error` without the place that it repeats, and the place: line and
+/// Returns the message of `error` without the place that it repeats, and the place: line and
 /// column, both 1-based.
 pub(crate) fn explain(error: &serde_saphyr::Error) -> (String, Option<(u32, u32)>) {
     let error = error.without_snippet();

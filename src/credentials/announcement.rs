@@ -1,7 +1,7 @@
-//! The private file by which programs of the same user find a server that runs, and its token.
+//! Private file by which programs of the same user find a running server and its token.
 //!
-//! It is named by the address and locked as long as the server runs: a file without a lock is left over,
-//! and whoever listens at its address now is not the server that wrote it.
+//! The file is named by the address and locked as long as the server runs. A file without a lock is
+//! left over: the process that listens at its address now is not the server that wrote it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,12 +14,12 @@ use super::secret::random_id;
 use crate::error::{Error, ErrorKind};
 use crate::private_files::{self, Lasting};
 
-/// How the names of the files end.
+/// Suffix of the files' names.
 const SUFFIX: &str = ".token";
-/// A token is shorter.
+/// Maximum size of a file. A token is shorter.
 const MAX_FILE: u64 = 4 << 10;
 
-/// The file of a server that runs. It goes when this is dropped.
+/// The file of a running server. Dropping this removes the file.
 #[derive(Debug)]
 pub(crate) struct Announcement {
     path: PathBuf,
@@ -27,19 +27,19 @@ pub(crate) struct Announcement {
     file: File,
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub(crate) struct Running {
     /// `HOST:PORT`.
     pub(crate) address: String,
-    /// `None` if it needs none.
+    /// The token; `None` if the server needs none.
     pub(crate) token: Option<String>,
-    /// Where a page that leads to it may be put; the server removes it when it ends.
+    /// Path for a page that leads to the server. The server removes the page when it ends.
     page: PathBuf,
 }
 
 impl Running {
-    /// Writes a page that leads to the server, which only the user can read; gives its path.
+    /// Writes a page that leads to the server and that only the user can read. Returns its path.
     pub(crate) fn write_page(&self, html: &str) -> io::Result<&Path> {
         private_files::replace(&self.page, html.as_bytes(), Lasting::Remade)?;
         Ok(&self.page)
@@ -49,7 +49,7 @@ impl Running {
 /// Announces a server at this address.
 ///
 /// # Errors
-/// [`ErrorKind::Load`] where there is no private place for the file.
+/// [`ErrorKind::Load`] if the folder is not private or the file cannot be written.
 pub(crate) fn announce(
     folder: &Path,
     address: &str,
@@ -66,7 +66,7 @@ pub(crate) fn announce(
             .open(&aside)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         file.write_all(token.unwrap_or_default().as_bytes())?;
-        // One that is left over from a server that was killed is replaced: its address is ours now.
+        // This replaces the file of a killed server, because its address is ours now.
         fs::rename(&aside, &path)?;
         Ok(file)
     });
@@ -81,7 +81,7 @@ pub(crate) fn announce(
     }
 }
 
-/// The servers of this user that run.
+/// Returns the running servers of this user.
 pub(crate) fn running(folder: &Path) -> Vec<Running> {
     if check_private(folder).is_err() {
         return Vec::new();
@@ -103,7 +103,7 @@ pub(crate) fn running(folder: &Path) -> Vec<Running> {
     found
 }
 
-/// What the file holds; `None` if its server has ended.
+/// Returns the token in the file; `None` if its server has ended or the file is not private.
 fn token_if_running(path: &Path) -> io::Result<Option<String>> {
     let file = OpenOptions::new()
         .read(true)
@@ -124,7 +124,7 @@ fn token_if_running(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Makes a folder for this user alone, or checks that it is one.
+/// Creates a folder that only this user can enter, or checks an existing one.
 ///
 /// # Errors
 /// If others could read it or put files there.
@@ -155,7 +155,7 @@ fn page_of(path: &Path) -> PathBuf {
 }
 
 impl Announcement {
-    /// Where the token is.
+    /// Returns the path of the file with the token.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

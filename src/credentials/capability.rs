@@ -1,4 +1,4 @@
-//! What the bearer of one token may do.
+//! Rights of the bearer of one token.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,28 +9,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Tier, Tool};
 
-/// What the bearer of a token may do: which tools, up to which tier, until when.
+/// Rights of the bearer of a token: which tools, up to which tier, until when.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Capability {
-    /// Part of the token, and no secret.
+    /// Public part of the token.
     pub(crate) id: String,
-    /// What the user calls it.
+    /// Name that the user gave to the token.
     pub(crate) name: String,
     /// The tools that can be seen and called.
     pub(crate) tools: ToolNames,
-    /// The highest tier of a call.
+    /// The highest tier that a call may have.
     pub(crate) tier: Tier,
-    /// Whether agent sessions may be started.
+    /// True if the bearer may start agent sessions.
     pub(crate) sessions: bool,
-    /// When it was made, in seconds since 1970.
+    /// Creation time, in seconds since 1970.
     pub(crate) created: u64,
-    /// When it stops being valid, in seconds since 1970; `None`: never.
+    /// Expiry time, in seconds since 1970; `None`: never.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) expires: Option<u64>,
 }
 
-/// Patterns of tool names; one after a `!` excludes.
+/// Patterns of tool names. A pattern after `!` excludes names.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolNames {
     patterns: Vec<String>,
@@ -39,41 +39,42 @@ pub(crate) struct ToolNames {
 }
 
 impl Capability {
-    /// Whether its bearer may see and call the tool. One whose tier depends on the arguments counts as the
-    /// highest.
+    /// Returns true if the bearer may see and call the tool. A tool whose tier depends on the
+    /// arguments counts as the highest tier.
     pub(crate) fn allows(&self, tool: &Tool) -> bool {
         tool.approval <= self.tier && self.tools.match_name(&tool.name)
     }
 
-    /// Whether its time is over.
+    /// Returns true if the token has expired.
     pub(crate) fn is_expired(&self) -> bool {
         self.expires.is_some_and(|expires| expires <= now())
     }
 
-    /// The time that is left; `None`: any.
+    /// Returns the time until the token expires; `None`: it does not expire.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let expires = self.expires?;
         Some(Duration::from_secs(expires.saturating_sub(now())))
     }
 }
 
-/// Seconds since 1970.
+/// Returns the current time in seconds since 1970.
 pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
 }
 
 impl ToolNames {
-    /// Reads patterns: a name with `*`, `?`, `[abc]` or `{one,two}` in it, `!` before those that exclude.
+    /// Parses patterns: a name with `*`, `?`, `[abc]` or `{one,two}` in it, `!` before those that
+    /// exclude.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is not a pattern.
+    /// [`ErrorKind::Usage`] for an invalid pattern.
     pub(crate) fn new(patterns: Vec<String>) -> Result<ToolNames, Error> {
         let excluded = patterns.iter().filter_map(|one| one.strip_prefix('!'));
         let excluded = compiled(excluded)?;
         let included = patterns.iter().filter(|one| !one.starts_with('!'));
         let included = compiled(included.map(String::as_str))?;
-        // Who only excludes means all the others.
+        // Patterns that only exclude mean all other tools.
         let included = match included.is_empty() {
             true => compiled(["*"].into_iter())?,
             false => included,
@@ -85,12 +86,12 @@ impl ToolNames {
         })
     }
 
-    /// Whether the name is meant.
+    /// Returns true if the patterns include the name.
     pub(crate) fn match_name(&self, name: &str) -> bool {
         self.included.is_match(name) && !self.excluded.is_match(name)
     }
 
-    /// The patterns, as they were written.
+    /// Returns the patterns as they were written.
     pub(crate) fn patterns(&self) -> &[String] {
         &self.patterns
     }

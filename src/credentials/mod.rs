@@ -1,7 +1,7 @@
-//! Tokens: those that the user made for others, those of servers that run, and random numbers for them.
+//! Tokens that the user made for others, tokens of running servers, and random numbers for both.
 //!
-//! A token that the user made says which tools its bearer may see and call. What is stored of it does
-//! not suffice to use it. Which request has which token is for the surfaces.
+//! A token that the user made limits the tools that its bearer may see and call. Its stored form
+//! does not suffice to use it. The surfaces determine which token a request has.
 
 mod announcement;
 mod capability;

@@ -1,7 +1,7 @@
-//! The tokens that the user made, one private file each in the state directory.
+//! Store of the tokens that the user made: one private file each in the state directory.
 //!
-//! A file holds what the token allows and a hash of the token: whoever reads it cannot use the token.
-//! A token is `haft_ID_SECRET`; the id says which file to look into.
+//! A file holds the rights of a token and a hash of it, so a reader of the file cannot use the
+//! token. A token is `haft_ID_SECRET`; the id names its file.
 
 use std::fs;
 use std::io;
@@ -16,22 +16,22 @@ use crate::error::{Error, ErrorKind};
 use crate::private_files::{self, Lasting};
 use crate::tool::Tier;
 
-/// The first word of every token that the user made.
+/// Prefix of every token that the user made.
 const PREFIX: &str = "haft_";
 /// The length of an id.
 const ID_LENGTH: usize = 16;
-/// A file that is larger is not one of ours.
+/// Maximum size of a file. A larger one is not one of ours.
 const MAX_FILE: u64 = 64 << 10;
-/// The version of the files' form.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
-/// All tokens of a user.
+/// Store of all tokens of a user.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenStore {
     folder: PathBuf,
 }
 
-/// What a new token is to allow.
+/// Request for a new token.
 #[derive(Clone, Debug)]
 pub(crate) struct NewToken {
     pub(crate) name: Option<String>,
@@ -42,29 +42,29 @@ pub(crate) struct NewToken {
     pub(crate) lifetime: Option<u64>,
 }
 
-/// A file.
+/// Content of a file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
-    /// blake3 of the whole token.
+    /// BLAKE3 hash of the whole token.
     hash: String,
     #[serde(flatten)]
     capability: Capability,
 }
 
 impl TokenStore {
-    /// The tokens in this state directory, whether there are any or not.
+    /// Returns the store in this state directory, whether it has tokens or not.
     pub(crate) fn new(state_dir: &Path) -> TokenStore {
         TokenStore {
             folder: state_dir.join("tokens"),
         }
     }
 
-    /// Makes a token. Its text is returned here and never again.
+    /// Creates a token. Its text is returned only here.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a name that another valid token has, [`ErrorKind::Load`] where nothing
-    /// can be written.
+    /// [`ErrorKind::Usage`] for an invalid name or that of another valid token,
+    /// [`ErrorKind::Load`] if the file cannot be written.
     pub(crate) fn create(&self, wanted: NewToken) -> Result<(String, Capability), Error> {
         let id = hex(&random::<{ ID_LENGTH / 2 }>());
         if let Some(name) = &wanted.name {
@@ -107,7 +107,7 @@ impl TokenStore {
         Ok((token, capability))
     }
 
-    /// Every token that was not revoked, the oldest first, those that have expired among them.
+    /// Returns every token that was not revoked, the oldest first. Expired ones are included.
     ///
     /// # Errors
     /// [`ErrorKind::Load`] where the folder cannot be read.
@@ -133,7 +133,7 @@ impl TokenStore {
         Ok(all)
     }
 
-    /// What this token allows; `None` if there is no such token, or its time is over.
+    /// Returns the rights of this token; `None` if it is unknown or expired.
     pub(crate) fn find(&self, token: &str) -> Option<Capability> {
         let (hash, capability) = self.read(id_of(token)?)?;
         // Hashes are compared in constant time.
@@ -141,13 +141,13 @@ impl TokenStore {
         (is_same && !capability.is_expired()).then_some(capability)
     }
 
-    /// Whether the token of this id is valid now.
+    /// Returns true if the token of this id is valid now.
     pub(crate) fn is_valid(&self, id: &str) -> bool {
         let found = self.read(id);
         found.is_some_and(|(_, capability)| !capability.is_expired())
     }
 
-    /// Removes the tokens with this id or name; gives those that were removed.
+    /// Removes the tokens with this id or name, and returns them.
     ///
     /// # Errors
     /// [`ErrorKind::Load`] where one cannot be removed.
@@ -189,7 +189,7 @@ impl TokenStore {
     }
 }
 
-/// The id in a token's text, if it has the form of one that the user made.
+/// Returns the id in a token's text, if it has the form of a token that the user made.
 pub(crate) fn id_of(token: &str) -> Option<&str> {
     let (id, secret) = token.strip_prefix(PREFIX)?.split_once('_')?;
     (is_id(id) && !secret.is_empty()).then_some(id)
@@ -200,7 +200,7 @@ fn is_id(text: &str) -> bool {
     text.len() == ID_LENGTH && text.bytes().all(is_hex)
 }
 
-/// Whoever else could write to the folder could add tokens.
+/// Fails if other users may write to the folder: they could add tokens.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::metadata(folder)?;
     let is_ours = found.uid() == rustix::process::geteuid().as_raw();

@@ -1,5 +1,5 @@
-//! The calls that run: so that whoever knows an id can abort the call without holding it, and so that
-//! the host can end with all of them.
+//! Registry of the running calls. A caller can abort a call by its id without its handle, and the
+//! host can end all calls when it shuts down.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,39 +9,39 @@ use tokio::sync::Notify;
 use super::stopper::Stopper;
 use super::{Host, Inner};
 
-/// The calls that run, each with what ends it.
+/// Registry of the running calls, each with its cancellation handle.
 #[derive(Default)]
 pub(super) struct Abortable {
     calls: Mutex<Slab<Abort>>,
-    /// Told when none is left.
+    /// Notified when the last call has ended.
     none_left: Notify,
 }
 
-/// A call by its id, and what ends it.
+/// A call by its id, with its cancellation handle.
 struct Abort {
     id: String,
     stopper: Stopper,
 }
 
-/// A call that is known until this is dropped.
+/// Entry of a call in the registry. Dropping it removes the entry.
 pub(super) struct Known {
     host: Arc<Inner>,
     place: usize,
 }
 
 impl Abortable {
-    /// Cancels what `is_meant` says of an id; gives how many that were.
+    /// Cancels the calls for whose id `is_meant` returns true. Returns their number.
     fn cancel(&self, is_meant: impl Fn(&str) -> bool) -> usize {
         let calls = self.calls();
         let meant = calls.iter().filter(|(_, call)| is_meant(&call.id));
         let meant: Vec<_> = meant.map(|(_, call)| call.stopper.clone()).collect();
         drop(calls);
-        // Cancelling wakes whoever waits, who may end the call at once.
+        // Without the lock: cancelling wakes waiting tasks, which may end the call at once.
         meant.iter().for_each(Stopper::cancel);
         meant.len()
     }
 
-    /// Tells all that the host ends.
+    /// Cancels all calls because the host shuts down.
     pub(super) fn end_with_host(&self) {
         let calls = self.calls();
         let running: Vec<_> = calls.iter().map(|(_, call)| call.stopper.clone()).collect();
@@ -54,7 +54,7 @@ impl Abortable {
         loop {
             let told = self.none_left.notified();
             tokio::pin!(told);
-            // What ends between the look and the wait is heard of.
+            // Enabled before the check, so that an end between check and wait is noticed.
             told.as_mut().enable();
             if self.calls().is_empty() {
                 return;
@@ -69,7 +69,7 @@ impl Abortable {
 }
 
 impl Known {
-    /// Makes a call of `host` known.
+    /// Adds a call of `host` to the registry.
     pub(super) fn new(host: &Host, id: &str, stopper: &Stopper) -> Known {
         let call = Abort {
             id: id.to_owned(),
@@ -95,13 +95,13 @@ impl Drop for Known {
 }
 
 impl Host {
-    /// Asks the running call of that id to stop, first politely, then not; false if there is none.
-    /// Its outcome says that it was cancelled.
+    /// Cancels the running call of that id, and kills it after the grace period. Returns false if
+    /// the id is unknown. The outcome of the call says that it was cancelled.
     pub fn abort(&self, call_id: &str) -> bool {
         self.0.abortable.cancel(|id| id == call_id) > 0
     }
 
-    /// The same for every running call; gives how many there were.
+    /// Cancels all running calls in the same way, and returns their number.
     pub fn abort_all(&self) -> usize {
         self.0.abortable.cancel(|_| true)
     }

@@ -1,4 +1,4 @@
-//! How an embedding program says what its host is to be.
+//! Builder by which an embedding program makes its host.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::error::{Error, ErrorKind};
 use crate::family::custom::CustomTool;
 use crate::tool::{ApprovalMode, ApprovalPolicy, Approver, Models, SessionProvider, UserInterface};
 
-/// Makes a [`Host`] step by step; [`Host::builder`] starts one.
+/// Builder of a [`Host`]; [`Host::builder`] creates one.
 ///
-/// What is not said is decided as for the program `haft`: by `HAFT_*` variables, the configuration
-/// files, and the defaults.
+/// Options that are not set are decided as for the program `haft`: by `HAFT_*` variables, the
+/// configuration files, and the defaults.
 ///
-/// The example of [`CustomTool`] begins with one; an agent as a whole is `examples/agent.rs`.
+/// The example of [`CustomTool`] begins with one; `examples/agent.rs` is a whole agent.
 #[must_use = "nothing happens before `build`"]
 #[derive(Default)]
 pub struct HostBuilder {
@@ -34,54 +34,56 @@ pub struct HostBuilder {
     models: Models,
 }
 
-/// Which of the tools that a project brings run without being asked about.
+/// Policy for the tools of a project: which of them run without a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustPolicy {
-    /// What the user granted with `haft trust`, byte for byte; the rest is listed and refused.
+    /// Tools that the user granted with `haft trust`, byte for byte. The others are listed and
+    /// refused.
     #[default]
     Granted,
-    /// Everything. For programs whose users chose the project with its tools, and for CI.
+    /// All tools. For programs whose users chose the project with its tools, and for CI.
     Always,
-    /// Nothing, granted or not.
+    /// No tools, granted or not.
     Never,
 }
 
 impl HostBuilder {
-    /// The project's directory: `pi.cwd` of tools, and where their `.omp/tools` and its like are
-    /// looked for. The process's own directory without it.
+    /// Sets the project's directory: `pi.cwd` of tools, and the base of the search for `.omp/tools`
+    /// and similar folders. The default is the process's own directory.
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> HostBuilder {
         self.flags.cwd = Some(cwd.into());
         self
     }
 
-    /// A complete configuration: nothing is read from the environment and from files. It stands for
-    /// all of [`HostBuilder::cwd`], [`HostBuilder::env`] and [`HostBuilder::flags`].
+    /// Sets a complete configuration: nothing is read from the environment or from files. It
+    /// cannot be combined with [`HostBuilder::cwd`] and [`HostBuilder::env`]. Of
+    /// [`HostBuilder::flags`] only the tools, the built-in names and the approval mode are used.
     pub fn config(mut self, config: Config) -> HostBuilder {
         self.config = Some(config);
         self
     }
 
-    /// Another environment than the process's: for programs that must not depend on it.
+    /// Sets another environment than the process's, for programs that must not depend on it.
     pub fn env(mut self, env: Env) -> HostBuilder {
         self.env = Some(env);
         self
     }
 
-    /// Everything that the command line of `haft` could say. Replaces what was said of
-    /// [`HostBuilder::cwd`], [`HostBuilder::paths`] and [`HostBuilder::built_in_tool_names`] before.
+    /// Sets everything that the command line of `haft` can set. Replaces earlier values of
+    /// [`HostBuilder::cwd`], [`HostBuilder::paths`] and [`HostBuilder::built_in_tool_names`].
     pub fn flags(mut self, flags: Flags) -> HostBuilder {
         self.flags = flags;
         self
     }
 
-    /// Tool files and folders besides those that are found by themselves; relative ones start at the
-    /// project's directory. What is named here is trusted by that.
+    /// Adds tool files and folders to those that are found by the search. Relative ones start at
+    /// the project's directory. Files that are named here are trusted.
     pub fn paths<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> HostBuilder {
         self.flags.tools.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// Names that tools which are found cannot take, because the program has tools of these names.
+    /// Reserves names that found tools cannot take, because the program has tools of these names.
     pub fn built_in_tool_names<N: Into<String>>(
         mut self,
         names: impl IntoIterator<Item = N>,
@@ -91,69 +93,73 @@ impl HostBuilder {
         self
     }
 
-    /// Which of the project's tools may run.
+    /// Sets which of the project's tools may run.
     pub fn trust(mut self, policy: TrustPolicy) -> HostBuilder {
         self.trust = policy;
         self
     }
 
-    /// Which calls run, are refused, or are asked about. Replaces what the user configured.
+    /// Sets the approval policy: which calls run, are refused, or need approval. Replaces what the
+    /// user configured.
     pub fn approval(mut self, policy: ApprovalPolicy) -> HostBuilder {
         self.approval = Some(policy);
         self
     }
 
-    /// What happens to calls that no rule is about.
+    /// Sets the approval mode for calls without a rule.
     pub fn approval_mode(mut self, mode: ApprovalMode) -> HostBuilder {
         self.flags.approval_mode = Some(mode);
         self
     }
 
-    /// Who is asked where the policy wants somebody asked. Without one such calls are refused.
+    /// Sets the approver for calls that need approval. Without one the user interface is asked.
+    /// Without both, such calls are refused.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> HostBuilder {
         self.approver = Some(approver);
         self
     }
 
-    /// The person whom `pi.ui` and [`Invocation::ask`](crate::Invocation::ask) reach where a handle has
-    /// nobody of its own, and who is asked for approval where there is no approver. Nobody without
-    /// it; see [`Host::set_default_ui`].
+    /// Sets the user interface of handles without their own. `pi.ui` and
+    /// [`Invocation::ask`](crate::Invocation::ask) use it, and so does approval without an
+    /// approver. Without it tools cannot ask a user; see [`Host::set_default_ui`].
     pub fn ui(mut self, ui: Arc<dyn UserInterface>) -> HostBuilder {
         self.ui = Some(ui);
         self
     }
 
-    /// The conversation that calls belong to; see [`Host::set_session`].
+    /// Sets the conversation that calls belong to; see [`Host::set_session`].
     pub fn session(mut self, session: Arc<dyn SessionProvider>) -> HostBuilder {
         self.session = Some(session);
         self
     }
 
-    /// The program's models, which tools see where the session says none; see [`Host::set_models`].
+    /// Sets the program's models, which tools see if the session has none; see
+    /// [`Host::set_models`].
     pub fn models(mut self, models: Models) -> HostBuilder {
         self.models = models;
         self
     }
 
-    /// Bounds in time and memory. Replaces what the user configured.
+    /// Sets the limits of time and memory. Replaces what the user configured.
     pub fn limits(mut self, limits: Limits) -> HostBuilder {
         self.limits = Some(limits);
         self
     }
 
-    /// What the Web and Node APIs of JavaScript tools may touch. Replaces what the user configured.
+    /// Sets the permissions of the Web and Node APIs of JavaScript tools. Replaces what the user
+    /// configured.
     pub fn permissions(mut self, permissions: PermissionProfile) -> HostBuilder {
         self.permissions = Some(permissions);
         self
     }
 
-    /// Looks nowhere for tools: there are those of the program itself and those that are named.
+    /// Turns the search for tools off: only the tools of the program itself and named ones remain.
     pub fn without_discovery(self) -> HostBuilder {
         self.only_providers(["config"])
     }
 
-    /// Looks only in the places of these providers (`native`, `claude`, `kodelet`, `cycod`, …, and
-    /// `config` for what is named).
+    /// Searches only the places of these providers (`native`, `claude`, `kodelet`, `cycod`, …, and
+    /// `config` for named tools).
     pub fn only_providers<N: Into<String>>(
         mut self,
         ids: impl IntoIterator<Item = N>,
@@ -162,13 +168,13 @@ impl HostBuilder {
         self
     }
 
-    /// A tool of the program itself. It is always there and comes before all that are found.
+    /// Adds a tool of the program itself. It is always available and precedes all found tools.
     pub fn tool(mut self, tool: CustomTool) -> HostBuilder {
         self.tools.push(tool);
         self
     }
 
-    /// Several of them; their order is that of the list.
+    /// Adds several tools of the program, in the order of the list.
     pub fn tools(mut self, tools: impl IntoIterator<Item = CustomTool>) -> HostBuilder {
         self.tools.extend(tools);
         self
@@ -177,8 +183,8 @@ impl HostBuilder {
     /// Makes the host. Reads configuration files; runs nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a configuration that is wrong, for a custom tool that cannot be
-    /// (no name, parameters that are no object), and for two tools of one name.
+    /// [`ErrorKind::Usage`] for an invalid configuration, for an invalid custom tool (without a
+    /// name, or with parameters that are not an object), and for two tools of one name.
     pub fn build(mut self) -> Result<Host, Error> {
         let tools = std::mem::take(&mut self.tools);
         let approver = self.approver.take();

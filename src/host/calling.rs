@@ -1,4 +1,4 @@
-//! A call: its tool is found, and it runs to its end, whatever that is.
+//! Calls: finds the tool and runs it until the call has ended.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -25,8 +25,8 @@ impl Host {
         self.start(call, timeout, None)
     }
 
-    /// Makes a call of which nothing is wanted but its outcome: it starts when it is first polled, and
-    /// `stopper` ends it. `entry`: the tool, where the caller has found it.
+    /// Makes a call of which only the outcome is used. It starts when it is first polled, and
+    /// `stopper` ends it. `entry` is the tool, if the caller has found it.
     pub(crate) fn outcome_of(
         &self,
         call: Call,
@@ -38,7 +38,7 @@ impl Host {
         OutcomeOnly::new(running, stopper, self.0.pace.clone())
     }
 
-    /// Starts one of the tests that `entry` brings, under the same rules as a call of it.
+    /// Starts `test`, one of the tests of `entry`, under the same rules as a call of it.
     pub fn test(&self, entry: &Entry, test: &Test) -> RunningCall {
         let runs = Entry {
             tool: entry.tool.clone(),
@@ -53,7 +53,7 @@ impl Host {
         self.start(call, None, Some(Arc::new(runs)))
     }
 
-    /// `entry`: what runs, where it is not the tool of that name.
+    /// Starts a call. `entry` is what runs, if it is not the tool of that name.
     fn start(
         &self,
         call: Call,
@@ -63,14 +63,14 @@ impl Host {
         let (events, heard) = queue::channel();
         let entry = entry.or_else(|| self.known_entry(&call.tool));
         let timeout = timeout.or_else(|| self.usual_timeout(entry.as_deref()));
-        // A deadline must hold even if nobody looks, and looking for tools takes its time.
+        // A deadline must hold even if the call is not polled, and a search for tools takes time.
         let wants_task = timeout.is_some() || entry.is_none();
         let stopper = Stopper::new();
         let running = self.begin(call, timeout, entry, &stopper, events);
         RunningCall::start(running, heard, stopper, self.0.pace.clone(), wants_task)
     }
 
-    /// The configured timeout of calls of that tool.
+    /// Returns the configured timeout of calls of that tool.
     fn usual_timeout(&self, entry: Option<&Entry>) -> Option<Duration> {
         let config = &self.0.config;
         match entry.map(|entry| entry.tool.source.level) {
@@ -79,7 +79,7 @@ impl Host {
         }
     }
 
-    /// A call before anybody drives it.
+    /// Registers a call and returns its future, which is not polled yet.
     fn begin(
         &self,
         call: Call,
@@ -96,12 +96,12 @@ impl Host {
             let (_known, _runs, _ending) = (known, runs, events.end_on_drop());
             let trace = recording.as_ref().map(|recording| recording.trace.clone());
             let running = host.run(call, entry, timeout, &stops, events, trace.clone());
-            // Pinned first: what wraps it then moves a pointer, and not all that a call holds.
+            // Pinned first, so that wrapping it moves a pointer and not the whole future.
             let running = pin!(recording::traced(trace, running));
-            // Nothing that a call does unwinds into the program around us.
+            // A panic of a call must not unwind into the embedding program.
             let ended = AssertUnwindSafe(running).catch_unwind().await;
             let ended = ended.unwrap_or_else(|_| Err(defect()));
-            // Where the caller fired the token there is no reason.
+            // The reason is missing if the caller fired the token.
             let ended = match stops.ending().get() {
                 Some(_) if host.0.closing.is_cancelled() => by_shutdown(ended),
                 _ => ended,
@@ -114,7 +114,7 @@ impl Host {
         Box::pin(running)
     }
 
-    /// Finds the tool if need be, and runs it; `stopper` ends it.
+    /// Finds the tool if necessary, and runs it. `stopper` ends it.
     async fn run(
         &self,
         call: Call,
@@ -124,13 +124,13 @@ impl Host {
         events: queue::Sender<Event>,
         trace: Option<Arc<CallTrace>>,
     ) -> Result<Outcome, Error> {
-        // In a box of its own: most calls have no use for so much room.
+        // Boxed, because most calls do not need the room of this future.
         let entry = match entry {
             Some(entry) => Some(Ok(entry)),
             None => Box::pin(self.entry_unless(&call.tool, &stopper.token())).await,
         };
         let entry = match entry {
-            // Nothing starts in a host that ends: what starts must be among those that are ended.
+            // A host that has ended must not start calls, because it would not end them.
             Some(Ok(_)) if self.0.closing.is_cancelled() => Some(Err(shut_down())),
             Some(Ok(entry)) => ready(entry, stopper).await.map(Ok),
             other => other,
@@ -167,7 +167,7 @@ impl Host {
                 Ok(ikigai::no_longer_there())
             }
             Err(error) => {
-                // Nobody has to listen.
+                // The events may have no receiver.
                 events.finish(Event::Rejected {
                     text: error.message().to_owned(),
                 });
@@ -184,13 +184,13 @@ impl Host {
         self.entry(&call.tool).await?.runner.check(call).await
     }
 
-    /// The tool of that name, if that is known without waiting.
+    /// Returns the tool of that name, if it is known without waiting.
     fn known_entry(&self, name: &str) -> Option<Arc<Entry>> {
         self.known_catalog()?.find(name).cloned()
     }
 
-    /// The tool of that name; `None` if the call has to end before that is known. The tools go on
-    /// loading then: the next call needs them.
+    /// Returns the tool of that name; `None` if the call is cancelled before the tool is known. The
+    /// tools go on loading then, because the next call needs them.
     async fn entry_unless(
         &self,
         name: &str,
@@ -229,7 +229,7 @@ impl Host {
     }
 }
 
-/// The tool once it can be called; `None` if the call has to end before that.
+/// Returns the tool once it can be called; `None` if the call is cancelled before.
 async fn ready(entry: Arc<Entry>, stopper: &Stopper) -> Option<Arc<Entry>> {
     let is_ready = match entry.runner.getting_ready() {
         None => true,
@@ -251,7 +251,7 @@ fn defect() -> Error {
     Error::new(ErrorKind::Internal, text)
 }
 
-/// What a call came to that was not cancelled for itself.
+/// Replaces the reason of a stopped call by the shutdown of the host.
 fn by_shutdown(mut ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
     match &mut ended {
         Ok(outcome) => {
@@ -268,7 +268,7 @@ fn by_shutdown(mut ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
 }
 
 fn no_such_tool(name: &str, catalog: &Catalog) -> Error {
-    // The words are the original's (spec omp 7).
+    // The wording is oh-my-pi's (spec omp 7).
     let nearest = catalog.nearest(name);
     let suffix = match nearest.as_slice() {
         [] => String::new(),

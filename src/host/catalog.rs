@@ -1,4 +1,4 @@
-//! Every tool there is, looked for when somebody first wants to know.
+//! Catalog of all tools. The first use finds and loads them.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::search::Search;
 use crate::registry::Catalog;
 
 impl Host {
-    /// All tools. The first use looks for them and loads them; later ones give the same catalog.
-    /// After a shutdown it is what was known then.
+    /// Returns all tools. The first call finds and loads them. Later calls only compute
+    /// descriptions anew. After a shutdown it returns the last known tools.
     pub async fn catalog(&self) -> Arc<Catalog> {
         let mut loaded = self.0.loaded.lock().await;
         if self.0.closing.is_cancelled() {
@@ -37,20 +37,20 @@ impl Host {
         }
     }
 
-    /// The catalog for calls, if it is known without waiting.
+    /// Returns the catalog for calls, if it is known without waiting.
     pub(crate) fn known_catalog(&self) -> Option<Arc<Catalog>> {
         let loaded = self.0.loaded.try_lock().ok()?;
         loaded.is_scanned.then(|| loaded.catalog.clone())
     }
 
-    /// The same without asking tools for descriptions that they compute: for calls.
+    /// Returns the catalog for calls. It does not ask tools for descriptions that they compute.
     pub(crate) async fn catalog_for_calls(&self) -> Arc<Catalog> {
         let loaded = self.0.loaded.lock().await;
         if loaded.is_scanned {
             return loaded.catalog.clone();
         }
         drop(loaded);
-        // In a box of its own: a call that finds the tools loaded has no use for so much room.
+        // Boxed, because a call that finds the tools loaded does not need the room of this future.
         Box::pin(self.catalog()).await
     }
 }

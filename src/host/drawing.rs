@@ -1,4 +1,4 @@
-//! Drawing calls and results: the tool's own way where it has one and it works, else the host's.
+//! Renders calls and results: with the tool's own renderer if it works, else with the host's.
 
 use serde_json::value::RawValue;
 
@@ -8,20 +8,21 @@ use crate::render::drawing;
 use crate::tool::{Call, Drawing, Look, Scene};
 
 impl Host {
-    /// Draws a call: who is called with what. Nothing is run but the tool's `renderCall`.
+    /// Renders a call: the tool and its arguments. Runs nothing but the tool's `renderCall`.
     ///
     /// # Errors
-    /// When there is no such tool. What is wrong with a renderer is in [`Drawing::problem`].
+    /// When the tool is unknown. The error of a renderer is in [`Drawing::problem`].
     pub async fn render_call(&self, call: &Call, look: &Look) -> Result<Drawing, Error> {
         self.draw(Scene::Call(call), look).await
     }
 
-    /// Draws what came of a call, or an update of it: `result` is the JSON of
+    /// Renders the result of a call, or an update of it: `result` is the JSON of
     /// `{content, details, isError?}`, as updates and [`Outcome::as_result`](crate::Outcome) are.
-    /// Drawings of one call have one [`Call::id`]: what its renderers keep between them is theirs.
+    /// Renderings of one call have the same [`Call::id`]. Its renderers share the state of that
+    /// call.
     ///
     /// # Errors
-    /// When there is no such tool. What is wrong with a renderer is in [`Drawing::problem`].
+    /// When the tool is unknown. The error of a renderer is in [`Drawing::problem`].
     pub async fn render_result(
         &self,
         call: &Call,
@@ -33,7 +34,7 @@ impl Host {
 
     async fn draw(&self, scene: Scene<'_>, look: &Look) -> Result<Drawing, Error> {
         let entry = self.entry(&scene.call().tool).await?;
-        // At least one column is drawn, whatever the block takes.
+        // At least one column is drawn, whatever the margin is.
         let width = look.width.max(1);
         let look = Look {
             width,

@@ -1,4 +1,4 @@
-//! What is known of the files that tools came from, so that only what changed is loaded again.
+//! Loaded modules and files with their versions, so that only changed ones are loaded again.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -13,45 +13,45 @@ use crate::engine::{Engine, Module};
 use crate::family::Loaded;
 use crate::tool::{Family, Problem, Severity, TrustDomain};
 
-/// Identifies a module. A file of two trust domains is two modules.
+/// Key of a module. A file in two trust domains is two modules.
 pub(super) type Key = (PathBuf, Option<String>, TrustDomain);
 
-/// The files of one family, or of two that look at each other; the flag tells that they were loaded
-/// by name.
+/// Group of files: those of one family, or of two that depend on each other. The flag is true if
+/// they were loaded by name.
 pub(super) type Group = (bool, u8);
 
-/// What is known of all files.
+/// All loaded modules and files.
 #[derive(Clone, Default)]
 pub(super) struct Known {
     pub(super) modules: HashMap<Key, KnownModule>,
     pub(super) others: HashMap<Group, KnownFiles>,
-    /// The base generation has imported a file that is not what it was, or not there any more.
+    /// True if the base generation has imported a file that was changed or removed since.
     pub(super) is_spoilt: bool,
 }
 
-/// A module that was loaded, or could not be.
+/// A module that was loaded, or that failed to load.
 #[derive(Clone)]
 pub(super) struct KnownModule {
-    /// What it offers. If the file is broken now, that is what it offered before.
+    /// The tools that it offers. A broken file goes on offering those of its last good version.
     pub(super) offered: Loaded,
-    /// The file could not be loaded as it is.
+    /// True if the file cannot be loaded as it is.
     pub(super) is_broken: bool,
-    /// Where it was loaded.
+    /// Generation that it was loaded into.
     pub(super) engine: Engine,
-    /// What importing it reads, once somebody wanted to know.
+    /// Files that its import reads; `None` until a comparison needs them.
     pub(super) graph: Option<Arc<Graph>>,
-    /// When its loading began.
+    /// Start of its load.
     since: SystemTime,
 }
 
-/// Files that a family decides about together: whose name counts, which one overrides another.
+/// Files of a group, which a family loads together, because they can override each other.
 #[derive(Clone, Default)]
 pub(super) struct KnownFiles {
     stamps: Vec<(PathBuf, Option<Stamp>)>,
     loaded: Vec<Loaded>,
 }
 
-/// What tells that a file is another one.
+/// Identity and version of a file on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     file: (u64, u64),
@@ -61,10 +61,10 @@ pub(super) struct Stamp {
     changed: (i64, i64),
 }
 
-/// The clock of a file system may be this much behind.
+/// Maximum delay of a file system's clock.
 const LAG: Duration = Duration::from_millis(10);
 
-/// What is said of a broken file whose tools are still there.
+/// Hint for a broken file whose tools are still offered.
 const LAST_GOOD: &str = "its last good version stays in use until it can be loaded";
 
 pub(super) fn key_of(candidate: &Candidate) -> Key {
@@ -75,7 +75,7 @@ pub(super) fn key_of(candidate: &Candidate) -> Key {
     )
 }
 
-/// The group of what is no module.
+/// Returns the group of a file; `None` for a module.
 pub(super) fn group_of(candidate: &Candidate, is_given: bool) -> Option<Group> {
     let number = match candidate.source.family {
         Family::Js => return None,
@@ -89,7 +89,8 @@ pub(super) fn group_of(candidate: &Candidate, is_given: bool) -> Option<Group> {
 }
 
 impl KnownModule {
-    /// What a load that began at `since` came to; `before` is what was known of the file.
+    /// Creates the entry for a load that began at `since`. `before` is the earlier entry of the
+    /// file.
     pub(super) fn new(
         mut loaded: Loaded,
         since: SystemTime,
@@ -110,15 +111,15 @@ impl KnownModule {
         }
     }
 
-    /// Finds out what importing it reads, if nobody wanted to know before.
+    /// Determines the files that its import reads, if they are not known yet.
     pub(super) fn look(&mut self, key: &Key, grapher: &Grapher) {
         if self.graph.is_none() {
             self.reads(grapher.graph(&key.0));
         }
     }
 
-    /// Takes what importing it reads. Data that it names counts only if it read it while it was
-    /// loaded: what it writes is no reason to load it again.
+    /// Sets the files that its import reads. A data file counts only if the module read it while it
+    /// was loaded: a file that the module writes is not a reason to load it again.
     pub(super) fn reads(&mut self, mut graph: Graph) {
         let module = self.offered.module.as_ref();
         graph
@@ -127,7 +128,8 @@ impl KnownModule {
         self.graph = Some(Arc::new(graph));
     }
 
-    /// Whether what lies on the disk is not what was loaded. It must have been looked at.
+    /// Returns true if the files on the disk are not those that were loaded. Requires a call of
+    /// [`KnownModule::look`] before.
     pub(super) fn is_stale(&self, checker: &mut Checker) -> bool {
         let Some(graph) = &self.graph else {
             return false;
@@ -139,7 +141,7 @@ impl KnownModule {
         !imported.unwrap_or_else(|| !graph.files.keys().any(|file| self.is_older_than(file)))
     }
 
-    /// The module, unless what is offered is that of an earlier file.
+    /// Returns the module, unless the offered tools are those of an earlier file.
     fn module(&self) -> Option<&Module> {
         self.offered.module.as_ref().filter(|_| !self.is_broken)
     }
@@ -159,7 +161,7 @@ impl KnownModule {
 }
 
 impl KnownFiles {
-    /// Whether it was loaded from exactly these files as they are now.
+    /// Returns true if it was loaded from exactly these files as they are now.
     pub(super) fn is_still(&self, candidates: &[&Candidate]) -> bool {
         self.stamps == stamps(candidates)
     }
@@ -170,7 +172,7 @@ impl KnownFiles {
         self.loaded.push(loaded);
     }
 
-    /// What came of a group's files, whose stamps were taken before.
+    /// Creates the entry of a group's files, whose stamps were taken before the load.
     pub(super) fn new(
         candidates: &[&Candidate],
         stamps: Vec<(PathBuf, Option<Stamp>)>,
@@ -185,11 +187,12 @@ impl KnownFiles {
                 continue;
             };
             let is_kept = match candidate.source.family {
-                // The same file will say the same, once it has the time.
+                // An unchanged executable describes the same tools once it has enough time.
                 Family::Kodelet | Family::Ikigai => {
                     loaded.was_late && stamp.is_some() && stamp == stamp_before
                 }
-                // aynd: who asks for a reload gets what the files say now (spec aynd, `reloadPlugins`).
+                // aynd: a requested reload returns what the files say now (spec aynd,
+                // `reloadPlugins`).
                 Family::Plugin => is_broken(loaded) && why != Why::Asked,
                 Family::Shell => is_broken(loaded),
                 Family::Js | Family::Native => false,
@@ -201,7 +204,7 @@ impl KnownFiles {
         KnownFiles { stamps, loaded }
     }
 
-    /// Whether one of them did not say in time what it is.
+    /// Returns true if one of them did not describe itself in time.
     pub(super) fn is_late(&self) -> bool {
         self.loaded.iter().any(|loaded| loaded.was_late)
     }
@@ -217,7 +220,7 @@ impl KnownFiles {
     }
 }
 
-/// It offers nothing, and not because its author wants it so.
+/// Returns true if it offers nothing because of an error.
 fn is_broken(loaded: &Loaded) -> bool {
     let is_error = |problem: &Problem| problem.severity == Severity::Error;
     loaded.tools.is_empty() && loaded.problems.iter().any(is_error)
@@ -234,7 +237,7 @@ fn keep_last_good(loaded: &mut Loaded, before: &Loaded) {
     }
 }
 
-/// What tells whether files are others than before.
+/// Returns the stamps of the candidates' files.
 pub(super) fn stamps(candidates: &[&Candidate]) -> Vec<(PathBuf, Option<Stamp>)> {
     let stamped = candidates
         .iter()
@@ -243,7 +246,7 @@ pub(super) fn stamps(candidates: &[&Candidate]) -> Vec<(PathBuf, Option<Stamp>)>
 }
 
 impl Stamp {
-    /// `None` where nothing lies.
+    /// Returns the stamp of a file; `None` if it does not exist.
     pub(super) fn of(path: &Path) -> Option<Stamp> {
         let found = path.metadata().ok()?;
         Some(Stamp {

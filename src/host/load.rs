@@ -1,5 +1,4 @@
-//! From places to a catalog: looks everywhere, loads what is not known or not as it was, puts all
-//! together.
+//! Builds a catalog: searches all places, loads what is new or changed, and merges the results.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +16,7 @@ use crate::registry::Catalog;
 use crate::tool::{Family, Problem, Source};
 use crate::trust::{self, Judged};
 
-/// What looking came to, before anything is loaded.
+/// Result of a search before anything is loaded.
 struct Looked {
     scan: Scan,
     judged: Judged,
@@ -34,8 +33,8 @@ struct Files {
 }
 
 impl Host {
-    /// Looks for everything that can be found, and loads what `known` does not hold. What was
-    /// `given` by name comes first.
+    /// Searches all places and loads what `known` does not hold. The candidates that were `given`
+    /// by name come first.
     pub(super) async fn load_all(&self, given: Vec<Candidate>, known: Known, why: Why) -> Found {
         let (config, base) = (self.0.config.clone(), self.base());
         let (before, by_name) = (known.clone(), given.clone());
@@ -51,7 +50,7 @@ impl Host {
             looked
         });
         let mut looked = looked.unwrap_or_else(|error| {
-            // Nothing runs that was not judged.
+            // Tools that were not checked must not run.
             let text = format!("the tools could not be looked at: {error}");
             let mut scan = Scan::default();
             scan.problems.push(Problem::error(text));
@@ -77,8 +76,8 @@ impl Host {
         }
     }
 
-    /// The files that loading would take, in its order, with those that may not run and what stands in
-    /// for them. Reads files; runs nothing.
+    /// Returns the files that would be loaded, in this order. It includes those that may not run,
+    /// and the files that replace them. Reads files; runs nothing.
     pub(crate) async fn files_to_load(&self) -> Result<Vec<(PathBuf, Source)>, Error> {
         let config = self.0.config.clone();
         let looked = tokio::task::spawn_blocking(move || {
@@ -95,7 +94,7 @@ impl Host {
         Ok(files.collect())
     }
 
-    /// Loads what the plan says.
+    /// Loads the modules and files of the plan.
     async fn load_into(&self, engine: &Engine, given: &[Candidate], looked: &mut Looked, why: Why) {
         let mut wanted: Vec<Candidate> = Vec::new();
         let mut is_wanted = std::mem::take(&mut looked.plan.loads);
@@ -152,7 +151,7 @@ impl Host {
             .extend(looked.judged.problems.iter().cloned());
         let mut builder = self.assembly(start);
         let mut shares = Shares::new(&looked.known, false);
-        // What may not run must not take a name from what may.
+        // A tool that may not run must not take a name from one that may.
         for candidate in &looked.judged.trusted {
             builder.add(candidate, shares.of(candidate));
         }
@@ -162,7 +161,7 @@ impl Host {
         self.without_rival(builder.finish())
     }
 
-    /// The catalog with nothing but the program's own tools and what was loaded by name.
+    /// Returns the catalog with only the program's own tools and those loaded by name.
     fn catalog_of_given(&self, given: &[Candidate], known: &Known) -> Catalog {
         let mut builder = self.assembly(self.0.own.clone());
         let mut shares = Shares::new(known, true);
@@ -185,7 +184,8 @@ impl Looked {
     }
 }
 
-/// Sees what there is and what of it has to be loaded. Reads and parses files; runs nothing.
+/// Compares the found files with the loaded ones, and decides which to load. Reads and parses
+/// files; runs nothing.
 fn look(
     scan: Scan,
     judged: Judged,
@@ -207,7 +207,7 @@ fn look(
     known.others.retain(|group, _| groups.contains_key(group));
     let files = groups.into_iter().map(|(group, candidates)| {
         let (is_given, _) = group;
-        // Who asks wants the executables asked.
+        // A requested refresh runs the executables again for their descriptions.
         let may_stay = |known: &KnownFiles| match why {
             Why::Files => true,
             Why::Late => is_given || !known.is_late(),
@@ -232,7 +232,7 @@ fn look(
     }
 }
 
-/// What each candidate offers, handed out in their order.
+/// Distributes the loaded tools to the candidates, in their order.
 struct Shares<'a> {
     known: &'a Known,
     are_given: bool,

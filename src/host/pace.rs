@@ -1,9 +1,9 @@
-//! Whether a caller does better to wait for its call awake.
+//! Decides whether a caller should spin briefly instead of parking its thread.
 //!
-//! A small tool has ended before its caller would be asleep, and waking it on another core costs
-//! several times what the tool does. That holds only for a caller whose calls come one by one: whoever
-//! starts others meanwhile would be kept from it. Which of both it is, the calls before it tell; every
-//! now and then one sleeps, so that a change shows.
+//! A small tool ends before its caller would be parked, and waking a thread on another core costs
+//! several times as much as the tool. Spinning pays only for a caller whose calls come one by one:
+//! spinning delays a caller that starts others meanwhile. The calls before show which case it is.
+//! Every [`ONE_OF`]th call is parked, so that a change is noticed.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use std::time::{Duration, Instant};
 
 use crate::engine::has_several_cores;
 
-/// As long as a small tool takes.
+/// Maximum time to spin: as long as a small tool takes.
 const LONGEST: Duration = Duration::from_micros(50);
 
-/// So many calls in a row ran alone and ended soon.
+/// Number of short calls in a row without others beside them, after which spinning starts.
 const ENOUGH: u32 = 8;
 
-/// Of so many calls one sleeps.
+/// One of this number of calls is parked without spinning.
 const ONE_OF: u32 = 32;
 
-/// Pauses between two looks; a look costs more than a pause.
+/// Pauses between two polls. A poll costs more than a pause.
 const PAUSES: u32 = 16;
 
-/// How the calls of a host come.
+/// Statistics of a host's calls.
 #[derive(Default)]
 pub(super) struct Pace {
     running: AtomicU32,
-    /// How many calls in a row ran alone.
+    /// Number of calls in a row that ran alone.
     alone: AtomicU32,
 }
 
-/// A call runs until this is dropped.
+/// A running call. Dropping it ends the call in the statistics.
 pub(super) struct Running {
     pace: Arc<Pace>,
     began_alone: bool,
 }
 
 impl Pace {
-    /// Looks until there is something or it does not pay any more.
+    /// Polls until `look` is ready or spinning does not pay any more.
     pub(super) fn wait<T>(&self, mut look: impl FnMut() -> Poll<T>) -> Poll<T> {
         if !self.pays() {
             return Poll::Pending;
@@ -68,7 +68,7 @@ impl Pace {
 }
 
 impl Running {
-    /// A call begins.
+    /// Counts a call that starts.
     pub(super) fn begin(pace: &Arc<Pace>) -> Running {
         let before = pace.running.fetch_add(1, Ordering::Relaxed);
         if before > 0 {

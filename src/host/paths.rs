@@ -1,4 +1,4 @@
-//! Modules that somebody names, before or without the search for everything else.
+//! Loads modules by name, before or without the search for all others.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -10,16 +10,16 @@ use crate::family;
 use crate::registry::{Catalog, Entry};
 use crate::tool::Problem;
 
-/// What became of paths that were loaded by name.
+/// Result of loading paths by name.
 pub struct Loaded {
     /// The tools that can be called now.
     pub entries: Vec<Arc<Entry>>,
-    /// What is wrong with the rest; the message is the loader's exact text.
+    /// The problems of the other paths. Each message is the loader's exact text.
     pub problems: Vec<Problem>,
 }
 
 impl Host {
-    /// Loads modules by name and adds their tools to the catalog. Nothing else is looked for.
+    /// Loads modules by name and adds their tools to the catalog. It searches for nothing else.
     pub async fn load_paths(&self, paths: &[String]) -> Loaded {
         if self.0.closing.is_cancelled() {
             let refused = |path: &String| Problem::error(SHUT_DOWN).at(path);

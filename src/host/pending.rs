@@ -1,4 +1,4 @@
-//! Actions that calls leave pending, and the tool that ends them.
+//! Pending actions of calls, and the tool that resolves them.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use crate::family::js::{self, RESOLVE};
 use crate::registry::{Catalog, Entry};
 
 impl Host {
-    /// What the newest action says of itself that waits to be applied or discarded with the tool
-    /// `resolve`.
+    /// Returns the description of the newest action that waits to be applied or discarded with the
+    /// tool `resolve`.
     pub fn newest_pending(&self) -> Option<String> {
         self.0.engine.newest_pending()
     }
 
-    /// Says so where a tool has the name of the one that ends pending actions. Its author was
-    /// first, so there will be no pending actions.
+    /// Disables pending actions if a tool has the name of the one that resolves them, and adds a
+    /// problem. The other tool keeps the name, because it was first.
     pub(super) fn without_rival(&self, mut catalog: Catalog) -> Catalog {
         if let Some(rival) = catalog.find(RESOLVE) {
             self.0.engine.withhold_pending();
@@ -30,7 +30,7 @@ impl Host {
         catalog
     }
 
-    /// The tool that ends pending actions.
+    /// Returns the tool that resolves pending actions.
     pub(super) async fn resolver(&self) -> Option<Arc<Entry>> {
         let engine = &self.0.engine;
         let made = self.0.resolver.get_or_try_init(async || {

@@ -1,9 +1,9 @@
-//! Which modules have to be loaded again, and where.
+//! Decides which modules have to be loaded again, and into which generation.
 //!
-//! What did not change stays where it is, with everything that it remembers and everything that it
-//! has started. What changed is loaded in a fresh isolate, since V8 never forgets a file that it has
-//! imported; and if what changed could be seen from the others (a helper that both import, the
-//! globals), all are loaded anew together, as if the program had been started again.
+//! An unchanged module stays where it is, with its state and everything that it has started. A
+//! changed module is loaded into a fresh isolate, since V8 never forgets an imported file. Other
+//! modules may notice the change (a helper that both import, the globals). In that case all are
+//! loaded anew together, as after a restart of the program.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,40 +12,41 @@ use crate::discover::Candidate;
 use crate::engine::graph::{Checker, Graph, Grapher, on_deep_stack};
 use crate::engine::{Engine, Kin};
 
-/// Why tools are looked for again.
+/// Reason of a search for tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// Nobody has looked before: what was loaded by name a moment ago is as it is.
+    /// First search: modules that were just loaded by name are still current.
     First,
-    /// Somebody asked for it: what failed is tried again, executables are asked again.
+    /// Request of the user or a caller: failed modules are tried again, executables are asked
+    /// again.
     Asked,
-    /// Files changed: what did not change is left alone.
+    /// Changed files: unchanged ones are left alone.
     Files,
-    /// Nothing changed, but some executables did not say in time what they are: they are asked again.
+    /// Executables that did not describe themselves in time: they are asked again.
     Late,
 }
 
-/// Where modules are loaded.
+/// Generation into which modules are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Beside those that are there.
+    /// The base generation, beside the loaded modules.
     Beside,
-    /// Apart from them: nobody can tell.
+    /// A new generation beside the base, without observable differences.
     Apart,
-    /// All are loaded anew.
+    /// A new generation that replaces the base: all modules are loaded again.
     Anew,
 }
 
-/// What has to be loaded.
+/// The modules to load, and their generation.
 pub(super) struct Plan {
     pub(super) place: Place,
-    /// The modules to load, with what importing them reads now. It was looked at before the load, so
-    /// that no change can slip in between. Nothing is known where nobody watches.
+    /// The modules to load, with the files that their import reads now. These were determined
+    /// before the load, so that a change in between is noticed. `None` in a first search.
     pub(super) loads: HashMap<Key, Option<Graph>>,
 }
 
 impl Plan {
-    /// To load nothing.
+    /// Returns a plan that loads nothing.
     pub(super) fn nothing() -> Plan {
         Plan {
             place: Place::Beside,
@@ -54,10 +55,10 @@ impl Plan {
     }
 }
 
-/// As many generations may live beside the base.
+/// Maximum number of generations beside the base.
 const MOST_APART: usize = 8;
 
-/// Decides, by looking at the files. Parses what changed; runs nothing.
+/// Compares the files with the loaded ones, and decides. Parses changed files; runs nothing.
 pub(super) fn plan(known: &mut Known, modules: &[&Candidate], base: &Engine, why: Why) -> Plan {
     let keys: BTreeSet<Key> = modules.iter().map(|one| key_of(one)).collect();
     if why == Why::First {
@@ -72,7 +73,7 @@ pub(super) fn plan(known: &mut Known, modules: &[&Candidate], base: &Engine, why
     on_deep_stack(|| compare(known, keys, base, why))
 }
 
-/// Sees what of the modules that were loaded, and of those that are there, has to be loaded now.
+/// Determines which of the loaded and of the found modules have to be loaded now.
 fn compare(known: &mut Known, keys: BTreeSet<Key>, base: &Engine, why: Why) -> Plan {
     let count = known.modules.len();
     known.modules.retain(|key, _| keys.contains(key));
@@ -111,7 +112,7 @@ fn compare(known: &mut Known, keys: BTreeSet<Key>, base: &Engine, why: Why) -> P
     }
 }
 
-/// What becomes of each module.
+/// The modules to keep and the modules to load.
 struct Survey {
     kept: HashMap<Key, Kin>,
     loads: HashMap<Key, Load>,
@@ -120,7 +121,7 @@ struct Survey {
 /// A module to load.
 struct Load {
     graph: Graph,
-    /// Its code as it is, and as it was when it was loaded.
+    /// Its code as it is now, and as it was when it was loaded.
     kin: Vec<Kin>,
 }
 
@@ -139,7 +140,8 @@ impl Survey {
         }
     }
 
-    /// Whoever shares a file with what is loaded again would see another instance of it.
+    /// Also loads the modules that share a file with one that is loaded again. They would otherwise
+    /// see another instance of the file.
     fn load_kin(&mut self, known: &Known, grapher: &Grapher) {
         loop {
             // Each trust domain has its own instance of a file.
@@ -162,7 +164,7 @@ impl Survey {
         }
     }
 
-    /// Where the modules go; those that have to go with them are among them then.
+    /// Returns the generation for the modules, and adds the modules that have to go with them.
     fn place(&mut self, known: &Known, base: &Engine, grapher: &Grapher) -> Place {
         let is_new = |key: &Key| !known.modules.contains_key(key);
         if self.loads.is_empty() || (!known.is_spoilt && self.loads.keys().all(is_new)) {
@@ -179,7 +181,7 @@ impl Survey {
         }
     }
 
-    /// What is broken and did not change would only fail again.
+    /// Loads all modules again, except broken ones: without a change they would only fail again.
     fn load_all(&mut self, known: &Known, grapher: &Grapher) {
         let kept: Vec<Key> = self.kept.keys().cloned().collect();
         for key in kept {

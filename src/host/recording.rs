@@ -1,4 +1,4 @@
-//! Calls in the log: what is known when one comes, what is noted while it runs, how it ends.
+//! Records calls in the log: their start, notes while they run, and their end.
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,14 +8,14 @@ use crate::error::Error;
 use crate::process::{self, StartObserver};
 use crate::tool::{Call, CallTrace, Level, Outcome, Tool};
 
-/// Where the calls of a handle are recorded, and as whose.
+/// Log and caller of a handle's calls.
 #[derive(Clone)]
 pub(super) struct Recorder {
     log: AuditLog,
     caller: Arc<Caller>,
 }
 
-/// A call in the log. Dropped before its end, it counts as cancelled by the end of the host.
+/// A recorded call. If it is dropped before its end, the log says that the host's end cancelled it.
 pub(super) struct Recording {
     /// `None` once its end is written.
     open: Option<OpenCall>,
@@ -23,8 +23,8 @@ pub(super) struct Recording {
 }
 
 impl Host {
-    /// The same host; calls that are started through this handle are recorded in `log` as calls of `caller`.
-    /// Without it nothing is recorded.
+    /// Returns a handle of the same host. Calls that start through it are recorded in `log` as
+    /// calls of `caller`. Without this, calls are not recorded.
     pub fn with_audit(&self, log: &AuditLog, caller: Caller) -> Host {
         let mut host = self.clone();
         host.1.recorder = Some(Recorder {
@@ -34,7 +34,7 @@ impl Host {
         host
     }
 
-    /// The same host, whose calls are recorded where the configuration says.
+    /// Returns the host with its calls recorded in the configured log, if there is one.
     pub(crate) fn recorded(self, caller: Caller) -> Host {
         match AuditLog::of(self.config()) {
             Some(log) => self.with_audit(&log, caller),
@@ -42,7 +42,8 @@ impl Host {
         }
     }
 
-    /// The same host; its calls are recorded where they are, with what `change` says of their caller.
+    /// Returns a handle of the same host and the same log, after `change` was applied to its
+    /// caller.
     pub(crate) fn called_by(&self, change: impl FnOnce(&mut Caller)) -> Host {
         let mut host = self.clone();
         if let Some(recorder) = &mut host.1.recorder {
@@ -51,12 +52,12 @@ impl Host {
         host
     }
 
-    /// Notes the hash of the grant by which the project's tools were judged.
+    /// Stores the hash of the grant by which the project's tools were checked.
     pub(super) fn judged_by(&self, grant: Option<String>) {
         *self.0.grant.lock().unwrap_or_else(PoisonError::into_inner) = grant.map(Arc::from);
     }
 
-    /// The grant under which `tool` runs; none for a tool that needs none.
+    /// Returns the grant under which `tool` runs; `None` for a tool that needs none.
     pub(super) fn grant_of(&self, tool: &Tool) -> Option<Arc<str>> {
         if tool.source.level != Level::Project {
             return None;
@@ -68,12 +69,12 @@ impl Host {
         grant.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The log of this handle, if it has one.
+    /// Returns the log of this handle, if it has one.
     pub(crate) fn audit_log(&self) -> Option<&AuditLog> {
         self.1.recorder.as_ref().map(|recorder| &recorder.log)
     }
 
-    /// Begins to record a call, if this handle does.
+    /// Starts to record a call, if this handle records calls.
     pub(super) fn record(&self, call: &Call) -> Option<Recording> {
         let Recorder { log, caller } = self.1.recorder.as_ref()?;
         let trace = Arc::<CallTrace>::default();
@@ -92,7 +93,7 @@ impl Host {
 }
 
 impl Recording {
-    /// Writes what the call came to.
+    /// Records the outcome of the call.
     pub(super) fn end(mut self, ended: &Result<Outcome, Error>) {
         if let Some(open) = self.open.take() {
             let (outcome, reason) = audit::outcome_of(ended);
@@ -123,7 +124,7 @@ impl StartObserver for CallTrace {
     }
 }
 
-/// Runs a call; the programs that it starts by itself are noted in `trace`.
+/// Runs a call. `trace` notes the programs that the call starts.
 pub(super) async fn traced<T>(
     trace: Option<Arc<CallTrace>>,
     running: impl Future<Output = T>,

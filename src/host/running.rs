@@ -1,9 +1,9 @@
-//! A call on its way, and who drives it.
+//! Running calls, and the tasks that poll them.
 //!
-//! A call starts at once, on the thread that starts it. When it can go on, and its caller already
-//! waits for the outcome and for nothing else, the caller's own task goes on with it: waking a second
-//! task, most often on another core, would cost more than a small tool does. In all other cases the
-//! call gets a task of its own, because it must end whether anybody looks or not.
+//! A call starts at once, on the thread of its caller. If the caller then only awaits the outcome,
+//! the call runs inside the caller's task. Waking a second task, most often on another core, would
+//! cost more than a small tool does. In all other cases the call is spawned, because it must end
+//! even if it is not polled.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,13 +19,13 @@ use super::stopper::Stopper;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Event, Outcome, queue};
 
-/// A call on its way. Dropping it cancels the call.
+/// A running call. Dropping it cancels the call.
 ///
 /// ```ignore
 #[doc = include_str!("../../tests/it/examples/call.rs")]
 /// ```
 pub struct RunningCall {
-    /// What happens, in order. Ends when the call does.
+    /// The events of the call, in order. They end with the call.
     pub events: Events,
     stopper: Stopper,
     driver: Arc<Driver>,
@@ -33,22 +33,22 @@ pub struct RunningCall {
     is_detached: bool,
 }
 
-/// What happens in a call, in order.
+/// The events of a call, in order.
 #[derive(Debug)]
 pub struct Events(queue::Receiver<Event>);
 
 impl Events {
-    /// The next event, as soon as there is one; nothing when the call has ended.
+    /// Returns the next event as soon as it exists; `None` when the call has ended.
     pub async fn recv(&mut self) -> Option<Event> {
         self.0.recv().await
     }
 
-    /// The next event, if there is one.
+    /// Returns the next event, if one waits.
     pub fn try_recv(&mut self) -> Option<Event> {
         self.0.try_recv()
     }
 
-    /// How many wait.
+    /// Returns the number of waiting events.
     pub(crate) fn waiting(&self) -> usize {
         self.0.len()
     }
@@ -57,10 +57,10 @@ impl Events {
 type Ended = Result<Outcome, Error>;
 pub(super) type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
 
-/// A call of which nothing is wanted but its outcome, driven by whoever polls it. Dropping it cancels the
-/// call, which goes on to its end by itself.
+/// A call of which only the outcome is used. The task that polls it runs the call. Dropping it
+/// cancels the call, which is then spawned so that it ends by itself.
 pub(crate) struct OutcomeOnly {
-    /// `None` once it has ended.
+    /// `None` once the call has ended.
     running: Option<Running>,
     stopper: Stopper,
     pace: Arc<Pace>,
@@ -73,21 +73,21 @@ struct Driver {
 }
 
 enum Stage {
-    /// It is driven for the first time, and may already have been woken.
+    /// The call is polled for the first time, and may already have been woken.
     Starting { was_woken: bool },
-    /// It waits. The next thing that happens puts it on a task.
+    /// The call waits. Its next wake spawns it.
     Waiting(Running),
-    /// It is on a task.
+    /// The call is spawned.
     OnTask(JoinHandle<Ended>),
-    /// It ended before anybody asked.
+    /// The call ended before its outcome was awaited.
     Ended(Ended),
-    /// Its caller has it.
+    /// The caller owns the call.
     Taken,
 }
 
 impl RunningCall {
-    /// Starts `running`, which `stopper` ends and which reports to `events`; if `wants_task`, on a
-    /// task of its own from the beginning.
+    /// Starts `running`, which `stopper` ends and which reports to `events`. If `wants_task` is
+    /// true, the call is spawned from the beginning.
     pub(super) fn start(
         running: Running,
         events: queue::Receiver<Event>,
@@ -109,31 +109,31 @@ impl RunningCall {
         call
     }
 
-    /// Cancelling it asks the call to end: first politely, then not.
+    /// Returns a token that cancels the call. After its grace period the call is killed.
     pub fn cancel_token(&self) -> CancellationToken {
-        // Whoever holds it may use it while nobody waits for the outcome.
+        // The owner of the token may use it while the outcome is not awaited.
         self.driver.put_on_task();
         self.stopper.token()
     }
 
-    /// What ends the call, politely or at once, even while its outcome is waited for.
+    /// Returns a handle that cancels or kills the call, even while its outcome is awaited.
     pub fn stopper(&self) -> Stopper {
         self.driver.put_on_task();
         self.stopper.clone()
     }
 
-    /// The events, for whoever waits for the outcome elsewhere; none are left here.
+    /// Takes the events, for a receiver apart from the outcome. No events remain here.
     pub(crate) fn take_events(&mut self) -> Events {
         std::mem::replace(&mut self.events, Events(queue::Receiver::ended()))
     }
 
-    /// The next event; nothing when the call has ended.
+    /// Returns the next event; `None` when the call has ended.
     pub async fn next_event(&mut self) -> Option<Event> {
         self.driver.put_on_task();
         self.events.recv().await
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the call.
     ///
     /// # Errors
     /// When the tool could not be run. A stopped call is an outcome that says so.
@@ -158,7 +158,7 @@ impl RunningCall {
     }
 }
 
-/// The events, as [`RunningCall::next_event`] gives them.
+/// Stream of the events, as [`RunningCall::next_event`] returns them.
 impl Stream for RunningCall {
     type Item = Event;
 
@@ -177,7 +177,7 @@ impl Drop for RunningCall {
 }
 
 impl OutcomeOnly {
-    /// Drives `running`, which `stopper` ends, when it is polled. Needs a runtime.
+    /// Creates a call that runs when it is polled, and that `stopper` ends. Needs a runtime.
     pub(super) fn new(running: Running, stopper: Stopper, pace: Arc<Pace>) -> OutcomeOnly {
         OutcomeOnly {
             running: Some(running),

@@ -1,4 +1,4 @@
-//! The host as embedding programs know it from oh-my-pi's SDK: the same things under its words.
+//! Methods of the host under the names of oh-my-pi's SDK, for embedding programs.
 
 use std::sync::Arc;
 
@@ -13,35 +13,35 @@ use crate::registry::Catalog;
 use crate::tool::{CatalogChange, Tool, UserInterface};
 
 impl Host {
-    /// Every tool, those of the program first. The first use looks for them and loads them.
+    /// Returns every tool, those of the program first. The first call finds and loads them.
     ///
-    /// What is wrong with the others is in [`Host::catalog`].
+    /// The problems of the others are in [`Host::catalog`].
     pub async fn list(&self) -> Vec<Tool> {
         self.catalog().await.tools().cloned().collect()
     }
 
-    /// Looks for everything again; see [`Host::refresh`]. Calls that run end as they began.
+    /// Searches for all tools again; see [`Host::refresh`]. Running calls keep their tool.
     pub async fn reload(&self) -> Arc<Catalog> {
         self.refresh().await
     }
 
-    /// Hears of every change of what can be called; see [`Host::changes`].
+    /// Returns a receiver for every change of the callable tools; see [`Host::changes`].
     pub fn subscribe(&self) -> watch::Receiver<Arc<CatalogChange>> {
         self.changes()
     }
 
-    /// Whom `pi.ui` reaches from now on; `None` is nobody. See [`Host::with_ui`] for the calls of one
-    /// handle.
+    /// Sets the user interface that `pi.ui` uses from now on; `None`: no user interface. See
+    /// [`Host::with_ui`] for the calls of one handle.
     pub fn set_ui_context(&self, ui: Option<Arc<dyn UserInterface>>) {
         self.set_default_ui(ui);
     }
 
-    /// Tells every tool's `onSession`, one after the other, and waits for them. `event` is what becomes
-    /// `{"reason": "start", …}` in JSON (spec omp 8), or `{"event": …, "branch": […], "entries": […]}`
-    /// where the session's history is told with it.
+    /// Delivers an event to every tool's `onSession`, one after the other, and waits for them.
+    /// `event` becomes `{"reason": "start", …}` in JSON (spec omp 8), or
+    /// `{"event": …, "branch": […], "entries": […]}` to add the session's history.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what cannot be written as JSON, or has no reason.
+    /// [`ErrorKind::Usage`] for an event that cannot be written as JSON, or has no reason.
     pub async fn emit_session_event(&self, event: &(impl Serialize + Sync)) -> Result<(), Error> {
         let usage = |text: String| Error::new(ErrorKind::Usage, text);
         let event = serde_json::to_value(event)

@@ -1,7 +1,7 @@
-//! Looking for tools again: what is kept meanwhile, and how far a search is.
+//! Refreshes the tools, and reports the state of the search.
 //!
-//! The hard thing is that nobody waits: calls and lists go on with the old catalog, which is swapped
-//! for the new one when that is whole.
+//! Calls and lists never wait for a refresh. They use the old catalog until the new one is complete
+//! and replaces it.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::error::{Error, ErrorKind};
 use crate::registry::Catalog;
 use crate::tool::{CatalogChange, Family, ScanState};
 
-/// What looking for tools came to.
+/// Result of a search for tools.
 pub(super) struct Found {
     pub(super) catalog: Catalog,
     pub(super) known: Known,
-    /// Where modules that are new are loaded from now on.
+    /// Generation into which new modules are loaded from now on.
     pub(super) base: Engine,
-    /// What decides what there is.
+    /// Files and folders that determine which tools exist.
     pub(super) places: Places,
-    /// The host itself could look.
+    /// False if the search itself failed.
     pub(super) is_complete: bool,
 }
 
-/// Says how far a search is; one that is given up half-way leaves things as they were.
+/// Reports the state of a search. An unfinished search that is dropped restores the old state.
 pub(super) struct Search<'a> {
     scan: &'a watch::Sender<ScanState>,
     ends_as: ScanState,
@@ -55,10 +55,10 @@ impl Drop for Search<'_> {
 }
 
 impl Host {
-    /// Looks for all tools again and swaps the catalog whole: new ones appear, those that are gone
-    /// disappear, executables are asked anew, modules of which any file changed are loaded afresh. Calls
-    /// go on meanwhile, and those that run end with the tool that they began with. Modules that did
-    /// not change stay as they are, unless something ties them to one that did.
+    /// Searches for all tools again and replaces the whole catalog. New tools appear and missing
+    /// ones disappear. Executables are asked again, and modules with a changed file are loaded
+    /// again. Calls go on meanwhile, and running ones end with the tool that they began with.
+    /// Unchanged modules stay as they are, unless something ties them to a changed one.
     pub async fn refresh(&self) -> Arc<Catalog> {
         self.look_again(Why::Asked).await
     }
@@ -86,31 +86,32 @@ impl Host {
         self.catalog().await
     }
 
-    /// Swaps what was found in, and tells what is different; gives the catalog before.
+    /// Replaces the catalog with that of `found` and publishes the change. Returns the one before.
     fn take(&self, loaded: &mut LoadedSoFar, found: Found) -> Arc<Catalog> {
         loaded.take(found, &self.0.base);
         let now = Catalog::clone(&loaded.catalog);
         self.swapped(loaded, now)
     }
 
-    /// How far the search for tools is; the receiver hears of every change.
+    /// Returns the state of the search for tools. The receiver is notified of every change.
     pub fn scan_state(&self) -> watch::Receiver<ScanState> {
         self.0.scan.subscribe()
     }
 
-    /// Every change of what callers see, after the tools were looked for the first time. The receiver
-    /// holds the last one; who is slow misses those before it, which `generation` tells.
+    /// Returns every change of what callers see, after the first search. The receiver holds the
+    /// last change. A slow receiver misses earlier ones, which it detects by `generation`.
     pub fn changes(&self) -> watch::Receiver<Arc<CatalogChange>> {
         self.0.changes.subscribe()
     }
 
-    /// Tells that the problems of the catalog are others, whether its tools are or not.
+    /// Returns a counter that changes with the problems of the catalog, even if its tools do not
+    /// change.
     pub(crate) fn problem_changes(&self) -> watch::Receiver<u64> {
         self.0.problem_changes.subscribe()
     }
 
-    /// Takes the catalog that was swapped in, as it was loaded, and tells what is different; gives
-    /// the one before.
+    /// Stores `now` as the catalog with the descriptions of the load, and publishes the change.
+    /// Returns the one before.
     pub(super) fn swapped(&self, loaded: &mut LoadedSoFar, now: Catalog) -> Arc<Catalog> {
         let before = std::mem::replace(&mut loaded.as_loaded, Arc::new(now));
         if let Some(change) = CatalogChange::between(before.tools(), loaded.as_loaded.tools()) {
@@ -128,8 +129,8 @@ impl Host {
         before
     }
 
-    /// Whether the tool was there before a refresh, and is one of those whose callers were promised
-    /// an envelope.
+    /// Returns true if the tool is unknown now, but was an ikigai tool before a refresh. Its
+    /// callers get an envelope instead of an error.
     pub(super) async fn has_departed(&self, name: &str, error: &Error) -> bool {
         error.kind() == ErrorKind::NoSuchTool && self.0.loaded.lock().await.departed.contains(name)
     }

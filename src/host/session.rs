@@ -1,4 +1,4 @@
-//! The conversation that calls belong to, and what tools are told of it.
+//! The conversation that calls belong to, and its events for tools.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use super::Host;
 use crate::tool::{Models, SessionEvent, SessionProvider};
 
 impl Host {
-    /// The conversation that calls belong to, for all handles; `None`: what session events say of it.
-    /// Tools that look see it from now on; tell them with [`Host::emit`] what happened.
+    /// Sets the conversation that calls belong to, for all handles. `None`: the data of session
+    /// events. Tools that read it see it from now on; [`Host::emit`] notifies them of events.
     pub fn set_session(&self, session: Option<Arc<dyn SessionProvider>>) {
         self.0.session.set(session);
     }
 
-    /// The agent's models, for all handles: `ctx.model` and `ctx.modelRegistry` where the session says
-    /// none. Tools that look see them from now on.
+    /// Sets the agent's models, for all handles: `ctx.model` and `ctx.modelRegistry` if the session
+    /// has none. Tools that read them see them from now on.
     pub fn set_models(&self, models: Models) {
         self.0.session.set_models(models);
     }
 
-    /// Tells every tool's `onSession`, one after another, and waits for them. What they throw is
-    /// logged.
+    /// Delivers an event to every tool's `onSession`, one after another, and waits for them. Their
+    /// errors are logged.
     pub async fn emit(&self, event: &SessionEvent) {
         if let Ok(event) = serde_json::value::to_raw_value(event) {
             self.deliver(&event).await;
         }
     }
 
-    /// The same with the JSON of `{event, branch?, entries?}`, as a host in another language says it:
-    /// where there is no [`Host::set_session`], tools see its branch and entries from then on.
+    /// Delivers an event as JSON of `{event, branch?, entries?}`, for hosts in other languages.
+    /// Without [`Host::set_session`], tools see its branch and entries from then on.
     pub async fn session_event(&self, event: &RawValue) {
         #[derive(serde::Deserialize)]
         struct Told {
@@ -40,7 +40,7 @@ impl Host {
         let Ok(told) = serde_json::from_str::<Told>(event.get()) else {
             return;
         };
-        // What is no list says nothing.
+        // A value that is not a list is ignored.
         let list = |json: Option<Box<RawValue>>| -> Option<Vec<Arc<RawValue>>> {
             let entries: Vec<Box<RawValue>> = serde_json::from_str(json?.get()).ok()?;
             Some(entries.into_iter().map(Arc::from).collect())

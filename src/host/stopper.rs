@@ -1,4 +1,4 @@
-//! What ends a call from outside: politely, and then at once.
+//! Handle that cancels or kills a call from outside.
 
 use std::sync::Arc;
 
@@ -6,44 +6,45 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::{Ending, Stopped};
 
-/// Ends one call, for whoever does not hold it. Dropping it ends nothing.
+/// Handle that cancels or kills one call without owning it. Dropping it has no effect.
 #[derive(Clone, Debug)]
 pub struct Stopper(Arc<Ending>);
 
 impl Stopper {
-    /// For a call that begins.
+    /// Creates the handle of a call that starts.
     pub(crate) fn new() -> Stopper {
         Stopper(Arc::default())
     }
 
-    /// Asks the call to end. It has its grace period for that; then it is ended.
+    /// Cancels the call. After its grace period it is killed.
     pub fn cancel(&self) {
         self.0.want();
     }
 
-    /// Ends the call at once, whether it was asked before or not: what runs is killed or left behind,
-    /// as it is when a grace period is over.
+    /// Ends the call at once, whether it was cancelled before or not. The running code is killed or
+    /// left behind, as at the end of a grace period.
     pub fn kill(&self) {
-        // First, so that nobody begins to wait.
+        // First, so that the grace period does not begin.
         self.0.hurry().cancel();
         self.0.want();
     }
 
-    /// Asks it to end because the host does. One that was asked before knows already why it ends.
+    /// Cancels the call because the host shuts down. A call that was cancelled before keeps its
+    /// reason.
     pub(super) fn end_with_host(&self) {
         if !self.was_used() {
-            // A deadline that passes at this moment is as good a reason.
+            // A deadline that passes at this moment keeps its reason, which is as good.
             let _ = self.0.set(Stopped::HostShutdown);
             self.cancel();
         }
     }
 
-    /// Whether both end the same call.
+    /// Returns true if both handles end the same call.
     pub(crate) fn is(&self, other: &Stopper) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// What it ends the call by.
+    /// Returns the cancellation state of the call.
     pub(super) fn ending(&self) -> &Arc<Ending> {
         &self.0
     }
@@ -52,7 +53,7 @@ impl Stopper {
         self.0.token().clone()
     }
 
-    /// True once the call was asked to end.
+    /// Returns true once the end of the call was requested, also by its deadline.
     pub fn was_used(&self) -> bool {
         self.0.is_wanted()
     }

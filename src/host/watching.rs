@@ -1,7 +1,7 @@
-//! Hot reload: watches everything that the catalog came from, and looks again when it changes.
+//! Hot reload: watches everything that the catalog came from, and refreshes it after a change.
 //!
-//! Looking again is cheap where nothing is different, so a change that turns out to be none costs a
-//! few milliseconds of another thread. Calls never wait for any of it.
+//! A refresh without differences is cheap: it takes a few milliseconds on another thread. Calls
+//! never wait for it.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -25,7 +25,7 @@ use crate::tool::{CatalogChange, Family, Problem};
 use crate::trust;
 use crate::watch::{Interest, Notice, Watcher};
 
-/// Keeps the catalog as the disk is, until it is dropped.
+/// Guard of a watch, which keeps the catalog up to date with the disk until it is dropped.
 #[must_use = "nothing is watched any more when it is dropped"]
 pub struct Watching {
     task: JoinHandle<()>,
@@ -33,47 +33,47 @@ pub struct Watching {
     ready: CancellationToken,
 }
 
-/// What a change on disk came to.
+/// Result of a change on disk.
 #[derive(Clone, Debug)]
 pub struct Reload {
-    /// The files that were seen to change, as far as they are known.
+    /// The changed files, as far as they are known.
     pub files: Vec<PathBuf>,
-    /// The tools that run other code from now on, whether callers see a difference or not.
+    /// The tools that run other code from now on, even if callers see no difference.
     pub reloaded: Vec<String>,
-    /// What callers see of it; `None` if nothing.
+    /// The change that callers see; `None` if they see none.
     pub change: Option<Arc<CatalogChange>>,
-    /// What is wrong now and was not before.
+    /// New problems.
     pub problems: Vec<Problem>,
-    /// What is not wrong any more.
+    /// Solved problems.
     pub solved: Vec<Problem>,
-    /// From the moment when things had settled to the new catalog.
+    /// Time from the end of the changes on disk to the new catalog.
     pub took: Duration,
 }
 
-/// As many reloads are kept for whoever is slow to hear of them.
+/// Number of reloads that are kept for slow receivers.
 const KEPT: usize = 64;
 
-/// When executables that did not say in time what they are, are asked again: so long after each look that
-/// did not settle it. What hangs each time is let alone then until a file changes.
+/// Delays before executables that did not describe themselves in time are asked again. Each delay
+/// starts at the last failed attempt. After the last one a file has to change first.
 const SECOND_LOOKS: [Duration; 3] = [
     Duration::from_secs(3),
     Duration::from_secs(15),
     Duration::from_secs(60),
 ];
 
-/// How often is looked again because what was found has to be watched as well.
+/// Maximum number of refreshes in a row that are due to newly watched files.
 const ROUNDS: usize = 4;
 
 impl Host {
     /// Watches everything that tools come from, and loads again what changes: modules with all that
-    /// they import, executables, definitions, settings, trust. [`Host::changes`] tells callers. Looks
-    /// for the tools if nobody has. Returns at once; must be called in a tokio runtime.
+    /// they import, executables, definitions, settings, trust. [`Host::changes`] notifies callers.
+    /// Starts the first search if it has not run yet. Returns at once; must be called in a tokio
+    /// runtime.
     pub fn watch(&self) -> Watching {
         self.watch_with(Notice::ByKernel)
     }
 
-    /// The same by looking at the files again and again, for file systems that tell nothing of
-    /// changes: once in this time.
+    /// Watches by polling the files at this interval, for file systems that do not report changes.
     pub fn watch_by_looking(&self, every: Duration) -> Watching {
         self.watch_with(Notice::ByLooking(every))
     }
@@ -95,27 +95,27 @@ impl Host {
         }
     }
 
-    /// [`Host::refresh`], and what it came to; `None` if nothing is different.
+    /// Runs [`Host::refresh`] and returns its result; `None` if nothing is different.
     pub async fn refresh_and_tell(&self) -> Option<Reload> {
         let before = Before::of(self).await;
         self.refresh().await;
         before.until_now(self, BTreeSet::new()).await
     }
 
-    /// Imports the modules that were remembered and never needed, so that there is a last good version
-    /// of them when their files break. A watch does it by itself once a file has changed: a server that
-    /// nobody works on needs no V8 for tools that nobody calls.
+    /// Imports the cached modules that were never needed, so that a last good version exists when
+    /// their files break. A watch does it by itself once a file has changed. Before that a server
+    /// without changes and calls needs no V8.
     pub async fn import_remembered(&self) {
         import_all(self.unneeded().await).await;
     }
 
-    /// What is wrong with watching.
+    /// Returns the problems of the watch.
     pub(super) fn problems_of_watching(&self) -> Vec<Problem> {
         let problems = self.0.watching.lock();
         problems.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Everything that the catalog came from.
+    /// Returns everything that the catalog came from.
     async fn interest(&self) -> Interest {
         let loaded = self.0.loaded.lock().await;
         let Places { folders, files } = loaded.places.clone();
@@ -142,7 +142,8 @@ impl Host {
             interest.files.extend(files.cloned());
             let links = graph.links.iter().flat_map(|(link, target)| [link, target]);
             interest.files.extend(links.cloned());
-            // Whoever puts a package into the root of the disk may start haft again.
+            // Other places are not watched, for example the root of the disk. A package that is
+            // added there takes effect when haft is restarted.
             let entry = graph.entry.parent();
             let places = graph.looked_at.keys();
             let places = places.filter(|path| is_near(path) || path.parent() == entry);
@@ -151,7 +152,7 @@ impl Host {
         interest
     }
 
-    /// The modules that were found and never needed.
+    /// Returns the modules that came from the cache and were never needed.
     async fn unneeded(&self) -> Vec<Module> {
         let loaded = self.0.loaded.lock().await;
         let modules = loaded.known.modules.values();
@@ -163,13 +164,13 @@ impl Host {
 }
 
 impl Watching {
-    /// What happens from now on, one reload after another. Who is slow misses the oldest.
+    /// Returns the reloads from now on, one after another. A slow receiver misses the oldest.
     pub fn reloads(&self) -> broadcast::Receiver<Arc<Reload>> {
         self.reloads.subscribe()
     }
 
-    /// Waits until everything is watched: changes from then on are noticed. (So are those before,
-    /// as soon as it is.)
+    /// Waits until everything is watched. Changes from then on are noticed. Earlier changes are
+    /// noticed as soon as the watch is ready.
     pub async fn ready(&self) {
         self.ready.cancelled().await;
     }
@@ -190,7 +191,7 @@ impl Drop for Watching {
     }
 }
 
-/// What there was before a look.
+/// State before a refresh.
 struct Before {
     began: Instant,
     catalog: Arc<Catalog>,
@@ -210,7 +211,8 @@ impl Before {
         }
     }
 
-    /// What is different now; `None` if nothing is. `files` are those that were seen to change.
+    /// Returns the differences since then; `None` if nothing changed. `files` are the changed
+    /// files.
     async fn until_now(mut self, host: &Host, files: BTreeSet<PathBuf>) -> Option<Reload> {
         let (before, after) = (&self.catalog, &host.catalog_for_calls().await);
         let is_changed = self.changes.has_changed().unwrap_or_default();
@@ -228,7 +230,7 @@ impl Before {
 
 /// One watch on one host.
 struct Watch {
-    /// The watch does not keep the host alive.
+    /// Weak, so that the watch does not keep the host alive.
     host: Weak<Inner>,
     closing: CancellationToken,
     reloads: broadcast::Sender<Arc<Reload>>,
@@ -243,7 +245,7 @@ impl Watch {
         if let Some(host) = self.host() {
             self.configuration = read_all(configuration_files(&host));
             host.catalog().await;
-            // Watched before the first look, so that one look is enough.
+            // Watched before the first refresh, so that one refresh is enough.
             watcher.set(host.interest().await).await;
         }
         self.look(&mut watcher, BTreeSet::new()).await;
@@ -260,7 +262,7 @@ impl Watch {
             };
             let changed = tokio::select! {
                 changed = watcher.changed() => changed,
-                // What changes at this moment is seen by this look, or told once more.
+                // A change at this moment is seen by this refresh, or reported once more.
                 () = after(second_look) => {
                     self.look_at(&mut watcher, Why::Late, BTreeSet::new()).await;
                     continue;
@@ -271,13 +273,13 @@ impl Watch {
                 return;
             }
             self.look(&mut watcher, changed).await;
-            // Who changed one file is at work on these tools, and may break the next one.
+            // A changed file shows that the user works on these tools, and may break the next one.
             importing.get_or_insert_with(|| AbortOnDrop(tokio::spawn(import(self.host.clone()))));
         }
     }
 
-    /// Looks at what is different, and tells; then watches what there is now. What came to be
-    /// watched only now is looked at once more: it may have changed meanwhile.
+    /// Refreshes the catalog and publishes the differences, then watches the files of the new one.
+    /// Refreshes again if files were added to the watch: they may have changed meanwhile.
     async fn look(&self, watcher: &mut Watcher, changed: BTreeSet<PathBuf>) {
         self.look_at(watcher, Why::Files, changed).await;
     }
@@ -307,7 +309,7 @@ impl Watch {
         }
     }
 
-    /// Whether an executable did not say in time what it is.
+    /// Returns true if an executable did not describe itself in time.
     async fn is_something_late(&self) -> bool {
         let Some(host) = self.host() else {
             return false;
@@ -334,7 +336,7 @@ impl Watch {
 
     fn tell(&self, host: &Host, mut reload: Reload) {
         if !self.ready.is_cancelled() {
-            // Whoever waits until it is ready finds it in the catalog.
+            // A caller that waits for `ready` finds it in the catalog.
             let known = host.problems_of_watching();
             reload.problems.retain(|problem| !known.contains(problem));
             if reload.is_nothing() {
@@ -344,7 +346,7 @@ impl Watch {
         for problem in &reload.problems {
             tracing::warn!(path = ?problem.path, "{}", problem.message);
         }
-        // Nobody has to listen.
+        // The channel may have no receivers.
         let _ = self.reloads.send(Arc::new(reload));
     }
 
@@ -353,15 +355,15 @@ impl Watch {
     }
 }
 
-/// The tools that are in both catalogs and run other code.
+/// Returns the tools that are in both catalogs and run other code.
 fn reloaded(before: &Catalog, after: &Catalog, files: &BTreeSet<PathBuf>) -> Vec<String> {
     let is_other = |entry: &&Arc<Entry>| {
         let was = before.entries.iter();
         let mut was = was.filter(|was| was.tool.name == entry.tool.name);
-        // Files that are no modules are read together: that one was read again says nothing.
+        // Files of other families are read together: reading one again does not mean a change.
         let is_its_own =
             entry.tool.source.family == Family::Js || files.contains(&entry.resolved_path);
-        // What is not trusted is looked at anew each time, and runs no code at all.
+        // An untrusted tool is checked anew each time, and runs no code at all.
         let may_run = is_its_own && entry.tool.trusted;
         may_run && was.any(|was| !Arc::ptr_eq(&was.runner, &entry.runner))
     };
@@ -375,7 +377,7 @@ fn new_in(catalog: &Catalog, other: &Catalog) -> Vec<Problem> {
     new.cloned().collect()
 }
 
-/// The files from which the host's configuration was read.
+/// Returns the files from which the host's configuration was read.
 fn configuration_files(host: &Host) -> Vec<PathBuf> {
     let config = host.config();
     vec![
@@ -416,7 +418,7 @@ async fn import(host: Weak<Inner>) {
     }
 }
 
-/// One after another: nobody waits for them.
+/// Imports the modules one after another, because calls do not wait for them.
 async fn import_all(modules: Vec<Module>) {
     for module in modules {
         module.ready().await;
