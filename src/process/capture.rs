@@ -7,16 +7,16 @@ use std::collections::VecDeque;
 
 use crate::process::finished::Captured;
 
-/// How much of an output is kept, in bytes.
+/// Limit of the bytes that are kept of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The first so many.
+    /// The first bytes, up to this number.
     Head(usize),
-    /// The first `head` and the last `tail`.
+    /// The first `head` and the last `tail` bytes.
     HeadAndTail {
-        /// How many from the beginning.
+        /// Number of bytes kept from the beginning.
         head: usize,
-        /// How many from the end.
+        /// Number of bytes kept from the end.
         tail: usize,
     },
 }
