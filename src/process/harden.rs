@@ -9,8 +9,8 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 ///
 /// The kernel treats a process that is not dumpable like one of root. Root itself would still get
 /// access, so programs that haft starts as root lose `CAP_SYS_PTRACE`. They can still trace their
-/// own children. This must run before the first thread is started. Afterwards there are no core
-/// dumps, and a debugger must run as root.
+/// own children. This must run before the first thread is started. Afterwards the process
+/// writes no core dumps, and a debugger must run as root.
 pub fn harden() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::debug!(%error, "other processes of the user can look into this one");

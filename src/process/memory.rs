@@ -2,7 +2,7 @@
 //!
 //! Both versions of control groups are supported. A group can be made below our own group if the
 //! memory controller is delegated there, else beside it. A group of version 2 that contains
-//! processes does not delegate controllers, so often neither is possible. Then there is no limit of
+//! processes does not delegate controllers, so often neither is possible. Then no limit of
 //! the tree, and the caller limits each process instead.
 
 use std::fs;

@@ -204,7 +204,7 @@ async fn ask(peer: Peer<RoleServer>, mut open: Open) {
 }
 
 /// Runs a call under MCP 2026-07: questions are the response, and the call is suspended until the
-/// client sends the request again. If there is no response within the time that `task` sets, the
+/// client sends the request again. Without a response within the time that `task` sets, the
 /// response is a task. The call continues as that task and asks further questions there.
 async fn call_with_input_required(
     server: &Server,
