@@ -1,7 +1,7 @@
-//! Keeps a bounded part of an endless output.
+//! Keeps a limited part of an endless output.
 //!
-//! What does not fit is counted and dropped, never buffered and never refused: the writer must not
-//! be blocked, nor killed by SIGPIPE, because we have seen enough.
+//! The rest is counted and dropped. It is never buffered, and reading never stops: the writer must
+//! not be blocked or killed by SIGPIPE because enough was read.
 
 use std::collections::VecDeque;
 

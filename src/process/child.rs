@@ -23,7 +23,7 @@ pub struct Child {
     input: Option<Sender>,
 }
 
-/// Some bytes of output, as they arrived. Chunks go on beyond what is kept for [`Finished`].
+/// Bytes of output, as they arrived. Chunks continue beyond the part that is kept for [`Finished`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// The output that the bytes were written to.
@@ -32,7 +32,7 @@ pub struct Chunk {
     pub bytes: Vec<u8>,
 }
 
-/// One of the two outputs.
+/// One of the two outputs of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -78,7 +78,8 @@ impl Child {
         self.input = None;
     }
 
-    /// Stops the program as its cancel token would. It has ended when [`Child::wait`] returns.
+    /// Stops the program in the same way as its cancel token. It has ended when [`Child::wait`]
+    /// returns.
     pub fn stop(&self) {
         self.stop.cancel();
     }

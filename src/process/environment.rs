@@ -8,7 +8,8 @@ use std::ffi::{OsStr, OsString};
 
 use crate::process::rights::Rights;
 
-/// The environment of a child. The changes are applied after the base, so they work on all three.
+/// Environment of a child. The changes are applied after the base, so they work with every kind of
+/// base.
 #[derive(Debug, Clone)]
 pub struct Environment {
     base: Base,

@@ -100,7 +100,7 @@ impl std::fmt::Display for NulPlace {
 }
 
 impl SpawnError {
-    /// The code as Node spells it: `ENOENT`, `EACCES`, `E2BIG`, `ERR_INVALID_ARG_VALUE`.
+    /// Returns the code as Node spells it: `ENOENT`, `EACCES`, `E2BIG`, `ERR_INVALID_ARG_VALUE`.
     pub fn code(&self) -> String {
         match self {
             Self::NotFound { .. } => "ENOENT".to_owned(),

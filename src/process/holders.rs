@@ -2,8 +2,10 @@
 //! shell, a program that daemonised only partly.
 //!
 //! Only processes of the tree get its pipe, so the pipe identifies them. Three holders must not be
-//! found: this process; our other children between their start and their exec, which hold all our
-//! descriptors for that moment; and an older service that the descriptor was sent to.
+//! found:
+//! - this process;
+//! - our other children between start and exec, which briefly hold all our descriptors;
+//! - an older service that the descriptor was sent to.
 
 use std::fs;
 use std::os::fd::OwnedFd;

@@ -104,7 +104,7 @@ async fn attempt(
 
 type Errand = Box<dyn FnOnce() + Send>;
 
-/// The thread with a working directory of its own; `None` where the system forbids that.
+/// Thread with its own working directory; `None` if the system forbids that.
 static WANDERER: LazyLock<Option<mpsc::Sender<Errand>>> = LazyLock::new(|| {
     let (errands, inbox) = mpsc::channel::<Errand>();
     let (ready, is_ready) = mpsc::channel();
@@ -127,7 +127,7 @@ static WANDERER: LazyLock<Option<mpsc::Sender<Errand>>> = LazyLock::new(|| {
     }
 });
 
-/// Runs on the thread with a working directory of its own.
+/// Enters the folder and starts the program. Runs on the thread with its own working directory.
 fn from_folder(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     let enter = |folder: &Path| {
         rustix::process::chdir(folder)

@@ -2,8 +2,8 @@
 //!
 //! Both versions of control groups are supported. A group can be made below our own group if the
 //! memory controller is delegated there, else beside it. A group of version 2 that contains
-//! processes does not delegate controllers, so often neither is possible. Then no limit of
-//! the tree, and the caller limits each process instead.
+//! processes does not delegate controllers, so often neither is possible. The caller then limits
+//! each process instead of the tree.
 
 use std::fs;
 use std::io;

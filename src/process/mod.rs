@@ -1,16 +1,23 @@
 //! Child processes. Only this module of haft starts programs.
 //!
-//! A [`Spawn`] is plain data (what to start, with which environment, how much to keep, how long);
-//! [`Spawn::run`] gives the [`Finished`] call, [`Spawn::start`] a [`Child`] whose output arrives in
-//! chunks. The callers are `pi.exec` and the `Bun` shim (the host hands the engine a closure that
-//! takes a `Spawn`, because `engine` and `process` never import each other), the executable
-//! families, the YAML and JSON shell steps, and git. The callers interpret the exit status.
+//! A [`Spawn`] is plain data: the program, its environment, the limits of its outputs, its
+//! deadline. [`Spawn::run`] returns the [`Finished`] call. [`Spawn::start`] returns a [`Child`]
+//! whose output arrives in chunks.
 //!
-//! Promises for every child: its own session, so it can neither take the terminal nor hang on a
-//! prompt; every signal at its default and none blocked; only the descriptors 0 to 2; an input that
-//! ends; both outputs drained at once within a limit; one deadline and one cancel token that end
-//! the whole tree. Every child is reaped, even if its future is dropped. A grandchild that keeps
-//! the pipe open never delays the end of the call. Needs Linux 5.3 or newer (pidfd).
+//! The callers are `pi.exec` and the `Bun` shim, the executable families, the YAML and JSON shell
+//! steps, and git. The host passes the engine a closure that takes a `Spawn`, because `engine` and
+//! `process` never import each other. The callers interpret the exit status.
+//!
+//! Promises for every child:
+//! - its own session, so it can neither take the terminal nor hang on a prompt;
+//! - every signal at its default and none blocked;
+//! - only the descriptors 0 to 2, and an input that ends;
+//! - both outputs drained at once within a limit;
+//! - one deadline and one cancel token that end the whole tree;
+//! - it is reaped, even if its future is dropped.
+//!
+//! A grandchild that keeps the pipe open never delays the end of the call. Linux 5.3 or newer is
+//! needed (pidfd).
 //!
 //! The whole tree is the program's group, the other groups of its session, the processes below any
 //! of them in other sessions, and the processes that hold its outputs. Only a complete daemon
@@ -23,9 +30,10 @@
 //! (`guard`). `owned` lists the children that end with this process, and those that their tools
 //! released.
 //!
-//! Why not `tokio::process`: the standard library can make a session only by `fork`, which copies
-//! the page tables of a process that holds V8. Measured on `true` from a parent of 150 MB: 4.9 ms
-//! with fork and setsid (`process-wrap`), 0.58 ms with tokio and no session, 0.56 ms as here.
+//! `tokio::process` is not used, because the standard library can make a session only by `fork`,
+//! which copies the page tables of a process that holds V8. Measured on `true` from a parent of 150
+//! MB: 4.9 ms with fork and setsid (`process-wrap`), 0.58 ms with tokio and no session, 0.56 ms
+//! with this module.
 
 mod spawn;
 

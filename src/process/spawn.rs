@@ -29,15 +29,15 @@ const CHUNKS_IN_FLIGHT: usize = 16;
 /// Interval of the checks whether a program with a place in `turns` still computes.
 const TURN: Duration = Duration::from_millis(50);
 
-/// A program to start. Take [`Spawn::new`] and change what differs:
-/// `Spawn { deadline: Some(limit), ..Spawn::new("git", ["status"]) }`.
+/// Program to start. Use [`Spawn::new`] and change the fields that differ: `Spawn { deadline:
+/// Some(limit), ..Spawn::new("git", ["status"]) }`.
 #[derive(Debug, Clone)]
 pub struct Spawn {
     /// A name to look up in the child's own `PATH`, or a path (anything with a `/`).
     pub program: OsString,
     /// The arguments after the program's name.
     pub args: Vec<OsString>,
-    /// The working directory; ours if `None`. A relative one starts at ours.
+    /// The working directory; ours if `None`. A relative path starts at ours.
     pub cwd: Option<PathBuf>,
     /// The environment variables of the child.
     pub env: Environment,
@@ -93,7 +93,7 @@ pub enum Stdin {
 /// or a deadline they are always killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Leftovers {
-    /// They go on: the program put them in the background on purpose.
+    /// They continue: the program put them in the background on purpose.
     #[default]
     Leave,
     /// They are killed.
@@ -173,8 +173,8 @@ impl Spawn {
         }
     }
 
-    /// Runs like [`Spawn::run`], but waits for a permit of `turns` first. The program keeps the
-    /// permit while it computes, so any number of sleeping programs may run.
+    /// Runs like [`Spawn::run`], but waits for a permit of `turns` first. The program returns the
+    /// permit as soon as it stops computing, so any number of sleeping programs may run.
     ///
     /// # Errors
     /// Only if the program could not be started.

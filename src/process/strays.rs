@@ -1,5 +1,5 @@
-//! Processes of a tree that a signal to the leader's group does not reach: those in other groups of
-//! its session (job control), and descendants with sessions of their own (a haft in a haft).
+//! Processes of a tree that a signal to the leader's group does not reach. They are in other groups
+//! of its session (job control), or in sessions of their own (a haft in a haft).
 //!
 //! They are found by their session, and by walking down from all known processes. The session works
 //! if a parent is gone, the walk if the session is another one. A process that lacks both is not

@@ -95,7 +95,7 @@ impl Access {
             return true;
         }
         match address(&name) {
-            // A page's own name cannot look like an address, whatever its name service returns.
+            // DNS rebinding cannot forge an address: a page is loaded from a name.
             Some(address) => !self.is_loopback || address.to_canonical().is_loopback(),
             None if self.is_loopback => name == "localhost",
             // On other networks the server has names that are unknown here. The token protects it.

@@ -28,10 +28,9 @@ const MAX_SESSIONS: usize = 64;
 const MAX_CALLS: usize = 256;
 /// Limit of the open event streams of one token.
 const MAX_STREAMS: usize = 16;
-/// One token may use at most this fraction (1/4) of the memory for bodies.
+/// Divisor of the memory for bodies that gives the share of one token.
 const SHARE_OF_BODIES: usize = 4;
-/// Interval of the checks for revoked tokens. A revoked token ends the streams and sessions of its
-/// bearers.
+/// Interval of the checks for revoked tokens. The next check ends the requests of their bearers.
 const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A client. Requests with the same token belong to the same client.

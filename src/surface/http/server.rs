@@ -152,7 +152,7 @@ struct Received {
     connection: Arc<Connection>,
 }
 
-/// Body of a response. It records when it is sent or dropped.
+/// Body of a response. It records when it is dropped, which is after it was sent or abandoned.
 struct Sent {
     body: Body,
     connection: Arc<Connection>,

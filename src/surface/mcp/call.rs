@@ -289,8 +289,8 @@ pub(super) fn next_id() -> String {
     format!("mcp-{}", CALLS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The error of a cancelled request. The client does not read it. The dropped call is still
-/// stopped, with TERM and KILL if needed.
+/// The error of a cancelled request. The client does not read it. The dropped call is stopped in
+/// the background.
 fn taken_back() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
 }

@@ -311,7 +311,7 @@ fn about_settings(config: &Config) -> Vec<Problem> {
     problems
 }
 
-/// Returns the schema that clients get of the tool's arguments, and what goes with it.
+/// Returns the schema of the tool's arguments for clients, with the data about its conversion.
 fn input_of(tool: &Tool) -> Result<(JsonObject, ForMcp), String> {
     if let Some(problem) = &tool.schema_problem {
         return Err(problem.clone());

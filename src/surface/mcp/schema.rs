@@ -47,8 +47,8 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     Ok(root)
 }
 
-/// Returns true if the value has more levels. A nested schema is mostly two levels below its
-/// parent.
+/// Returns true if the value has more than `most` levels. A nested schema is mostly two levels
+/// below its parent.
 fn is_deeper_than(value: &Value, most: usize) -> bool {
     let mut inner: Box<dyn Iterator<Item = &Value>> = match value {
         Value::Array(items) => Box::new(items.iter()),

@@ -36,7 +36,7 @@ const LOOKING: Duration = Duration::from_millis(500);
 #[derive(Clone, Default)]
 pub(super) struct Tasks(Arc<Mutex<HashMap<String, Arc<Job>>>>);
 
-/// One task.
+/// A call that continues as a task.
 struct Job {
     /// The client that made the call. The task is hidden from other clients.
     owner: String,

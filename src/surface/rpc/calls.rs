@@ -1,7 +1,7 @@
 //! `tools/call` and `tools/cancel`: registry of the running calls by id.
 //!
 //! A call that was refused for its arguments or its name, by the policy or by the user is a result
-//! with `isError`, because the model must read it. A tool that haft could not run is an error.
+//! with `isError`, so that the model can read it. A tool that haft could not run is an error.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::surface::lines::writer::Writer;
 use crate::surface::wire::OutcomeView;
 use crate::tool::{Call, Event, Outcome};
 
-/// The running calls.
+/// Registry of the running calls.
 #[derive(Default)]
 pub(super) struct Calls(Arc<Mutex<HashMap<String, CancellationToken>>>);
 

@@ -17,7 +17,7 @@ use crate::tool::ApprovalMode;
 /// Protocol version. It is increased by changes that could break a client.
 const PROTOCOL: u32 = 1;
 
-/// The parameters.
+/// Parameters of `initialize`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Initialize {
@@ -49,7 +49,7 @@ struct Limits {
     spill_kb: Option<u32>,
 }
 
-/// The result.
+/// Result of `initialize`.
 #[derive(Serialize)]
 pub(super) struct Initialized<'a> {
     name: &'static str,

@@ -13,7 +13,7 @@ use crate::registry::Entry;
 use crate::surface::wire;
 use crate::tool::{Level, Problem, Source, Tier};
 
-/// `{tools, errors}`.
+/// Result of `tools/load`: `{tools, errors}`.
 #[derive(Serialize)]
 pub(super) struct LoadedView<'a> {
     tools: Vec<LoadedTool<'a>>,

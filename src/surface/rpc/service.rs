@@ -1,8 +1,8 @@
 //! The methods of the protocol: parse parameters, call the host, build the response.
 //!
 //! Steps that depend on the order of the messages run in [`Service::begin`], before the next line
-//! is read: creating the host, registering a call, finding the call to cancel. The other work runs
-//! later.
+//! is read. Examples are creating the host, registering a call and finding the call to cancel. The
+//! other work runs later.
 
 use std::any::Any;
 use std::future::Future;

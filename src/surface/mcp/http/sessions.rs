@@ -95,7 +95,7 @@ pub(super) enum Error {
     Local(#[from] LocalSessionManagerError),
 }
 
-/// All sessions.
+/// Registry of all sessions of clients up to MCP 2025-11.
 pub(super) struct Sessions {
     local: LocalSessionManager,
     open: Mutex<HashMap<SessionId, Arc<Session>>>,

@@ -37,8 +37,8 @@ const FINISHING: Duration = Duration::from_millis(900);
 /// Time for requests to be answered after they were stopped.
 pub(super) const STOPPING: Duration = Duration::from_millis(400);
 
-/// Limit of the entries. It exceeds the number of tasks that can run, so a client that names none
-/// of its tasks does not need them.
+/// Limit of [`Lines::unseen_tasks`], which is cleared beyond it. Fewer tasks can run at a time, so
+/// the client must have learnt of the others in another way.
 const MAX_UNSEEN_TASKS: usize = 1024;
 
 const SHUTTING_DOWN: &str = "the host is shutting down, and the request did not end in time";
