@@ -1,22 +1,22 @@
-//! Keeps a bounded part of an endless output.
+//! Keeps a limited part of an endless output.
 //!
-//! What does not fit is counted and dropped, never buffered and never refused: the writer must not
-//! be blocked, nor killed by SIGPIPE, because we have seen enough.
+//! The rest is counted and dropped. It is never buffered, and reading never stops: the writer must
+//! not be blocked or killed by SIGPIPE because enough was read.
 
 use std::collections::VecDeque;
 
 use crate::process::finished::Captured;
 
-/// How much of an output is kept, in bytes.
+/// Limit of the bytes that are kept of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The first so many.
+    /// The first bytes, up to this number.
     Head(usize),
-    /// The first `head` and the last `tail`.
+    /// The first `head` and the last `tail` bytes.
     HeadAndTail {
-        /// How many from the beginning.
+        /// Number of bytes kept from the beginning.
         head: usize,
-        /// How many from the end.
+        /// Number of bytes kept from the end.
         tail: usize,
     },
 }

@@ -1,7 +1,8 @@
-//! A running program, seen from outside: its output in chunks, its end, a way to stop it.
+//! Handle of a running program: reads its output in chunks, writes its input, stops it and waits
+//! for its end.
 //!
-//! The work is done by the task behind it. A reader that is slow makes the program wait, as a pipe
-//! does; the deadline and the cancel token do not wait for the reader.
+//! A task serves the program. A slow reader makes the program wait, as a pipe does. The deadline
+//! and the cancel token do not wait for the reader.
 
 use std::io;
 
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::finished::Finished;
 
-/// A running program. Dropping it kills the program and all below it.
+/// Handle of a running program. Dropping it kills the program and all processes below it.
 #[derive(Debug)]
 pub struct Child {
     chunks: mpsc::Receiver<Chunk>,
@@ -22,16 +23,16 @@ pub struct Child {
     input: Option<Sender>,
 }
 
-/// Some bytes of output, as they arrived. Chunks go on beyond what is kept for [`Finished`].
+/// Bytes of output, as they arrived. Chunks continue beyond the part that is kept for [`Finished`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where they were written.
+    /// The output that the bytes were written to.
     pub stream: Stream,
     /// The bytes; they may begin and end inside a character.
     pub bytes: Vec<u8>,
 }
 
-/// One of the two outputs.
+/// One of the two outputs of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -55,16 +56,16 @@ impl Child {
         }
     }
 
-    /// The next chunk; `None` after the last one.
+    /// Returns the next chunk; `None` after the last one.
     pub async fn next(&mut self) -> Option<Chunk> {
         self.chunks.recv().await
     }
 
-    /// Gives the program something to read, where its input is [`Stdin::Open`](super::Stdin::Open).
-    /// Waits while it does not read what it was given before.
+    /// Writes to the program's standard input, if that is [`Stdin::Open`](super::Stdin::Open).
+    /// Waits until the program has read enough of what was written before.
     ///
     /// # Errors
-    /// When it reads no more.
+    /// If the program does not read any more, or its input is not open.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.input {
             Some(input) => input.write_all(bytes).await,
@@ -77,13 +78,14 @@ impl Child {
         self.input = None;
     }
 
-    /// Stops the program as its cancel token would. It has ended when [`Child::wait`] returns.
+    /// Stops the program in the same way as its cancel token. It has ended when [`Child::wait`]
+    /// returns.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits for the end. Chunks that were not taken are let go; what is kept of them is in the
-    /// result.
+    /// Waits for the end of the call. Drops the chunks that were not read; the result contains the
+    /// part of them that was kept.
     pub async fn wait(mut self) -> Finished {
         self.chunks.close();
         self.input = None;
@@ -91,8 +93,8 @@ impl Child {
             Ok(finished) => finished,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // Only the end of the runtime aborts it while we are here, and then nobody
-                // polls us again either.
+                // Only the shutdown of the runtime aborts this task while we wait for it. This
+                // future is not polled again then either.
                 Err(_) => std::future::pending().await,
             },
         }

@@ -1,14 +1,15 @@
-//! What a child sees of the environment: a base, then changes by name.
+//! Environment variables of a child: a base, then changes by name.
 //!
-//! Which names a family lets through is the family's to say; haft's own tokens never are. The hard thing is small
-//! but easy to get wrong: an allowed name that is not set stays unset, it does not become empty.
+//! Each tool family chooses the names that it passes on. The tokens of haft itself are never passed
+//! on. An allowed name that is not set stays unset; it does not become empty.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use crate::process::rights::Rights;
 
-/// The environment of a child. The changes are applied after the base, so they work on all three.
+/// Environment of a child. The changes are applied after the base, so they work with every kind of
+/// base.
 #[derive(Debug, Clone)]
 pub struct Environment {
     base: Base,
@@ -23,17 +24,17 @@ enum Base {
 }
 
 impl Environment {
-    /// Everything that we have.
+    /// Inherits all variables of this process.
     pub fn inherit() -> Self {
         Self::from_base(Base::Inherited)
     }
 
-    /// Of what we have, only these names.
+    /// Inherits only the variables with these names.
     pub fn allow<N: Into<OsString>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::from_base(Base::Only(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Nothing of what we have, only these variables.
+    /// Inherits nothing; the child gets only these variables.
     pub fn explicit<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
@@ -44,14 +45,14 @@ impl Environment {
             })
     }
 
-    /// The same with one variable set.
+    /// Returns the environment with one variable set.
     #[must_use]
     pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.changes.insert(name.into(), Some(value.into()));
         self
     }
 
-    /// The same with one variable removed.
+    /// Returns the environment with one variable removed.
     #[must_use]
     pub fn without(mut self, name: impl Into<OsString>) -> Self {
         self.changes.insert(name.into(), None);
@@ -92,28 +93,28 @@ impl Environment {
     }
 }
 
-/// The value that a child would inherit for `name`, if it is set and is text.
+/// Returns the value that a child would inherit for `name`, if it is set and is valid UTF-8.
 #[expect(
     clippy::disallowed_methods,
     reason = "what a child inherits is read when it starts, and nowhere else"
 )]
 pub fn inherited(name: &str) -> Option<String> {
-    // The system's own search would panic on these.
+    // `std::env::var` would panic on these names.
     if name.is_empty() || name.contains(['=', '\0']) || is_token(OsStr::new(name)) {
         return None;
     }
     std::env::var(name).ok()
 }
 
-/// Whether the variable holds a token of haft's own servers: with it a child could call what its caller
-/// may not.
+/// Returns true if the variable holds a token of haft's own servers. With the token a child could
+/// make calls that its caller may not make.
 pub(crate) fn is_token(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
     let mut windows = bytes.windows(b"TOKEN".len());
     bytes.starts_with(b"HAFT_") && windows.any(|window| window == b"TOKEN")
 }
 
-/// The variables as the child will have them.
+/// The variables of one child, with all changes applied.
 pub(super) struct Resolved(BTreeMap<OsString, OsString>);
 
 impl Resolved {
@@ -121,7 +122,7 @@ impl Resolved {
         self.0.get(OsStr::new("PATH")).map(OsString::as_os_str)
     }
 
-    /// The names, and whether each has the value that it has with us.
+    /// Returns the names. The flag is true if the variable has the same value in this process.
     #[expect(
         clippy::disallowed_methods,
         reason = "what a child inherits is read when it starts, and nowhere else"

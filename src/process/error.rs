@@ -1,7 +1,7 @@
-//! Why a program could not be started.
+//! Errors of programs that could not be started.
 //!
-//! How a started program ended is never an error of this room. The texts are those that tools
-//! written for omp already match on, so they are the one place where ours are not lowercase.
+//! The end of a started program is never an error of this module. Tools written for omp match on
+//! the texts of these errors, so their case differs from haft's other messages.
 
 use std::path::PathBuf;
 
@@ -9,37 +9,37 @@ use nix::errno::Errno;
 
 use crate::process::verified::NotVerified;
 
-/// A program that could not be started. Nothing is left behind.
+/// Error of a program that could not be started. No process or other resource is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// No folder of the child's `PATH` has such a program.
+    /// The child's `PATH` does not contain the program.
     #[error("Executable not found in $PATH: \"{program}\"")]
     NotFound {
-        /// The name as it was asked for.
+        /// The name as the caller wrote it.
         program: String,
     },
     /// The working directory cannot be entered; most often it is missing.
     #[error("{}: {}, posix_spawn '{program}'", code(.source), text(.source))]
     Cwd {
-        /// The program as it was asked for.
+        /// The program as the caller wrote it.
         program: String,
         /// The directory.
         cwd: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file is there but may not be executed.
+    /// The file exists but may not be executed.
     #[error("EACCES: permission denied, posix_spawn '{program}'")]
     PermissionDenied {
-        /// The program as it was asked for.
+        /// The program as the caller wrote it.
         program: String,
     },
     /// The permissions of the tool do not allow it.
     #[error("{text}")]
     NotPermitted {
-        /// The program as it was asked for.
+        /// The program as the caller wrote it.
         program: String,
-        /// What was refused, by which rule, and how to allow it.
+        /// The denied program, the rule that denies it, and a way to allow it.
         text: String,
     },
     /// The program is not the one that the user trusted, or cannot be verified.
@@ -47,35 +47,35 @@ pub enum SpawnError {
     NotVerified {
         /// The program's file.
         program: PathBuf,
-        /// Why it does not start.
+        /// The result of the verification.
         source: NotVerified,
     },
     /// Another user of the machine can replace the program.
     #[error("`{program}` is not started: {why}")]
     Exposed {
-        /// The name as it was asked for.
+        /// The name as the caller wrote it.
         program: String,
-        /// What the other user can replace.
+        /// The part that the other user can replace.
         why: String,
     },
-    /// A text for the system has a NUL byte inside.
+    /// A string for the system contains a NUL byte.
     #[error("{place} must be without null bytes")]
     Nul {
-        /// Where the byte is.
+        /// The string with the NUL byte.
         place: NulPlace,
     },
-    /// The system refused for another reason: a path without a file, too many arguments, no
-    /// interpreter, no memory.
+    /// The system refused for another reason, such as a path without a file, too many arguments, a
+    /// missing interpreter, or too little memory.
     #[error("{}: {}, posix_spawn '{program}'", code(.source), text(.source))]
     System {
-        /// The program as it was asked for.
+        /// The program as the caller wrote it.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// Where a NUL byte was found.
+/// Location of a NUL byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NulPlace {
     /// In the program's name.
@@ -100,7 +100,7 @@ impl std::fmt::Display for NulPlace {
 }
 
 impl SpawnError {
-    /// The code as Node spells it: `ENOENT`, `EACCES`, `E2BIG`, `ERR_INVALID_ARG_VALUE`.
+    /// Returns the code as Node spells it: `ENOENT`, `EACCES`, `E2BIG`, `ERR_INVALID_ARG_VALUE`.
     pub fn code(&self) -> String {
         match self {
             Self::NotFound { .. } => "ENOENT".to_owned(),

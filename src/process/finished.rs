@@ -1,55 +1,59 @@
-//! How a call ended and what it left.
+//! Result of a call: its end and its outputs.
 //!
-//! Bytes stay bytes: what is text, and what an exit code means, is for the caller. The one hard
-//! thing is a cut that falls inside a character; [`Captured::text`] never shows half of one.
+//! Outputs are bytes. The caller decides whether they are text and what an exit code means. A cut
+//! can fall inside a character; [`Captured::text`] never shows a part of a character.
 
 use std::time::Duration;
 
-/// A call that has ended. The program itself is gone and reaped.
+/// Result of a call that has ended. The program itself has exited and was reaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// What was kept of the standard output.
+    /// The kept part of the standard output.
     pub stdout: Captured,
-    /// What was kept of the standard error.
+    /// The kept part of the standard error.
     pub stderr: Captured,
-    /// How it ended.
+    /// Cause of the end, with the exit status.
     pub end: End,
-    /// A process that the program had started still held an output when the call returned, so
-    /// what that process wrote later is not here.
+    /// True if a process that the program had started still held an output when the call returned.
+    /// Later output of that process is missing here.
     pub pipe_held: bool,
-    /// From the start to the end, the stop ladder included.
+    /// Time from the start to the end, including the time that the stop took.
     pub duration: Duration,
-    /// Its deadline ended it, and it might have been done by then if the machine had not been busy.
+    /// True if the deadline ended the call, but the call might have ended in time on an idle
+    /// machine.
     pub was_held_up: bool,
-    /// Something of its tree was killed because the tree had used up its `Limits::memory`.
+    /// True if the kernel killed a process of the tree because the tree had used up its
+    /// `Limits::memory`.
     pub ran_out_of_memory: bool,
 }
 
-/// How a call ended. A stop carries what the program itself ended with.
+/// End of a call. After a stop it contains the exit status of the program itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this code.
+    /// The program exited with this code.
     Exited(i32),
-    /// By a signal that we did not send.
+    /// The program was killed by a signal that haft did not send.
     Signaled(i32),
-    /// By its deadline. `None`: it did not die of KILL within a second (a stuck device); it is
-    /// reaped in the background.
+    /// The deadline ended the call. `None`: the program did not die within a second of KILL (a
+    /// stuck device); it is reaped in the background.
     TimedOut(Option<Exit>),
-    /// By the cancel token. `None`: it was never started, or as above.
+    /// The cancel token ended the call. `None`: the program was never started, or did not die, as
+    /// above.
     Cancelled(Option<Exit>),
 }
 
-/// How a process ended.
+/// Exit status of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
 }
 
 impl End {
-    /// The code that a shell would show: 128 plus the signal, 124 for a deadline, 130 for a cancel.
+    /// Returns the code that a shell would show: 128 plus the signal, 124 for a deadline, 130 for a
+    /// cancel.
     pub fn shell_code(self) -> i32 {
         match self {
             Self::Exited(code) => code,
@@ -59,7 +63,7 @@ impl End {
         }
     }
 
-    /// Whether we ended it.
+    /// Returns true if haft ended the call.
     pub fn was_stopped(self) -> bool {
         matches!(self, Self::TimedOut(_) | Self::Cancelled(_))
     }
@@ -79,26 +83,27 @@ impl Finished {
     }
 }
 
-/// What was kept of an output.
+/// The kept part of an output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Captured {
     /// The bytes that were kept.
     pub bytes: Vec<u8>,
-    /// How many bytes were read and not kept.
+    /// Number of bytes that were read but not kept.
     pub dropped: u64,
-    /// Where in `bytes` those are missing.
+    /// Position in `bytes` at which the dropped bytes are missing.
     pub gap: Option<usize>,
 }
 
 impl Captured {
-    /// Everything that was kept, as text; invalid bytes become U+FFFD.
+    /// Returns all kept bytes as text. Invalid bytes become U+FFFD.
     pub fn text(&self) -> String {
         let (mut text, tail) = self.parts();
         text.push_str(&tail);
         text
     }
 
-    /// The text before and after the gap, so that a caller can put its own words between them.
+    /// Returns the text before and after the gap, so that the caller can insert its own text
+    /// between them.
     pub fn parts(&self) -> (String, String) {
         let Some(gap) = self.gap else {
             return (lossy(&self.bytes), String::new());
@@ -112,7 +117,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// `bytes` without the beginning of a character that the cut took the rest of.
+/// Returns `bytes` without an incomplete character at the end, which the cut left there.
 fn whole_end(bytes: &[u8]) -> &[u8] {
     let Some(start) = bytes.iter().rposition(|byte| !is_continuation(*byte)) else {
         return bytes;
@@ -130,7 +135,7 @@ fn whole_end(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// `bytes` without the rest of a character that the cut took the beginning of.
+/// Returns `bytes` without an incomplete character at the start, which the cut left there.
 fn whole_start(bytes: &[u8]) -> &[u8] {
     let rest = bytes
         .iter()

@@ -1,8 +1,8 @@
-//! What our own parent left us, looked at once: descriptors without CLOEXEC, an ignored SIGCHLD.
+//! State inherited from our parent process: descriptors without CLOEXEC and an ignored SIGCHLD.
 //!
-//! Everything that Rust opens is CLOEXEC, so only what we were born with can leak into a child. A
-//! C library that later opens a descriptor without the flag would escape this list: looking anew
-//! before each start costs a tenth of the start.
+//! It is read once. Rust opens every descriptor with CLOEXEC, so only inherited descriptors can
+//! leak into a child. The list misses a descriptor that a C library opens later without the flag. A
+//! new scan before each start would cost a tenth of the start.
 
 use std::os::fd::RawFd;
 use std::sync::{LazyLock, Once};
@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The bit of `O_CLOEXEC` in `/proc/self/fdinfo`.
 const CLOEXEC: u32 = nix::libc::O_CLOEXEC.cast_unsigned();
 
-/// The open descriptors above 2 that a child would inherit.
+/// Returns the open descriptors above 2 that a child would inherit.
 pub(super) fn inherited_descriptors() -> &'static [RawFd] {
     static FOUND: LazyLock<Vec<RawFd>> = LazyLock::new(|| {
         let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
@@ -37,9 +37,9 @@ fn is_inheritable(descriptor: RawFd) -> bool {
 
 /// Makes sure that the system keeps our children until we reap them.
 ///
-/// A parent that ignores SIGCHLD hands that down, and then the system reaps behind our back: exit
-/// codes are lost and process numbers can change hands. Any handler ends it, and tokio's stays for
-/// good once it is set.
+/// A process inherits an ignored SIGCHLD from its parent. The system then reaps our children
+/// itself: exit codes are lost and process numbers can be reused. Any handler for the signal ends
+/// this, and the handler that tokio sets is permanent.
 pub(super) fn keep_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

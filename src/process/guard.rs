@@ -1,11 +1,12 @@
-//! Ends our children when this program is killed outright (SIGKILL, or the kernel out of memory).
+//! Kills our children when this process is killed (SIGKILL, or by the kernel when memory is short).
 //!
-//! No signal can be left with `posix_spawn` for that (PR_SET_PDEATHSIG needs code in the child, and
-//! means the end of a thread). So a shell waits at a pipe of which we hold the other end, and kills
-//! what a table in shared memory names once that closes. It is started when a child has lived for some
-//! milliseconds: most calls are over before, and pay for nothing but the note of their child.
+//! `posix_spawn` cannot arrange a signal for that case: PR_SET_PDEATHSIG needs code in the child,
+//! and follows the end of a thread. So a shell waits at a pipe whose other end we hold. When the
+//! pipe closes, the shell kills the processes that a table in shared memory lists. The shell is
+//! started when a child has run for some milliseconds. Most calls end earlier, and only pay for the
+//! entry of their child.
 //!
-//! Not seen: a child younger than that, and what left both its parent and its session.
+//! Not covered: a child younger than that, and a process that left both its parent and its session.
 
 use std::ffi::CStr;
 use std::fmt::Write;
@@ -23,14 +24,14 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::process::{ground, launch, owned};
 
-/// When the table is written after a child was started.
+/// Delay between the start of a child and the write of the table.
 const SOON: Duration = Duration::from_millis(10);
-/// And once more, for a child that was slow to start after its thread had told of it.
+/// Delay until the second write, for a child that started after its thread had announced it.
 const LATER: Duration = Duration::from_millis(90);
 
-/// Waits for the end of standard input, then kills the processes of the table (descriptor 3, a line
-/// `PID START` each) with their sessions and all below them. A number that is another's by now has
-/// another start.
+/// Shell script that waits for the end of standard input. Then it kills the processes of the table
+/// (descriptor 3, a line `PID START` each) with their sessions and all processes below them. A
+/// reused process number has another start time and is skipped.
 const SCRIPT: &CStr = c"trap '' HUP INT TERM
 cd /
 read -r end
@@ -72,23 +73,23 @@ struct Guard {
 
 #[derive(Default)]
 struct State {
-    /// A child may have been started since the last look.
+    /// True if a child may have been started since the last write.
     is_woken: bool,
     has_thread: bool,
     shell: Option<Shell>,
-    /// No shell can be had.
+    /// True if a shell could not be started.
     has_failed: bool,
 }
 
-/// The process that waits for our end.
+/// The shell that waits for our end.
 struct Shell {
     pid: Pid,
     table: File,
-    /// Closed by the system when this program ends, however it does.
+    /// The writing end of the pipe. The system closes it when this process ends for any reason.
     _held: OwnedFd,
 }
 
-/// Has the table written soon: a child is being started.
+/// Requests a write of the table soon, because a child is being started.
 pub(super) fn wake() {
     let mut state = GUARD.state();
     if state.has_failed || state.is_woken {
@@ -105,7 +106,7 @@ pub(super) fn wake() {
     GUARD.woken.notify_one();
 }
 
-/// Has the table written now, if there is one.
+/// Writes the table now, if there is one.
 pub(super) fn update() {
     let state = GUARD.state();
     if let Some(shell) = &state.shell {
@@ -118,7 +119,7 @@ impl Guard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread that writes the table.
+    /// Main loop of the thread that writes the table.
     fn go_on(&self) {
         loop {
             let is_idle = |state: &mut State| !state.is_woken;
@@ -136,7 +137,7 @@ impl Guard {
     }
 
     fn look(&self) {
-        // The lock of what is owned comes after this one everywhere.
+        // Lock order: this lock is always taken before the one of `owned`.
         let mut state = self.state();
         let children = owned::current();
         if state.has_failed || (children.is_empty() && state.shell.is_none()) {
@@ -170,7 +171,7 @@ impl Shell {
         for descriptor in ground::inherited_descriptors() {
             actions.add_close(*descriptor)?;
         }
-        // The last: its number may be that of one above.
+        // The last action: descriptor 3 may be one of those above.
         actions.add_dup2(table.as_raw_fd(), 3)?;
         let arguments = [c"sh", c"-c", SCRIPT, c"haft-guard"];
         let environment: [&CStr; 0] = [];
@@ -186,10 +187,11 @@ impl Shell {
     fn write(&self, children: &[(Pid, u64)]) {
         let mut text = String::new();
         for (pid, started) in children {
-            // A String takes everything.
+            // Writing to a String cannot fail.
             let _ = writeln!(text, "{} {started}", pid.as_raw_pid());
         }
-        // Written before it is cut: lines that are left over name what has ended.
+        // Written before the file is truncated: lines left from before only name processes that
+        // have ended.
         let written = self.table.write_all_at(text.as_bytes(), 0);
         if let Err(error) = written.and_then(|()| self.table.set_len(text.len() as u64)) {
             tracing::debug!(%error, "the table of our children cannot be written");

@@ -3,13 +3,14 @@
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
-/// Closes `/proc/PID/fd`, `/proc/PID/mem`, `/proc/PID/environ` and `ptrace` of this process to other
-/// processes of its user: a tool's child could write into our output through them.
+/// Closes `/proc/PID/fd`, `/proc/PID/mem`, `/proc/PID/environ` and `ptrace` of this process to
+/// other processes of the same user. Otherwise a tool's child could write into our output through
+/// them.
 ///
-/// Without the right to be dumped the process is for the kernel as one of root. Root itself would pass,
-/// so the programs that root's haft starts lose `CAP_SYS_PTRACE`; they can still trace what they start
-/// themselves. Must run before the first thread is started. There is no core dump afterwards, and a
-/// debugger needs to be root's.
+/// The kernel treats a process that is not dumpable like one of root. Root itself would still get
+/// access, so programs that haft starts as root lose `CAP_SYS_PTRACE`. They can still trace their
+/// own children. This must run before the first thread is started. Afterwards the process
+/// writes no core dumps, and a debugger must run as root.
 pub fn harden() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::debug!(%error, "other processes of the user can look into this one");

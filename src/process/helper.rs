@@ -1,7 +1,7 @@
-//! A process of ours that answers requests in turn, on pipes, for a caller that waits.
+//! Helper process of haft that answers requests in order through pipes, while the caller waits.
 //!
-//! It gets no variables, no descriptor but its two pipes, and a session of its own. It ends with its
-//! input, and it is killed when it does not answer in time or when its handle is dropped.
+//! It gets no variables, no descriptors except its two pipes, and its own session. It ends when its
+//! input ends. It is killed when it does not answer in time or when its handle is dropped.
 
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -17,14 +17,14 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::process::{ground, launch};
 
-/// The longest answer.
+/// Limit of an answer's length in bytes.
 const MAX_ANSWER: usize = 64 << 20;
 
-/// How long one answer may take. The process has a limit of processor time of its own; this is for
-/// one that waits.
+/// Timeout of one answer. The process also has its own limit of processor time; this timeout
+/// catches a helper that only waits.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A running helper.
+/// Handle of a running helper.
 pub struct Helper {
     pid: Pid,
     input: File,
@@ -32,10 +32,10 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Starts `program` with these arguments; the first is its own name.
+    /// Starts `program` with these arguments. The first argument is the program's own name.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start(program: &Path, arguments: &[&str]) -> io::Result<Helper> {
         let c_string = |text: OsString| CString::new(text.into_vec()).map_err(io::Error::other);
         let program = c_string(program.as_os_str().to_owned())?;
@@ -73,10 +73,10 @@ impl Helper {
         })
     }
 
-    /// Sends a request, with its length in front, and waits for an answer of the same form.
+    /// Sends a request, prefixed by its length, and waits for an answer of the same form.
     ///
     /// # Errors
-    /// When the process has ended or does not answer in time.
+    /// If the process has ended or does not answer in time.
     pub fn ask(&mut self, request: &[u8]) -> io::Result<Vec<u8>> {
         let until = Instant::now() + ANSWER_TIMEOUT;
         let length = u32::try_from(request.len()).map_err(io::Error::other)?;
@@ -141,7 +141,7 @@ fn wait_for(end: &File, what: PollFlags, until: Instant) -> io::Result<()> {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // It is not reaped before: the number is still its own.
+        // It has not been reaped yet, so the number still belongs to it.
         let _ = kill_process(self.pid, Signal::KILL);
         let options = WaitIdOptions::EXITED;
         let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid), options));

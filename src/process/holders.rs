@@ -1,9 +1,11 @@
-//! Processes that left a tree without a trace but still hold its outputs: what a shell put in the
-//! background with `setsid`, a program that became half a daemon.
+//! Finds detached processes that still hold a child's outputs: a `setsid` background job of a
+//! shell, a program that daemonised only partly.
 //!
-//! The pipe itself says whose they are: nobody gets it but from the tree. The hard thing is who must
-//! not be found: we ourselves, our other children between their start and their exec (they have all
-//! our descriptors for that moment), and an old service that was sent the descriptor.
+//! Only processes of the tree get its pipe, so the pipe identifies them. Three holders must not be
+//! found:
+//! - this process;
+//! - our other children between start and exec, which briefly hold all our descriptors;
+//! - an older service that the descriptor was sent to.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -12,7 +14,8 @@ use rustix::process::{Pid, Signal, getpid, pidfd_send_signal};
 
 use crate::process::strays::{Stat, everyone, hold};
 
-/// Kills who holds one of the pipes `inodes` and is younger than `leader`, which is not reaped yet.
+/// Kills the processes that hold one of the pipes `inodes` and are younger than `leader`, which is
+/// not reaped yet.
 pub(super) fn kill(leader: Pid, inodes: &[u64]) {
     let Some(since) = Stat::of(leader).map(|stat| stat.started) else {
         return;
@@ -28,13 +31,13 @@ pub(super) fn kill(leader: Pid, inodes: &[u64]) {
     let found = everyone().filter(|pid| is_meant(*pid));
     let held: Vec<(Pid, OwnedFd)> = found.filter_map(|pid| hold(pid, is_meant)).collect();
     for (_, holder) in &held {
-        // One that is gone is what we want.
+        // An error means that the process has ended already.
         let _ = pidfd_send_signal(holder, Signal::KILL);
     }
 }
 
 fn holds(process: Pid, names: &[String]) -> bool {
-    // Another user's are not ours to see, nor to kill.
+    // The descriptors of another user's process cannot be read, and it must not be killed.
     let open = fs::read_dir(format!("/proc/{}/fd", process.as_raw_pid()));
     open.into_iter().flatten().flatten().any(|entry| {
         let target = fs::read_link(entry.path());

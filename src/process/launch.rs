@@ -1,10 +1,10 @@
-//! Starts one program with `posix_spawn`: no copy of our page tables, a session of its own.
+//! Starts one program with `posix_spawn`: no copy of our page tables, its own session.
 //!
-//! It knows nothing of waiting or of output. The hard thing is what must happen between the start
-//! and the exec, for which there is no safe call. A folder other than ours is entered on a thread
-//! that has unshared its working directory from ours. Limits are set by a shell that then becomes
-//! the program, and so is the folder where a container forbids to unshare (Docker's default profile
-//! does). Setting limits from outside, right after the start, was tried: the child wins that race.
+//! It does not wait and does not read outputs. Some steps must run between the start and the exec,
+//! and no safe API offers that. So a folder other than ours is entered on a thread that has
+//! unshared its working directory. A shell sets the limits and then becomes the program. The shell
+//! also enters the folder if a container forbids to unshare it, as Docker's default profile does.
+//! Limits were once set from outside right after the start, but the child was faster.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -27,7 +27,7 @@ use crate::process::leader::Leader;
 use crate::process::order::{Order, Refusal};
 use crate::process::{Limits, ground};
 
-/// The last pause before a busy file is given up. See [`launch`].
+/// The last pause before the start of a busy file fails. See [`launch`].
 const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
 
 /// The child's ends of its three streams.
@@ -37,11 +37,11 @@ pub(super) struct Ends {
     pub(super) stderr: OwnedFd,
 }
 
-/// Starts the program; the child's ends are closed on our side when this returns.
+/// Starts the program. When this returns, the child's ends are closed on our side.
 ///
-/// A file that was written a moment ago can be "busy": another thread's child, between its start
-/// and its exec, still holds the writer's descriptor. That passes within milliseconds, so it is
-/// tried again. `None` if `cancel` fired before the start.
+/// A file that was just written can be "busy": a child of another thread, between its start and its
+/// exec, still holds the writer's descriptor. That takes only milliseconds, so the start is tried
+/// again. Returns `None` if `cancel` fired before the start.
 pub(super) async fn launch(
     order: Order,
     ends: Ends,
@@ -86,14 +86,15 @@ async fn attempt(
     let (job, cancel) = (Arc::clone(job), cancel.clone());
     let errand: Errand = Box::new(move || {
         let (order, ends) = &*job;
-        // Others may have been before it in the queue.
+        // The token may have fired while the job was queued.
         let result = match cancel.is_cancelled() {
             true => Ok(None),
             false => from_folder(order, ends).map(Some),
         };
-        // Our copy of the child's ends goes first, or the pipes would not end with the child.
+        // Our copies of the child's ends are closed first. Otherwise the pipes would not end with
+        // the child.
         drop(job);
-        // For a caller that is gone the leader is dropped here, and that kills it.
+        // If the caller is gone, the leader is dropped here, which kills it.
         drop(answer.send(result));
     });
     let gone = |_| Refusal::Exec(Errno::EAGAIN);
@@ -103,7 +104,7 @@ async fn attempt(
 
 type Errand = Box<dyn FnOnce() + Send>;
 
-/// The thread with a working directory of its own; `None` where the system forbids that.
+/// Thread with its own working directory; `None` if the system forbids that.
 static WANDERER: LazyLock<Option<mpsc::Sender<Errand>>> = LazyLock::new(|| {
     let (errands, inbox) = mpsc::channel::<Errand>();
     let (ready, is_ready) = mpsc::channel();
@@ -126,7 +127,7 @@ static WANDERER: LazyLock<Option<mpsc::Sender<Errand>>> = LazyLock::new(|| {
     }
 });
 
-/// Runs on the thread with a working directory of its own.
+/// Enters the folder and starts the program. Runs on the thread with its own working directory.
 fn from_folder(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     let enter = |folder: &Path| {
         rustix::process::chdir(folder)
@@ -134,12 +135,13 @@ fn from_folder(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     };
     enter(order.cwd.as_deref().unwrap_or(Path::new("/")))?;
     let started = posix(order, &order.file, &order.arguments, ends, Held::Closed);
-    // Staying there would keep the folder's disk busy.
+    // A working directory inside the folder would keep its file system busy.
     enter(Path::new("/")).and(started)
 }
 
-/// What the system would refuse is asked for before, since the shell could only exit with 126.
-/// Only a file that is no program (ENOEXEC) ends differently: the shell takes it for a script.
+/// Starts the program through a shell. Conditions that the system would refuse are checked first,
+/// since the shell could only exit with 126. Only a file that is not executable code (ENOEXEC)
+/// behaves differently: the shell runs it as a script.
 fn through_shell(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
     let folder = order.cwd.as_deref().unwrap_or(Path::new("."));
     may_execute(&folder.join(".")).map_err(Refusal::Cwd)?;
@@ -158,12 +160,12 @@ fn through_shell(order: &Order, ends: &Ends) -> Result<Leader, Refusal> {
         order.file.clone(),
     ];
     arguments.extend_from_slice(&order.arguments[1..]);
-    // The shell has yet to execute what the descriptor names.
+    // The shell still has to execute the file that the descriptor names.
     posix(order, c"/bin/sh", &arguments, ends, Held::Open)
 }
 
-/// Enters its control group, sets the limits, enters the folder `$0`, becomes the rest. A limit that cannot be set is one
-/// that is lower already.
+/// Returns the script that enters the control group, sets the limits, enters the folder `$0` and
+/// executes the remaining arguments. A limit that cannot be set is already lower.
 fn shell_script(order: &Order) -> String {
     let (mut script, limits) = (String::new(), order.limits);
     if let Some(entrance) = &order.entrance {
@@ -184,12 +186,12 @@ fn may_execute(path: &Path) -> Result<(), Errno> {
     rustix::fs::access(path, Access::EXEC_OK).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
 }
 
-/// What becomes of the descriptor that a verified program is started from.
+/// Fate of the descriptor that a verified program is started from.
 #[derive(Clone, Copy)]
 enum Held {
     /// It is closed by the start.
     Closed,
-    /// The program that is started has it.
+    /// The started program inherits it.
     Open,
 }
 
@@ -203,7 +205,7 @@ fn posix(
     let pid = (|| {
         let mut actions = streams(ends)?;
         if let (Some(descriptor), Held::Open) = (&order.held, held) {
-            // The same number twice: it stays open.
+            // Duplicating a descriptor to its own number keeps it open in the child.
             actions.add_dup2(descriptor.as_raw_fd(), descriptor.as_raw_fd())?;
         }
         posix_spawn(
@@ -221,7 +223,7 @@ fn posix(
     Ok(Leader::new(pid, order.leftovers, pipes.collect()))
 }
 
-/// A session of its own, every signal at its default, none blocked.
+/// Attributes of a child: its own session, every signal at its default, none blocked.
 pub(super) fn fresh_session() -> nix::Result<PosixSpawnAttr> {
     // nix has no name for this flag; both C libraries on Linux know it.
     let session = PosixSpawnFlags::from_bits_retain(i32::from(nix::libc::POSIX_SPAWN_SETSID));
@@ -233,7 +235,7 @@ pub(super) fn fresh_session() -> nix::Result<PosixSpawnAttr> {
     Ok(attributes)
 }
 
-/// The child's ends as 0, 1 and 2, and nothing else.
+/// File actions of a child: our pipe ends become its descriptors 0, 1 and 2; all others are closed.
 fn streams(ends: &Ends) -> nix::Result<PosixSpawnFileActions> {
     let mut actions = PosixSpawnFileActions::init()?;
     actions.add_dup2(ends.stdin.as_raw_fd(), 0)?;

@@ -1,9 +1,9 @@
 //! The first process of a tree: signalled as a group, reaped once.
 //!
-//! The hard thing: a process number is ours only until it is reaped. So the leader stays unreaped
-//! until its call has ended; no signal of ours can ever meet a stranger's group. A leader that is
-//! dropped before that is killed with its tree, and reaped on a thread of its own, since the
-//! runtime may be gone by then.
+//! A process number is reserved for its process only until that is reaped. So the leader stays
+//! unreaped until its call has ended, and our signals cannot reach the group of another process. A
+//! leader that is dropped earlier is killed with its tree. A separate thread reaps it, since the
+//! runtime may have ended by then.
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -16,14 +16,15 @@ use crate::process::{Leftovers, holders, owned};
 
 pub(super) struct Leader {
     pid: Pid,
-    /// If its tree is to go with it, even if it ends first: who is known to be outside of its group.
+    /// Set if the whole tree must end with the leader, even if the leader ends first. Contains the
+    /// known processes outside of its group.
     doomed: Option<Strays>,
     pipes: Vec<u64>,
     reaped: bool,
 }
 
 impl Leader {
-    /// `pipes` are the numbers of the pipes that its tree writes to.
+    /// `pipes` are the inodes of the pipes that the tree writes to.
     pub(super) fn new(pid: Pid, leftovers: Leftovers, pipes: Vec<u64>) -> Self {
         owned::leader_started(pid);
         Self {
@@ -38,24 +39,25 @@ impl Leader {
         self.pid
     }
 
-    /// Whether it has ended; it is not reaped by this.
+    /// Returns true if the process has ended. Does not reap it.
     pub(super) fn has_ended(&self) -> bool {
         !matches!(self.peek(), Ok(None))
     }
 
-    /// Sends a signal to everything that is still in its group.
+    /// Sends a signal to all processes of its group.
     fn signal(&self, signal: Signal) {
-        // If something else in this program reaped it, the number is no longer ours.
+        // If other code in this program reaped the process, the number may belong to another
+        // process.
         if !self.reaped && self.peek() != Err(Errno::CHILD) {
-            // The only failures left are "nobody there" and "changed its user": both final.
+            // The remaining errors are "no such process" and "changed its user". Both are final.
             let _ = kill_process_group(self.pid, signal);
         }
     }
 
-    /// Asks its tree to end. From here on nothing of it may be left, whoever drops this and when.
+    /// Asks the tree to end with TERM. From now on the whole tree is killed when this is dropped.
     pub(super) fn ask_tree(&mut self) {
         let strays = Strays::of(self.pid, &Strays::default());
-        // A stopped process (SIGSTOP, SIGTTIN) hears of TERM only when it goes on.
+        // A stopped process (SIGSTOP, SIGTTIN) receives TERM only after CONT.
         for signal in [Signal::TERM, Signal::CONT] {
             strays.signal(signal);
             self.signal(signal);
@@ -63,7 +65,7 @@ impl Leader {
         self.doomed = Some(strays);
     }
 
-    /// Kills everything that came of it and can be found, whether it has ended or not.
+    /// Kills every process of the tree that can be found, even if the leader has ended.
     pub(super) fn kill_tree(&mut self) {
         self.signal(Signal::STOP);
         let mut strays = self.doomed.take().unwrap_or_default();
@@ -73,13 +75,14 @@ impl Leader {
         self.doomed = Some(strays);
     }
 
-    /// Kills who holds its outputs, after [`Self::kill_tree`]. That asks every process of the
-    /// machine, so it is for when someone does.
+    /// Kills the processes that hold its outputs, after [`Self::kill_tree`]. This scans all
+    /// processes of the machine, so it is only called if an output is still held.
     pub(super) fn kill_holders(&self) {
         holders::kill(self.pid, &self.pipes);
     }
 
-    /// How it ended; `None` while it runs, and if something else reaped it.
+    /// Reaps the process and returns its exit status; `None` while it runs, or if other code reaped
+    /// it.
     pub(super) fn reap(&mut self) -> Option<Exit> {
         if self.has_ended() {
             owned::leader_ended(self.pid);
@@ -106,7 +109,7 @@ impl Drop for Leader {
         }
         if self.reap().is_none() && !self.reaped {
             let pid = self.pid;
-            // It was killed.
+            // It was killed above.
             owned::leader_ended(pid);
             let reaper = std::thread::Builder::new().name("haft-reap".to_owned());
             if let Err(error) = reaper.spawn(move || wait(pid, WaitIdOptions::empty())) {

@@ -1,7 +1,7 @@
-//! Finds a program the way `execvp` does, but in the child's `PATH` and not in ours.
+//! Finds a program as `execvp` does, but in the child's `PATH` instead of ours.
 //!
-//! The system's own search would use our `PATH`. A file that is found but may not be executed does
-//! not end the search; only if nothing better comes does it become the answer.
+//! The system's own search would use our `PATH`. A file that may not be executed does not end the
+//! search. It is only reported if no executable file is found.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -12,25 +12,25 @@ use rustix::io::Errno;
 
 use crate::owners;
 
-/// What is searched where a child has no `PATH` at all.
+/// Search path of a child without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Whether a child with our environment would find the program.
+/// Returns true if a child with our environment would find the program.
 pub fn is_installed(program: &str) -> bool {
     find_installed(program).is_some()
 }
 
-/// The file that a child with our environment would run for this name.
+/// Returns the file that a child with our environment would run for this name.
 pub fn find_installed(program: &str) -> Option<PathBuf> {
     let path = super::inherited("PATH").map(OsString::from);
     find(OsStr::new(program), path.as_deref(), Path::new("/")).ok()
 }
 
-/// The file that haft starts for a name that neither a tool nor the user chose: the first on our `PATH`
-/// that no other user can replace.
+/// Finds the file to start for a name that neither a tool nor the user chose: the first on our
+/// `PATH` that other users cannot replace.
 ///
 /// # Errors
-/// With the reason if others can replace all of them; `None` if there is none.
+/// Returns the reason if other users can replace all candidates; `None` if no candidate exists.
 pub fn find_safe(program: &str) -> Result<PathBuf, Option<String>> {
     let path = super::inherited("PATH").map(OsString::from);
     safe(OsStr::new(program), path.as_deref()).map_err(|miss| match miss {
@@ -39,8 +39,8 @@ pub fn find_safe(program: &str) -> Result<PathBuf, Option<String>> {
     })
 }
 
-/// The first program of this name in `path` that no other user can replace. Relative folders do not
-/// count: they are those of the project.
+/// Finds the first program of this name in `path` that other users cannot replace. Relative folders
+/// are skipped, because they belong to the project.
 pub(super) fn safe(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Miss> {
     let path = path.map_or_else(|| OsString::from(DEFAULT_PATH), OsString::from);
     let mut miss = Miss::NotFound;
@@ -63,12 +63,12 @@ pub(super) fn safe(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Mis
 pub(super) enum Miss {
     NotFound,
     NotExecutable,
-    /// Another user can replace it, for this reason.
+    /// Another user can replace the program, for this reason.
     Exposed(String),
 }
 
-/// The file to execute. A program with a `/` is taken as it is: the system answers for it, and
-/// resolves it in the child's working directory.
+/// Finds the file to execute. A program with a `/` is returned unchanged: the system resolves it in
+/// the child's working directory and reports its errors.
 pub(super) fn find(program: &OsStr, path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, Miss> {
     if program.as_bytes().contains(&b'/') {
         return Ok(PathBuf::from(program));

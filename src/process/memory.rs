@@ -1,9 +1,9 @@
-//! A limit of memory for a whole tree: a control group of its own for one child.
+//! Memory limit of a whole process tree: each child with such a limit gets its own control group.
 //!
-//! Both versions of control groups are known. The hard thing is to find a place where one may be
-//! made: below our own group where the memory controller is handed down, else beside it. Version 2
-//! hands nothing down from a group that has processes itself, so often neither is possible, and
-//! then there is no such limit: whoever asked for it falls back to one for each process.
+//! Both versions of control groups are supported. A group can be made below our own group if the
+//! memory controller is delegated there, else beside it. A group of version 2 that contains
+//! processes does not delegate controllers, so often neither is possible. The caller then limits
+//! each process instead of the tree.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A group that one tree runs in. Dropping it removes it.
+/// Control group of one tree. Dropping it removes the group.
 #[derive(Debug)]
 pub(super) struct Cell {
     path: PathBuf,
@@ -25,21 +25,21 @@ enum Version {
     Two,
 }
 
-/// Where groups can be made.
+/// Parent group in which groups can be made.
 struct Place {
     parent: PathBuf,
     version: Version,
 }
 
-/// How often an ended tree's group is tried to be removed; what the kernel still holds is gone
-/// within milliseconds, and what a program left in the background is not.
+/// Number of attempts to remove the group of an ended tree. What the kernel still holds is gone
+/// within milliseconds; a process left in the background stays longer.
 const REMOVALS: u32 = 20;
 
-/// How often at once, a millisecond apart.
+/// Number of attempts that are made at once, a millisecond apart.
 const AT_ONCE: u32 = 10;
 
 impl Cell {
-    /// A new group with this limit; `None` where the system lets us make none.
+    /// Makes a new group with this limit; returns `None` if the system does not allow that.
     pub(super) fn with_limit(bytes: u64) -> Option<Cell> {
         let place = place()?;
         match Cell::below(place, bytes) {
@@ -66,25 +66,27 @@ impl Cell {
         match cell.version {
             Version::One => {
                 cell.set("memory.limit_in_bytes", &limit)?;
-                // With swap there would be twice as much; not every kernel counts it.
+                // Without this limit the tree could use as much swap again. Not every kernel counts
+                // swap.
                 let _ = cell.set("memory.memsw.limit_in_bytes", &limit);
             }
             Version::Two => {
                 cell.set("memory.max", &limit)?;
                 let _ = cell.set("memory.swap.max", "0");
-                // A tree that lost a part is of no use.
+                // If one process is killed, the rest of the tree is useless, so the whole group is
+                // killed.
                 let _ = cell.set("memory.oom.group", "1");
             }
         }
         Ok(cell)
     }
 
-    /// The file that a process enters the group by: it writes `0` into it.
+    /// Returns the file through which a process enters the group by writing `0`.
     pub(super) fn entrance(&self) -> PathBuf {
         self.path.join("cgroup.procs")
     }
 
-    /// Whether something in it was killed because there was no memory left.
+    /// Returns true if the kernel killed a process of the group for lack of memory.
     pub(super) fn ran_out(&self) -> bool {
         let file = match self.version {
             Version::One => "memory.oom_control",
@@ -104,7 +106,7 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        // What has just ended is still counted for a moment.
+        // The kernel counts a process that has just ended for another moment.
         for _ in 0..AT_ONCE {
             if fs::remove_dir(&self.path).is_ok() {
                 return;
@@ -128,14 +130,14 @@ impl Drop for Cell {
     }
 }
 
-/// Whether a limit can be for a whole tree here.
+/// Returns true if memory limits of whole trees are possible on this system.
 pub fn can_limit_trees() -> bool {
     place().is_some()
 }
 
 const PREFIX: &str = "haft-";
 
-/// The place is looked for once, by making a group there.
+/// Finds the parent group once, by making a group there.
 fn place() -> Option<&'static Place> {
     static PLACE: OnceLock<Option<Place>> = OnceLock::new();
     let found = PLACE.get_or_init(|| {
@@ -143,7 +145,7 @@ fn place() -> Option<&'static Place> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         let place = candidates(&mounts, &groups).into_iter().find(|place| {
             if place.version == Version::Two {
-                // Only where our group has no processes of its own, but asking costs nothing.
+                // This only works if our group contains no processes. An attempt costs nothing.
                 let _ = fs::write(place.parent.join("cgroup.subtree_control"), "+memory");
             }
             Cell::below(place, u64::from(u32::MAX)).is_ok()
@@ -154,7 +156,7 @@ fn place() -> Option<&'static Place> {
     found.as_ref()
 }
 
-/// Removes what programs of ours that were killed have left behind.
+/// Removes the groups of earlier haft processes that were killed.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -163,13 +165,13 @@ fn sweep(parent: &Path) {
             owner.parse::<u32>().ok()
         });
         if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
-            // The system refuses where a process is still in it.
+            // The system refuses if the group still contains a process.
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
-/// Our own group and the one above it, in each hierarchy that may count memory.
+/// Returns our own group and the one above it, for each hierarchy that may count memory.
 fn candidates(mounts: &str, groups: &str) -> Vec<Place> {
     let mut places = Vec::new();
     for line in mounts.lines() {
@@ -189,7 +191,7 @@ fn candidates(mounts: &str, groups: &str) -> Vec<Place> {
             _ => continue,
         };
         let Some(own) = own else { continue };
-        // A container sees its part of the hierarchy as the whole.
+        // A container sees its part of the hierarchy as the whole hierarchy.
         let below = own.strip_prefix(root).unwrap_or(own);
         let parent = Path::new(point).join(below.trim_start_matches('/'));
         let above = parent.parent().map(Path::to_owned);
@@ -201,7 +203,7 @@ fn candidates(mounts: &str, groups: &str) -> Vec<Place> {
     places
 }
 
-/// The path of our group in the hierarchy with that controller; `""` is version 2.
+/// Returns the path of our group in the hierarchy with that controller; `""` is version 2.
 fn own_group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;

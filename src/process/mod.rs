@@ -1,29 +1,39 @@
-//! The child room: the only place of haft that starts programs.
+//! Child processes. Only this module of haft starts programs.
 //!
-//! A [`Spawn`] is plain data (what to start, with which environment, how much to keep, how long);
-//! [`Spawn::run`] gives the [`Finished`] call, [`Spawn::start`] a [`Child`] whose output arrives in
-//! chunks. The callers are `pi.exec` and the `Bun` shim (the host hands the engine a closure that
-//! takes a `Spawn`, because `engine` and `process` never import each other), the executable
-//! families, the YAML and JSON shell steps, and git. What an exit means is theirs to say.
+//! A [`Spawn`] is plain data: the program, its environment, the limits of its outputs, its
+//! deadline. [`Spawn::run`] returns the [`Finished`] call. [`Spawn::start`] returns a [`Child`]
+//! whose output arrives in chunks.
 //!
-//! What this room promises for every child: its own session, so it can neither take the terminal
-//! nor hang on a prompt; every signal at its default and none blocked; no descriptor but 0 to 2;
-//! an input that ends; both outputs drained at once within a bound; one deadline and one cancel
-//! token that end the whole tree; and that it is reaped, even if its future is dropped. A grandchild
-//! that keeps the pipe open never holds the call. Linux 5.3 or newer is needed (pidfd).
+//! The callers are `pi.exec` and the `Bun` shim, the executable families, the YAML and JSON shell
+//! steps, and git. The host passes the engine a closure that takes a `Spawn`, because `engine` and
+//! `process` never import each other. The callers interpret the exit status.
 //!
-//! The whole tree is the program's group, the other groups of its session, what is below any of
-//! them in sessions of its own, and whoever holds its outputs. What escapes a stop is a complete
-//! daemon: a session of its own, no parent left, none of our pipes. Only a control group could hold
-//! it, and making one is rarely ours to do (`memory` makes one where it can). To adopt orphans (PR_SET_CHILD_SUBREAPER) would tell that
-//! there is one but not whose, and an embedding program would have to reap what it never started.
+//! Promises for every child:
+//! - its own session, so it can neither take the terminal nor hang on a prompt;
+//! - every signal at its default and none blocked;
+//! - only the descriptors 0 to 2, and an input that ends;
+//! - both outputs drained at once within a limit;
+//! - one deadline and one cancel token that end the whole tree;
+//! - it is reaped, even if its future is dropped.
 //!
-//! What is left when this program is killed outright is ended by a guard, a shell that waits for our
-//! end (`guard`). `owned` knows what ends with us, and what its author released.
+//! A grandchild that keeps the pipe open never delays the end of the call. Linux 5.3 or newer is
+//! needed (pidfd).
 //!
-//! Why not `tokio::process`: the standard library can make a session only by `fork`, which copies
-//! the page tables of a process that holds V8. Measured on `true` from a parent of 150 MB: 4.9 ms
-//! with fork and setsid (`process-wrap`), 0.58 ms with tokio and no session, 0.56 ms as here.
+//! The whole tree is the program's group, the other groups of its session, the processes below any
+//! of them in other sessions, and the processes that hold its outputs. Only a complete daemon
+//! escapes a stop: its own session, no parent left, none of our pipes. Only a control group could
+//! hold a daemon, and haft rarely has the right to make one (`memory` makes one where it can).
+//! Adopting orphans (PR_SET_CHILD_SUBREAPER) would show that an orphan exists, but not whose it is.
+//! An embedding program would also have to reap processes that it never started.
+//!
+//! If this process is killed, a guard process kills its children: a shell that waits for our end
+//! (`guard`). `owned` lists the children that end with this process, and those that their tools
+//! released.
+//!
+//! `tokio::process` is not used, because the standard library can make a session only by `fork`,
+//! which copies the page tables of a process that holds V8. Measured on `true` from a parent of 150
+//! MB: 4.9 ms with fork and setsid (`process-wrap`), 0.58 ms with tokio and no session, 0.56 ms
+//! with this module.
 
 mod spawn;
 

@@ -1,8 +1,8 @@
-//! Tells which programs are started on behalf of a task.
+//! Observers of the programs that a task starts.
 
 use std::sync::Arc;
 
-/// Is told of each program that is about to start, by the name that was asked for.
+/// Observer of the programs that are about to start, with the name that the caller requested.
 pub(crate) trait StartObserver: Send + Sync {
     /// `program` is about to start.
     fn starts(&self, program: &str);
@@ -12,7 +12,8 @@ tokio::task_local! {
     static OBSERVER: Arc<dyn StartObserver>;
 }
 
-/// Runs `task`; `observer` is told of the programs that it starts itself, not of those of tasks that it spawns.
+/// Runs `task` and notifies `observer` of each program that it starts. Tasks that it spawns are not
+/// observed.
 pub(crate) async fn observed<T>(
     observer: Arc<dyn StartObserver>,
     task: impl Future<Output = T>,
@@ -20,8 +21,8 @@ pub(crate) async fn observed<T>(
     OBSERVER.scope(observer, task).await
 }
 
-/// Tells the observer of the current task, if it has one.
+/// Notifies the observer of the current task, if it has one.
 pub(super) fn starts(program: &str) {
-    // A task without an observer is nothing unusual.
+    // Most tasks have no observer.
     let _ = OBSERVER.try_with(|observer| observer.starts(program));
 }

@@ -1,7 +1,8 @@
-//! A `Spawn` in the system's own types: the file found, no NUL byte anywhere, one list of variables.
+//! A `Spawn` converted to the system's types: the resolved file, strings without NUL bytes, the
+//! list of variables.
 //!
-//! It starts nothing. All that can be refused without the system is refused here, so that a call
-//! with bad data never creates a process.
+//! Nothing is started here. Every check that needs no process is made here, so a call with invalid
+//! data never creates one.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -17,33 +18,33 @@ use crate::process::memory::Cell;
 use crate::process::verified::Ready;
 use crate::process::{Leftovers, Limits, Spawn};
 
-/// Everything that the system needs.
+/// Arguments of the system call that starts a program.
 pub(super) struct Order {
-    /// The program as it was asked for, for people.
+    /// The program as the caller wrote it, for messages.
     program: String,
     pub(super) file: CString,
-    /// With the program's name first.
+    /// The arguments, the program's name first.
     pub(super) arguments: Vec<CString>,
     pub(super) environment: Vec<CString>,
-    /// Absolute, and only if it is not ours.
+    /// The working directory as an absolute path; `None` if it is ours.
     pub(super) cwd: Option<PathBuf>,
     pub(super) limits: Limits,
-    /// The file by which it enters its control group.
+    /// The file through which the process enters its control group.
     pub(super) entrance: Option<PathBuf>,
     pub(super) leftovers: Leftovers,
-    /// The descriptor that `file` names, if it is one of ours.
+    /// The descriptor that `file` names, if it names one.
     pub(super) held: Option<OwnedFd>,
 }
 
-/// What the system refused.
+/// The step that the system refused, with the error.
 pub(super) enum Refusal {
     Cwd(Errno),
     Exec(Errno),
 }
 
 impl Order {
-    /// `cell`: the control group with the limit of memory, where there can be one.
-    /// `ready`: the program, where it had to be verified.
+    /// Builds the arguments. `cell` is the control group with the memory limit, if there is one.
+    /// `ready` is the program, if it had to be verified.
     pub(super) fn new(
         spawn: &Spawn,
         cell: Option<&Cell>,
@@ -88,7 +89,8 @@ impl Order {
             Some(file) => file,
             None => find(&program, spawn, &variables, folder)?,
         };
-        // A verified program runs from its descriptor; the path that it was opened by is its name.
+        // A verified program runs from a descriptor. The rules apply to the path that it was opened
+        // by.
         let named = match is_verified {
             true => folder.join(&spawn.program),
             false => folder.join(&file),
@@ -134,7 +136,7 @@ fn find(
     variables: &Resolved,
     cwd: &Path,
 ) -> Result<PathBuf, SpawnError> {
-    // What the child does not see of ours still says where its program is.
+    // Our `PATH` finds the program even if the child may not see that variable.
     let hidden = match variables.path() {
         None if !spawn.rights.shows(OsStr::new("PATH")) => inherited("PATH").map(OsString::from),
         _ => None,

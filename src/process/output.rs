@@ -1,7 +1,7 @@
-//! Our ends of a child's streams: what it writes is taken, what it reads is fed.
+//! Our ends of a child's streams: outputs are read, the input is written.
 //!
-//! Nothing here waits for more than readiness, so every step can be given up between two polls.
-//! Failing to write is no error: a child may end, or close its input, without reading it.
+//! Every await here only waits for readiness, so every step can be cancelled between two polls. A
+//! failed write is not an error: a child may end, or close its input, without reading it.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
@@ -13,11 +13,11 @@ use crate::process::capture::{Capture, Keep};
 use crate::process::child::{Chunk, Stream};
 use crate::process::finished::Captured;
 
-/// The most that is taken from a pipe after the end: all that the largest pipe can hold, so that a
-/// grandchild that writes without end does not hold us.
+/// Limit of the bytes that are read from a pipe after the end. The largest pipe holds this much, so
+/// a grandchild that writes forever does not delay the end.
 const MOST_LATE: usize = 1024 * 1024;
 
-/// The reading end of one output.
+/// Reading end of one output.
 pub(super) struct Output {
     stream: Stream,
     pipe: Option<pipe::Receiver>,
@@ -33,25 +33,25 @@ impl Output {
         })
     }
 
-    /// Whether someone still holds the other end.
+    /// Returns true if a process still holds the other end.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }
 
-    /// Waits until there is something to take, and then for a place in the sink. A sink that
-    /// nobody reads any more is as good as none.
+    /// Waits for data, then for a free place in the sink. A sink whose reader is gone counts as
+    /// absent.
     pub(super) async fn ready<'sink>(
         &self,
         sink: Option<&'sink mpsc::Sender<Chunk>>,
     ) -> Option<mpsc::Permit<'sink, Chunk>> {
         if let Some(pipe) = &self.pipe {
-            // An error shows again when it is read, and closes this output there.
+            // The next read returns the error again and closes this output.
             let _ = pipe.readable().await;
         }
         sink?.reserve().await.ok()
     }
 
-    /// Takes what is there now.
+    /// Reads the data that is available now.
     pub(super) fn take(&mut self, buffer: &mut Vec<u8>, permit: Option<mpsc::Permit<'_, Chunk>>) {
         let Some(pipe) = &self.pipe else {
             return;
@@ -63,8 +63,8 @@ impl Output {
         }
     }
 
-    /// Takes what is left in the pipe without waiting. It asks the pipe itself: the runtime may
-    /// not have heard yet that there is something.
+    /// Reads what is left in the pipe without waiting. Reads from the pipe directly, because the
+    /// runtime may not have noticed yet that data is available.
     pub(super) fn rest(&mut self, buffer: &mut Vec<u8>) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut taken = 0;
@@ -86,7 +86,8 @@ impl Output {
         self.capture.into_captured()
     }
 
-    /// Keeps what was read; `None` if there was nothing. The end closes this output.
+    /// Keeps what was read. Returns `None` if nothing could be read. The end of the stream closes
+    /// this output.
     fn keep(&mut self, result: io::Result<usize>, bytes: &[u8]) -> Option<usize> {
         match result {
             Ok(count) if count > 0 => {
@@ -113,7 +114,7 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The writing end of the input and what is still to be written.
+/// Writing end of the input, with the bytes that are not written yet.
 pub(super) struct Feed {
     pipe: pipe::Sender,
     bytes: Vec<u8>,
@@ -130,11 +131,11 @@ impl Feed {
     }
 
     pub(super) async fn writable(&self) {
-        // An error shows again when it is written to.
+        // The next write returns the error again.
         let _ = self.pipe.writable().await;
     }
 
-    /// Writes what fits; whether there is nothing more to do.
+    /// Writes as much as fits. Returns true if nothing is left to write.
     pub(super) fn push(&mut self) -> bool {
         match self.pipe.try_write(&self.bytes[self.written..]) {
             Ok(count) => {

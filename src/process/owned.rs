@@ -1,8 +1,8 @@
-//! The children that end with this program: those that `process` started, and those that the threads
-//! of isolates started behind our back (`node:child_process`).
+//! Registry of the children that end with this process: those that this module started, and those
+//! that the threads of isolates started directly (`node:child_process`).
 //!
-//! A program that embeds haft has children of its own, so they are never found by their parent alone.
-//! What a tool's author detached and released is not among them: it is meant to outlive us.
+//! A program that embeds haft has children of its own, so the parent alone does not identify ours.
+//! A child that a tool detached and released is not included: it is meant to outlive this process.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -18,33 +18,33 @@ static OWNED: LazyLock<Mutex<Owned>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Owned {
-    /// The first processes of trees that `process` started and has not reaped.
+    /// The first processes of the trees that this module started and has not reaped.
     leaders: BTreeSet<i32>,
-    /// The threads of isolates that may have started programs.
+    /// Threads of isolates that may have started programs.
     threads: BTreeSet<i32>,
-    /// What outlives us, with the time of its start.
+    /// Children that outlive this process, with their start times.
     released: HashMap<i32, u64>,
 }
 
-/// Notes a child of ours.
+/// Registers a child.
 pub(super) fn leader_started(pid: Pid) {
     owned().leaders.insert(pid.as_raw_pid());
     guard::wake();
 }
 
-/// Notes that a child of ours has ended; before its number can be another's.
+/// Removes a child that has ended, before its number can be reused.
 pub(super) fn leader_ended(pid: Pid) {
     owned().leaders.remove(&pid.as_raw_pid());
 }
 
-/// Notes that the thread `thread_id` of this process is about to start a program.
+/// Registers that the thread `thread_id` of this process is about to start a program.
 pub fn thread_starts_program(thread_id: i32) {
     owned().threads.insert(thread_id);
     guard::wake();
 }
 
-/// Lets a child outlive this program: its author detached it, so that it leads a session of its own.
-/// What leads none stays ours.
+/// Lets a child outlive this process. The tool detached it, so it leads its own session. A child
+/// that does not lead a session still ends with this process.
 pub fn release_child(pid: i32) {
     let Some(process) = Pid::from_raw(pid).filter(|pid| leads_session(*pid)) else {
         return;
@@ -62,8 +62,8 @@ pub fn release_child(pid: i32) {
     guard::update();
 }
 
-/// Kills every process that the thread `thread_id` of this process started, with all below it, but
-/// for what was released.
+/// Kills every process that the thread `thread_id` of this process started, with all processes
+/// below it, except released ones.
 pub fn kill_children_of_thread(thread_id: i32) {
     let mut owned = owned();
     owned.threads.remove(&thread_id);
@@ -72,14 +72,14 @@ pub fn kill_children_of_thread(thread_id: i32) {
     children.iter().for_each(|(child, _)| kill_tree(*child));
 }
 
-/// Kills everything that ends with this program, at once. For the end of the program, when nothing else
-/// has ended it: it was in a hurry, or has failed.
+/// Kills everything that ends with this process, at once. Called at the end of a process that did
+/// not stop its calls in order: the user was in a hurry, or haft failed.
 pub fn kill_all() {
     let children = current();
     children.iter().for_each(|(child, _)| kill_tree(*child));
 }
 
-/// What ends with this program, with the times of their starts.
+/// Returns the processes that end with this process, with their start times.
 pub(super) fn current() -> Vec<(Pid, u64)> {
     let owned = owned();
     let leaders = owned.leaders.iter().filter_map(|pid| {
@@ -90,7 +90,7 @@ pub(super) fn current() -> Vec<(Pid, u64)> {
     for thread in &owned.threads {
         let theirs = owned.of_thread(*thread);
         all.extend(theirs.into_iter().filter(|(pid, _)| {
-            // Counted already.
+            // Already in the list.
             !owned.leaders.contains(&pid.as_raw_pid())
         }));
     }
@@ -98,7 +98,7 @@ pub(super) fn current() -> Vec<(Pid, u64)> {
 }
 
 impl Owned {
-    /// What a thread started, but for what was released.
+    /// Returns the children of a thread, except released ones, with their start times.
     fn of_thread(&self, thread_id: i32) -> Vec<(Pid, u64)> {
         let path = format!("/proc/self/task/{thread_id}/children");
         let list = fs::read_to_string(path).unwrap_or_default();
@@ -121,13 +121,13 @@ fn leads_session(pid: Pid) -> bool {
     getsid(Some(number)) == Ok(number)
 }
 
-/// Kills a child, its session if it leads one, and all below.
+/// Kills a child, its session if it leads one, and all processes below.
 fn kill_tree(child: Pid) {
     let Ok(held) = pidfd_open(child, PidfdFlags::empty()) else {
         return;
     };
-    // Stopped first, from the top: a stopped process starts and reaps no other.
-    // One that is gone is what we want.
+    // Stopped first, from the top: a stopped process starts and reaps no other. An error means that
+    // the process has ended already.
     let _ = pidfd_send_signal(&held, Signal::STOP);
     let mut tree = Strays::tree(child, &Strays::default());
     tree.freeze(|known| Strays::tree(child, known));

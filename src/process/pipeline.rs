@@ -1,8 +1,8 @@
-//! Several programs at once, each reading what the one before it writes.
+//! Pipeline of programs: each reads the output of the one before it.
 //!
-//! The pipes between them are the system's own, so nothing passes through us, a reader that stops
-//! reading ends its writer by SIGPIPE, and `yes | head -n 1` ends. Like a shell's pipeline it has
-//! ended when all its members have; one deadline and one token end them all.
+//! The programs share the system's own pipes, so no data passes through haft. A reader that stops
+//! reading ends its writer by SIGPIPE, so `yes | head -n 1` ends. Like a shell's pipeline it ends
+//! when all programs have ended. One deadline and one token end them all.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,11 +15,11 @@ use crate::process::finished::Finished;
 use crate::process::running::{Neighbours, Running};
 use crate::process::spawn::Spawn;
 
-/// Starts the programs and waits for all of them; the results are in their order. The `stdin` of
-/// the first counts; of all but the last the standard output is empty here.
+/// Starts the programs and waits for all of them. The results are in the same order. Only the
+/// `stdin` of the first program is used. The standard output is empty in all results but the last.
 ///
 /// # Errors
-/// If one of them could not be started: those that were started before it are killed.
+/// If a program could not be started. The programs that were started before it are killed.
 pub async fn run_pipeline(
     programs: Vec<Spawn>,
     cancel: &CancellationToken,

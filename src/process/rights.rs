@@ -1,7 +1,7 @@
-//! Which programs a tool may start, and which of our variables they see.
+//! Permissions of a tool's programs: which ones it may start, and which of our variables they see.
 //!
-//! The rule is asked where the file to execute is known, so neither another `PATH` nor a link by
-//! another name leads around it. What a program does once it runs is not bounded here.
+//! The check runs where the file to execute is known, so another `PATH` or a link with another name
+//! cannot evade it. A program that runs is not restricted any further here.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -10,16 +10,17 @@ use std::sync::Arc;
 
 use crate::process::lookup;
 
-/// What the programs of a tool may be. The default is no bound at all: it is for programs of haft's own.
+/// Permissions of the programs that a tool starts. The default is unrestricted; it is used for
+/// haft's own programs.
 #[derive(Debug, Clone, Default)]
 pub struct Rights(Option<Arc<Bounds>>);
 
-/// Names that are allowed, and names that are refused although they are.
+/// Allowed names, and names that are denied even if allowed.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    /// `None`: all.
+    /// The allowed names; `None`: all.
     pub allow: Option<Vec<String>>,
-    /// They outweigh.
+    /// The denied names. They take precedence.
     pub deny: Vec<String>,
 }
 
@@ -30,7 +31,7 @@ struct Bounds {
     refusal: Arc<Refusal>,
 }
 
-/// Words the refusal of a program, given its name.
+/// Builds the refusal message of a program from its name.
 type Refusal = dyn Fn(&str) -> String + Send + Sync;
 
 impl fmt::Debug for Bounds {
@@ -43,12 +44,13 @@ impl fmt::Debug for Bounds {
     }
 }
 
-/// Variables by which the system's loader runs other code in a program.
+/// Prefixes of the variables that make the system's loader run other code in a program.
 const LOADER_VARIABLES: [&str; 2] = ["LD_", "DYLD_"];
 
 impl Rights {
-    /// `programs` are names, which are looked up in our `PATH` now, or paths; `variables` are names of
-    /// what is inherited, a `*` at the end stands for any text. `refusal` words the refusal of a program.
+    /// Creates the permissions. `programs` are names, which are looked up in our `PATH` now, or
+    /// paths. `variables` are names of inherited variables; a `*` at the end matches any text.
+    /// `refusal` builds the refusal message of a program.
     pub fn new(
         programs: &Names,
         variables: Names,
@@ -67,7 +69,8 @@ impl Rights {
         })))
     }
 
-    /// The same for a program of haft's own that starts the tool's, which was checked before.
+    /// Returns the permissions for a wrapper: a program of haft's own that starts the tool's
+    /// program, which was checked before.
     #[must_use]
     pub(crate) fn of_wrapper(&self) -> Rights {
         let Some(bounds) = &self.0 else {
@@ -81,14 +84,14 @@ impl Rights {
         })))
     }
 
-    /// Why no program at all may be started, where that is so. `what` is what would be one.
+    /// Returns the refusal message for `what` if no program may be started at all.
     pub fn refuse_all(&self, what: &str) -> Option<String> {
         let bounds = self.0.as_ref()?;
         let is_none = bounds.programs.as_ref().is_some_and(Vec::is_empty);
         is_none.then(|| (bounds.refusal)(what))
     }
 
-    /// Refuses the program `name`, whose absolute path is `file`, if it may not be started.
+    /// Returns an error if the program `name`, whose absolute path is `file`, may not be started.
     pub(super) fn check_program(&self, name: &str, file: &Path) -> Result<(), String> {
         let Some(bounds) = &self.0 else {
             return Ok(());
@@ -105,8 +108,8 @@ impl Rights {
         Err((bounds.refusal)(name))
     }
 
-    /// Refuses a variable of the system's loader that is not ours: it would run other code in a program
-    /// that may be started.
+    /// Returns an error for a variable of the system's loader whose value is not ours. It would run
+    /// other code in an allowed program.
     pub(super) fn check_variable(
         &self,
         program: &str,
@@ -126,7 +129,7 @@ impl Rights {
         Err((bounds.refusal)(&program))
     }
 
-    /// Whether the program sees this variable of ours.
+    /// Returns true if the program sees this variable of ours.
     pub(super) fn shows(&self, name: &OsStr) -> bool {
         let Some(bounds) = &self.0 else {
             return true;
@@ -146,8 +149,8 @@ fn file_of(name: &str) -> Option<PathBuf> {
     Some(comparable(&file))
 }
 
-/// The real folder of a file, and the file's own name in it. A link to a program is not followed: what
-/// it does may depend on its name, as in busybox.
+/// Returns the file's name in the canonical path of its folder. A link to a program is not
+/// followed, because the behaviour of a program may depend on its name, as in busybox.
 fn comparable(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default();
     match file.parent().and_then(|folder| folder.canonicalize().ok()) {

@@ -1,8 +1,8 @@
 //! One running child and the loop that serves it: both outputs, its input, its end.
 //!
-//! There is one future and no task: whoever awaits the call does the work, and dropping the call
-//! drops the leader, which kills the tree. The hard thing is a flood: a child that always has
-//! output must not keep the loop from seeing the cancel token or the deadline.
+//! There is one future and no task: the caller that awaits the call does the work. Dropping the
+//! call drops the leader, which kills the tree. A child that always has output must not keep the
+//! loop from seeing the cancel token or the deadline.
 
 use std::fs::File;
 use std::future::pending;
@@ -29,13 +29,14 @@ use crate::process::output::{Feed, Output};
 use crate::process::starved::Starvation;
 use crate::process::{Leftovers, Spawn, Stdin, ground, observe, stop, verified};
 
-/// How long outputs may still be read after the end, whatever else happens.
+/// Time for which outputs are read after the end in any case.
 const DRAIN: Duration = Duration::from_millis(50);
 
-/// How often it is looked at least for how long a child that is out of time was kept from running.
+/// Minimum interval between two measurements of the time that an overdue child was kept from
+/// running.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What is read at once; the size of a pipe.
+/// Number of bytes that are read at once: the size of a pipe.
 const READ_SIZE: usize = 64 * 1024;
 
 pub(super) struct Running {
@@ -43,7 +44,7 @@ pub(super) struct Running {
     ended: AsyncFd<OwnedFd>,
     has_ended: bool,
     feed: Option<Feed>,
-    /// Our end of an input that stays open, until somebody takes it.
+    /// Our end of an input that stays open, until [`super::Child`] takes it.
     pub(super) input: Option<Sender>,
     stdout: Output,
     stderr: Output,
@@ -51,11 +52,12 @@ pub(super) struct Running {
     sink: Option<mpsc::Sender<Chunk>>,
     started: Instant,
     plan: Plan,
-    /// Its limit of memory. Dropped after the leader, which ends whoever is in it.
+    /// The control group with its memory limit. Dropped after the leader, which kills the processes
+    /// in it.
     cell: Option<Cell>,
 }
 
-/// What is left of a [`Spawn`] once it runs.
+/// The settings of a [`Spawn`] that are needed while the child runs.
 struct Plan {
     deadline: Option<Instant>,
     patience: Duration,
@@ -73,7 +75,7 @@ enum Cause {
 }
 
 impl Running {
-    /// `None` if `cancel` fired before the start.
+    /// Starts the child. Returns `None` if `cancel` fired before the start.
     pub(super) async fn begin(
         spawn: Spawn,
         sink: Option<mpsc::Sender<Chunk>>,
@@ -82,7 +84,7 @@ impl Running {
         Self::begin_between(spawn, sink, Neighbours::default(), cancel).await
     }
 
-    /// The same for a member of a pipeline.
+    /// Starts a member of a pipeline, as [`Running::begin`] does.
     pub(super) async fn begin_between(
         spawn: Spawn,
         sink: Option<mpsc::Sender<Chunk>>,
@@ -105,7 +107,8 @@ impl Running {
             return Ok(None);
         };
         observe::starts(&program);
-        // The rest is done while the child gets going. A failure drops the leader: that ends it.
+        // The rest is done while the child starts up. An error drops the leader, which ends the
+        // child.
         let ended = watch(leader.pid()).map_err(system)?;
         let stdout = Output::new(Stream::Stdout, spawn.stdout, ours.stdout).map_err(system)?;
         let stderr = Output::new(Stream::Stderr, spawn.stderr, ours.stderr).map_err(system)?;
@@ -137,16 +140,17 @@ impl Running {
         }))
     }
 
-    /// Serves the child until the call has ended.
+    /// Serves the child until the call has ended. A call that ended by itself in the moment of a
+    /// deadline or a cancel counts as not stopped.
     pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Finished {
-        // Nobody took it, so nobody is going to write.
+        // The input was not taken, so nothing will be written to it.
         self.input = None;
         let (deadline, patience) = (self.plan.deadline, self.plan.patience);
         let leader = self.leader.pid();
         let mut was_held_up = false;
         let cause = tokio::select! {
-            // The loop comes last: under a flood it uses up the task's budget, and a timer that is
-            // asked after that says nothing.
+            // The loop is polled last. Under a flood it uses up the task's budget, and a timer that
+            // is polled afterwards reports nothing.
             biased;
             () = cancel.cancelled() => Cause::Cancel,
             is_understated = until(deadline, patience, leader) => {
@@ -155,7 +159,7 @@ impl Running {
             }
             () = self.until_exit() => Cause::Itself,
         };
-        // What ended by itself in the same moment was not stopped.
+        // Checked again, since the child may have ended in the same moment.
         let cause = match self.leader.has_ended() {
             true => self.late_output(cancel).await,
             false => cause,
@@ -172,7 +176,7 @@ impl Running {
             Cause::Cancel => stop::stop(&mut self, grace, hurry).await,
         }
         if !matches!(cause, Cause::Itself) {
-            // Not all may come to their end in time: who left the tree can hold them.
+            // A timeout is needed: processes that left the tree can hold the outputs.
             let _ = timeout(DRAIN, self.until_quiet()).await;
         }
         if matches!(cause, Cause::Itself) && self.plan.leftovers == Leftovers::Kill {
@@ -183,11 +187,11 @@ impl Running {
         finished
     }
 
-    /// Reads what processes that the program left behind still write. A cancel ends them and the call;
-    /// at the deadline they are ended, and the program has ended by itself all the same.
+    /// Reads the output of processes that the program left behind. A cancel ends them and the call.
+    /// The deadline ends them too, but the program still counts as ended by itself.
     async fn late_output(&mut self, cancel: &CancellationToken) -> Cause {
         let (deadline, late) = (self.plan.deadline, self.plan.late_output);
-        // This much is always waited for.
+        // This time is always waited.
         if timeout(DRAIN, self.until_quiet()).await.is_ok() {
             return Cause::Itself;
         }
@@ -197,9 +201,9 @@ impl Running {
         let is_over = tokio::select! {
             biased;
             () = cancel.cancelled() => return Cause::Cancel,
-            // What the program left behind gets no time for having been kept from running.
+            // Processes left behind get no extra time for having been kept from running.
             _ = until(deadline, Duration::ZERO, self.leader.pid()) => true,
-            // They may go on for ever. That is the point of the limit.
+            // Without a limit they could go on forever.
             _ = timeout(late, self.until_quiet()) => false,
         };
         if is_over {
@@ -208,21 +212,21 @@ impl Running {
         Cause::Itself
     }
 
-    /// Serves the child until it has ended; its outputs may still be open.
+    /// Serves the child until it has ended. Its outputs may still be open.
     pub(super) async fn until_exit(&mut self) {
         while !self.has_ended {
             self.step().await;
         }
     }
 
-    /// Serves the child until it has ended and nobody holds its outputs.
+    /// Serves the child until it has ended and no process holds its outputs.
     pub(super) async fn until_quiet(&mut self) {
         while !self.has_ended || self.stdout.is_open() || self.stderr.is_open() {
             self.step().await;
         }
     }
 
-    /// Does the one thing that is ready first. Being dropped between two polls loses nothing.
+    /// Handles the first event that is ready. Dropping this future between two polls loses nothing.
     async fn step(&mut self) {
         tokio::task::consume_budget().await;
         let sink = self.sink.as_ref();
@@ -241,7 +245,8 @@ impl Running {
         }
     }
 
-    /// Reaps the leader, then hands out the last of the output: the reader may be slow.
+    /// Reaps the leader, then sends the last of the output. The reader may be slow, so reaping
+    /// comes first.
     async fn conclude(mut self, cause: Cause) -> Finished {
         let mut late = self.stdout.rest(&mut self.buffer);
         late.extend(self.stderr.rest(&mut self.buffer));
@@ -259,7 +264,7 @@ impl Running {
         let duration = self.started.elapsed();
         if let Some(sink) = self.sink {
             for chunk in late {
-                // A reader that is gone has no use for it.
+                // An error means that the reader is gone.
                 let _ = sink.send(chunk).await;
             }
         }
@@ -275,7 +280,7 @@ impl Running {
     }
 }
 
-/// Becomes readable when the process ends.
+/// Returns a descriptor that becomes readable when the process ends.
 #[expect(
     deprecated,
     reason = "the successor is `unsafe` because of types that change or lend their descriptor; \
@@ -286,26 +291,26 @@ fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(descriptor, Interest::READABLE)
 }
 
-/// Our ends of the child's streams; the input only if there is something to write.
+/// Our ends of the child's streams. `stdin` is set only if there is something to write.
 struct Ours {
     stdin: Option<(OwnedFd, Vec<u8>)>,
-    /// That of an input that stays open.
+    /// Our end of an input that stays open.
     open_stdin: Option<OwnedFd>,
     stdout: OwnedFd,
     stderr: OwnedFd,
 }
 
-/// The ends of the pipes that lead to other children, for a member of a pipeline.
+/// Pipe ends that connect a member of a pipeline with other children.
 #[derive(Default)]
 pub(super) struct Neighbours {
-    /// What the child reads, instead of its `stdin`.
+    /// The pipe that the child reads, instead of its `stdin`.
     pub(super) before: Option<OwnedFd>,
-    /// Where the child writes. Of its own standard output nothing is seen here then.
+    /// The pipe that the child writes to. Its own standard output stays empty then.
     pub(super) after: Option<OwnedFd>,
 }
 
 fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
-    // Where a neighbour reads the output, our pipe has no writer: it ends at once.
+    // If a neighbour reads the output, our pipe has no writer, so it ends at once.
     let (stdout, stdout_end) = io::pipe()?;
     let stdout_end = neighbours.after.unwrap_or_else(|| stdout_end.into());
     let (stderr, stderr_end) = io::pipe()?;
@@ -340,8 +345,8 @@ fn streams(stdin: Stdin, neighbours: Neighbours) -> io::Result<(Ends, Ours)> {
     Ok((ends, ours))
 }
 
-/// Waits for the deadline of a child and, up to `patience`, for as long again as it was kept from
-/// running. Gives whether it may have been kept for longer than that.
+/// Waits for the deadline of a child, extended by the time that the child was kept from running, up
+/// to `patience`. Returns true if it may have been kept for longer than was measured.
 async fn until(deadline: Option<Instant>, patience: Duration, leader: Pid) -> bool {
     let Some(deadline) = deadline else {
         return pending().await;
@@ -356,7 +361,7 @@ async fn until(deadline: Option<Instant>, patience: Duration, leader: Pid) -> bo
         if due <= Instant::now() {
             return starvation.is_understated();
         }
-        // It will have waited a little more by then; not each microsecond of it is worth a look.
+        // The child may wait longer meanwhile. The interval limits the number of measurements.
         sleep_until(due.max(Instant::now() + LOOK_INTERVAL)).await;
     }
 }

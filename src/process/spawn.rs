@@ -1,8 +1,8 @@
-//! What to start, as plain data, and the two ways to start it.
+//! Description of a program to start, and the functions that start it.
 //!
-//! Nothing here decides on a default that a family must choose (its deadline, its environment);
-//! the values of [`Spawn::new`] are those of `pi.exec`, but for late output. The order of the checks is the one that
-//! callers see: a cancelled token first, then the data itself, then the program, then the folder.
+//! No default is chosen here that a family must choose (its deadline, its environment). The values
+//! of [`Spawn::new`] are those of `pi.exec`, except for late output. Callers observe the order of
+//! the checks: first a cancelled token, then the data itself, then the program, then the folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,74 +23,77 @@ use crate::process::running::Running;
 use crate::process::starved::Starvation;
 use crate::process::verified::Verified;
 
-/// How many chunks a slow reader may be behind before its child has to wait.
+/// Number of chunks that a slow reader may be behind before its child has to wait.
 const CHUNKS_IN_FLIGHT: usize = 16;
 
-/// How often it is looked whether a program that has its turn still computes.
+/// Interval of the checks whether a program with a place in `turns` still computes.
 const TURN: Duration = Duration::from_millis(50);
 
-/// A program to start. Take [`Spawn::new`] and change what differs:
-/// `Spawn { deadline: Some(limit), ..Spawn::new("git", ["status"]) }`.
+/// Program to start. Use [`Spawn::new`] and change the fields that differ: `Spawn { deadline:
+/// Some(limit), ..Spawn::new("git", ["status"]) }`.
 #[derive(Debug, Clone)]
 pub struct Spawn {
     /// A name to look up in the child's own `PATH`, or a path (anything with a `/`).
     pub program: OsString,
     /// The arguments after the program's name.
     pub args: Vec<OsString>,
-    /// The working directory; ours if `None`. A relative one starts at ours.
+    /// The working directory; ours if `None`. A relative path starts at ours.
     pub cwd: Option<PathBuf>,
-    /// What the child sees of the environment.
+    /// The environment variables of the child.
     pub env: Environment,
-    /// Whether it may be started at all, and what it sees of what we have.
+    /// Permissions: the programs that may be started, and the variables of ours that they see.
     pub rights: Rights,
-    /// What the child reads.
+    /// The child's standard input.
     pub stdin: Stdin,
-    /// How much of its standard output is kept. All of it is read.
+    /// Limit of the kept bytes of its standard output. All of it is read.
     pub stdout: Keep,
-    /// How much of its standard error is kept. All of it is read.
+    /// Limit of the kept bytes of its standard error. All of it is read.
     pub stderr: Keep,
-    /// The longest that the child may run, from its start.
+    /// Limit of the child's run time, counted from its start.
     pub deadline: Option<Duration>,
-    /// How much longer than its deadline the child may run at most, if it was kept from running for so
-    /// long: it is given the time back that it waited for a processor.
+    /// Limit of the time that is added to the deadline. The child gets back the time for which it
+    /// waited for a processor.
     pub patience: Duration,
-    /// After a cancel: the time between TERM and KILL. Zero kills at once.
+    /// Time between TERM and KILL after a cancel. Zero kills at once.
     pub grace: Duration,
-    /// After the deadline: the time between TERM and KILL. Zero kills at once.
+    /// Time between TERM and KILL after the deadline. Zero kills at once.
     pub timeout_grace: Duration,
-    /// Fires when nobody waits for the grace any more: what was asked to end is killed then. It asks
-    /// for nothing by itself.
+    /// Ends the grace period early: when it fires, a tree that was asked to end is killed. It does
+    /// not start a stop by itself.
     pub hurry: Option<CancellationToken>,
-    /// Neither a tool nor the user chose the program: one that another user can replace is passed over.
+    /// True if neither a tool nor the user chose the program. Programs that another user can
+    /// replace are skipped then.
     pub chosen_by_haft: bool,
-    /// The bytes that the program must have, which is then an absolute path; `None`: any.
+    /// The content that the program must have. The program is then an absolute path. `None`: any
+    /// content.
     pub verified: Option<Verified>,
-    /// What happens to the rest of the group when the program ends by itself.
+    /// Treatment of the rest of the group when the program ends by itself.
     pub leftovers: Leftovers,
-    /// How long what the program left behind may go on writing after its end: the call ends when
-    /// no process holds its outputs any more, or after this time. 50 ms are always waited for.
+    /// Time for which processes left behind may go on writing after the program's end. The call
+    /// ends when no process holds its outputs, or after this time. At least 50 ms are always
+    /// waited.
     pub late_output: Duration,
     /// Limits that the system enforces.
     pub limits: Limits,
 }
 
-/// What a child reads from its standard input.
+/// Standard input of a child.
 #[derive(Debug, Clone, Default)]
 pub enum Stdin {
-    /// Nothing: the end, at once.
+    /// Empty input.
     #[default]
     Empty,
-    /// These bytes, then the end. A child that does not read them is no error.
+    /// These bytes, then the end. A child that does not read them is not an error.
     Bytes(Vec<u8>),
-    /// Whatever [`Child::write`] gives it, for [`Spawn::start`]. [`Spawn::run`] has nothing to give.
+    /// Input through [`Child::write`], for [`Spawn::start`]. With [`Spawn::run`] it stays empty.
     Open,
 }
 
-/// What happens to processes that a program left in its group when it ended by itself.
-/// After a cancel or a deadline they are always killed.
+/// Treatment of processes that a program left in its group when it ended by itself. After a cancel
+/// or a deadline they are always killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Leftovers {
-    /// They go on: the program put them in the background on purpose.
+    /// They continue: the program put them in the background on purpose.
     #[default]
     Leave,
     /// They are killed.
@@ -100,22 +103,23 @@ pub enum Leftovers {
 /// Limits that the system enforces on the child and on what it starts.
 ///
 /// They hold from the program's first instruction, since a shell sets them and then becomes the
-/// program; that costs the start of a shell. A fence against accidents, not a jail: but for `memory`
-/// each process has them for itself.
+/// program. That costs the start of a shell. They protect against accidents, not against attacks:
+/// except for `memory` each process has its own limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// The most bytes of memory for the whole tree, where a control group can be made; elsewhere
-    /// the most address space for each process.
+    /// Limit of the memory of the whole tree in bytes, if a control group can be made. Otherwise
+    /// the limit of the address space of each process.
     pub memory: Option<u64>,
-    /// The most bytes of address space for each process, rounded down to whole KiB.
+    /// Limit of the address space of each process in bytes, rounded down to whole KiB.
     pub address_space: Option<u64>,
-    /// The most seconds of processor time for each process: SIGXCPU, and a second later KILL.
+    /// Limit of the processor time of each process in seconds: SIGXCPU, and a second later KILL.
     pub cpu_seconds: Option<u64>,
 }
 
 impl Spawn {
-    /// A child with our environment, an empty input, 10 MiB kept of each output, no deadline,
-    /// one second between TERM and KILL on cancel, KILL at once on a deadline, and no wait for late output.
+    /// Describes a child with our environment, an empty input, 10 MiB kept of each output, no
+    /// deadline, one second between TERM and KILL on cancel, KILL at once on a deadline, and no
+    /// wait for late output.
     pub fn new<A: Into<OsString>>(
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = A>,
@@ -142,11 +146,11 @@ impl Spawn {
         }
     }
 
-    /// Refuses a program that may not be started, before anything is put in front of it. What else is
-    /// wrong with it shows when it is started.
+    /// Returns an error if the permissions forbid the program. Called before a wrapper is put in
+    /// front of the program. Other errors appear when the program is started.
     ///
     /// # Errors
-    /// If its rights do not allow it.
+    /// If its permissions do not allow it.
     pub fn check_rights(&self) -> Result<(), SpawnError> {
         match Order::new(self, None, None) {
             Err(refused @ SpawnError::NotPermitted { .. }) => Err(refused),
@@ -154,10 +158,11 @@ impl Spawn {
         }
     }
 
-    /// Starts the program and waits for its end. A token that is cancelled already starts nothing.
+    /// Starts the program and waits for its end. If the token is already cancelled, nothing is
+    /// started.
     ///
     /// # Errors
-    /// Only if the program could not be started. How it ended is in the result.
+    /// Only if the program could not be started. The result contains the way it ended.
     pub async fn run(self, cancel: &CancellationToken) -> Result<Finished, SpawnError> {
         if cancel.is_cancelled() {
             return Ok(Finished::never_started());
@@ -168,8 +173,8 @@ impl Spawn {
         }
     }
 
-    /// [`Spawn::run`] in its turn: the program is started when there is a place in `turns`, and keeps it
-    /// for as long as it computes. Of programs that sleep any number may run.
+    /// Runs like [`Spawn::run`], but waits for a permit of `turns` first. The program returns the
+    /// permit as soon as it stops computing, so any number of sleeping programs may run.
     ///
     /// # Errors
     /// Only if the program could not be started.
@@ -178,7 +183,7 @@ impl Spawn {
         turns: &Semaphore,
         cancel: &CancellationToken,
     ) -> Result<Finished, SpawnError> {
-        // Never closed.
+        // The semaphore is never closed.
         let mut turn = turns.acquire().await.ok();
         let Some(running) = Running::begin(self, None, cancel).await? else {
             return Ok(Finished::never_started());
@@ -196,8 +201,8 @@ impl Spawn {
         }
     }
 
-    /// Starts the program and gives a handle to read its output while it runs. Dropping the handle
-    /// kills the child and all below it.
+    /// Starts the program and returns a handle that reads its output while it runs. Dropping the
+    /// handle kills the child and all processes below it.
     ///
     /// # Errors
     /// Only if the program could not be started.

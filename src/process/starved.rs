@@ -1,9 +1,9 @@
-//! What a tree of processes is doing, and for how long it was kept waiting by others: a busy machine is no fault of a program that
-//! has little time.
+//! Measures the activity of a process tree, and the time for which other processes kept it waiting.
+//! A program with a short deadline should not fail because the machine is busy.
 //!
-//! The kernel counts for each thread how long it was ready to run and did not. The counts of what has
-//! ended are lost, and waiting for a disk is not counted: [`Starvation::is_understated`] tells where that
-//! may matter.
+//! The kernel counts for each thread the time for which it was ready but did not run. The counts of
+//! ended threads are lost, and waiting for a disk is not counted. [`Starvation::is_understated`]
+//! reports when that may matter.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,28 +13,29 @@ use rustix::process::Pid;
 
 use crate::process::strays::children_of;
 
-/// More processes than this are not looked at.
+/// Limit of the processes that are measured.
 const MAX_VISITED: usize = 256;
-/// Where the rest of a tree waited for so long, its processes that have ended did so, too.
+/// Waiting time from which ended processes of a tree are assumed to have waited as well as the
+/// rest.
 const NOTICEABLE: Duration = Duration::from_millis(20);
-/// The number of page faults of children that have ended, among the fields after the name.
+/// Index of the number of page faults of ended children, among the fields after the name.
 const FAULTS_OF_CHILDREN: usize = 8;
 
-/// What a tree was kept from.
+/// Waiting time and activity of a tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Starvation {
-    /// For how long its threads were ready to run and did not.
+    /// Time for which its threads were ready but did not run.
     pub(super) waited: Duration,
-    /// One of them computes, or would if it could.
+    /// True if one of the threads computes, or is ready to.
     is_runnable: bool,
-    /// One of them waits for a disk.
+    /// True if one of the threads waits for a disk.
     is_at_disk: bool,
-    /// One of them has had children that have ended.
+    /// True if one of the processes has had children that have ended.
     had_children: bool,
 }
 
 impl Starvation {
-    /// That of `leader` and of everything below it.
+    /// Measures `leader` and all processes below it.
     pub(super) fn of(leader: Pid) -> Starvation {
         let mut starvation = Starvation::default();
         let (mut waiting, mut seen) = (vec![leader], BTreeSet::new());
@@ -47,12 +48,12 @@ impl Starvation {
         starvation
     }
 
-    /// Whether the tree may have been kept waiting for longer than could be counted.
+    /// Returns true if the tree may have waited for longer than was counted.
     pub(super) fn is_understated(self) -> bool {
         self.is_at_disk || (self.had_children && self.waited >= NOTICEABLE)
     }
 
-    /// Whether the tree has something to do at this moment and does not wait for a time or an event.
+    /// Returns true if the tree is working now, and not waiting for a timer or an event.
     pub(super) fn is_at_work(self) -> bool {
         self.is_runnable || self.is_at_disk
     }
@@ -61,7 +62,8 @@ impl Starvation {
         let threads = fs::read_dir(format!("/proc/{}/task", pid.as_raw_pid()));
         for thread in threads.into_iter().flatten().flatten() {
             let read = |name: &str| fs::read_to_string(thread.path().join(name));
-            // Nanoseconds that it ran, nanoseconds that it waited, how often it ran.
+            // The fields: nanoseconds that it ran, nanoseconds that it waited, number of time
+            // slices.
             let counts = read("schedstat").unwrap_or_default();
             let waited = counts.split_whitespace().nth(1);
             let waited = waited.and_then(|nanos| nanos.parse().ok());

@@ -1,8 +1,9 @@
-//! The stop ladder: ask the whole tree, wait for the grace, kill the whole tree.
+//! Stops a process tree: TERM to the whole tree, the grace period, KILL to the whole tree.
 //!
-//! It does not know why the call ends. Nobody is waited for longer than the grace and what KILL
-//! needs. While it waits the outputs are still drained, for a process that cannot write its last
-//! words cannot end either. Who still holds one after KILL has left the tree, and is found by it.
+//! The reason for the stop is unknown here. It takes at most the grace period and the time that
+//! KILL needs. Outputs are drained meanwhile, because a process that cannot write its last output
+//! cannot end. A process that still holds an output after KILL has left the tree; it is found by
+//! the pipe it holds.
 
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::running::Running;
 
-/// How long KILL may take. Only a process that hangs in the kernel needs longer.
+/// Timeout of KILL. Only a process that hangs in the kernel needs longer.
 const KILL_TAKES: Duration = Duration::from_secs(1);
 
-/// How long the pipes of the killed may stay open.
+/// Time for which the pipes of killed processes may stay open.
 const PIPES_TAKE: Duration = Duration::from_millis(20);
 
-/// Ends the tree. The grace is over early when the leader is gone and nobody holds the pipes, and when
-/// somebody is in a hurry.
+/// Ends the tree. The grace period ends early when the leader is gone and no process holds the
+/// pipes, or when `hurry` fires.
 pub(super) async fn stop(running: &mut Running, grace: Duration, hurry: Option<CancellationToken>) {
     if !grace.is_zero() {
         running.leader.ask_tree();

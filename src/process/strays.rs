@@ -1,10 +1,10 @@
-//! Processes of a tree that a signal to the leader's group does not reach: those in other groups of
-//! its session (job control), and those below that made sessions of their own (a haft in a haft).
+//! Processes of a tree that a signal to the leader's group does not reach. They are in other groups
+//! of its session (job control), or in sessions of their own (a haft in a haft).
 //!
-//! They are found by their session, and by walking down from all that is known: the one works when
-//! a parent is gone, the other when the session is. Who lacks both is let go here. The hard thing:
-//! between reading a number and using it, it can change hands. Each is held by a descriptor, and
-//! believed only if what led to it is still right.
+//! They are found by their session, and by walking down from all known processes. The session works
+//! if a parent is gone, the walk if the session is another one. A process that lacks both is not
+//! found here. A number can be reused between reading and using it. So each process is held by a
+//! descriptor, and accepted only if the condition that led to it still holds.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -12,15 +12,16 @@ use std::os::fd::OwnedFd;
 use nix::unistd::{self, getpgid, getsid};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Deeper than any honest tree; ends the walk down one that forks without end.
+/// Limit of the processes visited on the walk. It ends the walk down a tree that forks without end.
 const MOST_VISITED: usize = 4096;
 
-/// Processes of a tree, each held by a descriptor.
+/// Set of processes of a tree, each held by a descriptor.
 #[derive(Default)]
 pub(super) struct Strays(Vec<(Pid, OwnedFd)>);
 
 impl Strays {
-    /// Those of the leader's tree now that are not in its group; `known` are some of the tree.
+    /// Finds the processes of the leader's tree that are not in its group now. `known` are some
+    /// processes of the tree.
     pub(super) fn of(leader: Pid, known: &Self) -> Self {
         let mut all = Self::session(leader);
         all.walk(leader, known);
@@ -29,22 +30,22 @@ impl Strays {
         all
     }
 
-    /// Everything below `root` and `known` now, and the session that `root` leads, if it does.
+    /// Finds all processes below `root` and `known` now, and the session of `root` if it leads one.
     pub(super) fn tree(root: Pid, known: &Self) -> Self {
         let mut all = Self::session(root);
         all.walk(root, known);
         all
     }
 
-    /// Everything in the session of `leader` but itself. Its number names no other session while
-    /// the leader is not reaped.
+    /// Finds all processes in the session of `leader` except itself. Its number identifies no other
+    /// session while the leader is not reaped.
     fn session(leader: Pid) -> Self {
         let inside = |pid| getsid(Some(number(pid))) == Ok(number(leader));
         let others = everyone().filter(|pid| *pid != leader && inside(*pid));
         Self(others.filter_map(|pid| hold(pid, inside)).collect())
     }
 
-    /// Adds everything below `root`, below `known` and below what is here.
+    /// Adds all processes below `root`, below `known` and below those in this set.
     fn walk(&mut self, root: Pid, known: &Self) {
         let mut waiting: Vec<Pid> = self.0.iter().chain(&known.0).map(|(pid, _)| *pid).collect();
         waiting.push(root);
@@ -65,8 +66,8 @@ impl Strays {
         }
     }
 
-    /// Stops everything here, and what `look` finds meanwhile, until it finds nobody new. Who is
-    /// stopped starts nobody and reports nobody's death.
+    /// Stops all processes of this set, and those that `look` finds meanwhile, until it finds no
+    /// new ones. A stopped process cannot start or reap another one.
     pub(super) fn freeze(&mut self, look: impl Fn(&Self) -> Self) {
         self.signal(Signal::STOP);
         for _ in 0..MOST_VISITED {
@@ -82,7 +83,7 @@ impl Strays {
 
     pub(super) fn signal(&self, signal: Signal) {
         for (_, held) in &self.0 {
-            // One that is gone is what we want.
+            // An error means that the process has ended already.
             let _ = pidfd_send_signal(held, signal);
         }
     }
@@ -92,29 +93,29 @@ impl Strays {
     }
 }
 
-/// Holds a process, if it is still the one that is meant.
+/// Opens a descriptor of a process, if the process still meets the condition.
 pub(super) fn hold(pid: Pid, is_meant: impl Fn(Pid) -> bool) -> Option<(Pid, OwnedFd)> {
     let held = pidfd_open(pid, PidfdFlags::empty()).ok()?;
     is_meant(pid).then_some((pid, held))
 }
 
-/// Every process that we can see.
+/// Returns every process that is visible to us.
 pub(super) fn everyone() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     entries.filter_map(|entry| pid(entry.ok()?.file_name().to_str()?))
 }
 
-/// What the system says of a process.
+/// Fields of `/proc/PID/stat`.
 pub(super) struct Stat {
     pub(super) parent: Pid,
-    /// In ticks since the machine started.
+    /// Start time in ticks since the system booted.
     pub(super) started: u64,
 }
 
 impl Stat {
     pub(super) fn of(process: Pid) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid())).ok()?;
-        // The name in parentheses may hold anything; the fields after it are counted from 3.
+        // The name in parentheses may contain anything. The fields after it are counted from 3.
         let (_, fields) = stat.rsplit_once(')')?;
         let mut fields = fields.split_whitespace().skip(1);
         let parent = fields.next().and_then(pid)?;
@@ -123,7 +124,7 @@ impl Stat {
     }
 }
 
-/// Each thread of a process has its own list.
+/// Returns the children of a process. Each thread has its own list.
 pub(super) fn children_of(parent: Pid) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{}/task", parent.as_raw_pid())) else {
         return Vec::new();
@@ -135,7 +136,8 @@ pub(super) fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// rustix has no number for "none", which is the session of a kernel thread; nix has.
+/// Converts to the type of nix. It has a number for "none", which is the session of a kernel
+/// thread; rustix does not.
 fn number(pid: Pid) -> unistd::Pid {
     unistd::Pid::from_raw(pid.as_raw_pid())
 }

@@ -1,15 +1,15 @@
 //! Starts a program only if its file has the bytes that the user trusted.
 //!
 //! The file is opened once, hashed through that descriptor, and the same descriptor is executed
-//! (`/proc/self/fd/N`). A read lease on it keeps every writer waiting from before the hash until
-//! the program has started, so the bytes cannot change in between; from then on the kernel refuses
-//! to write to a running program. Where the system gives no lease, a sealed copy in memory is hashed
-//! and executed instead.
+//! (`/proc/self/fd/N`). A read lease blocks every writer from before the hash until the program has
+//! started, so the bytes cannot change in between. From then on the kernel refuses to write to a
+//! running program. If the system grants no lease, a sealed copy in memory is hashed and executed
+//! instead.
 //!
-//! A script is read by its interpreter, later and by path. So the interpreter is given a copy of the
-//! verified bytes in a folder that only this user can write to. Scripts find their neighbours by
-//! their own path (`dirname "$0"`, `BASH_SOURCE`, `__file__`, `import "./x"`), so the copy stands in
-//! an image of its folders up to the project: same names, and a link to each neighbour.
+//! The interpreter of a script reads it later and by path. So the interpreter gets a copy of the
+//! verified bytes in a folder that only this user can write to. Scripts find neighbouring files by
+//! their own path (`dirname "$0"`, `BASH_SOURCE`, `__file__`, `import "./x"`). So the copy stands
+//! in an image of its folders up to the project: the same names, and a link to each neighbour.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -28,31 +28,31 @@ use crate::owners;
 use crate::process::{Spawn, SpawnError, lookup};
 use crate::regular_files::{self, Refused};
 
-/// The largest script.
+/// Size limit of a script in bytes.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
-/// How much of a script's first line counts, as in the kernel.
+/// Length of the part of a script's first line that is read. The kernel has the same limit.
 const MAX_FIRST_LINE: usize = 256;
 
-/// The first number of a descriptor that a program is started from.
+/// The lowest number of a descriptor that a program is started from.
 const FIRST_DESCRIPTOR: i32 = 10;
 
-/// The last pause before a file that is being written is given up.
+/// The last pause before a file that is being written counts as busy.
 const LAST_BUSY_PAUSE: Duration = Duration::from_millis(32);
 
 /// The folder in which the image of a project begins.
 const IMAGE: &str = "project";
 
-/// `fcntl`'s command that chooses the signal of a lease (fcntl(2)); `libc` has no name for it.
+/// Command of `fcntl` that chooses the signal of a lease (fcntl(2)). `libc` has no name for it.
 const F_SETSIG: i32 = 10;
 
 const PRIVATE: u32 = 0o700;
 const READ_ONLY: u32 = 0o500;
 
-/// The most neighbours of a script that are linked in one folder.
+/// Limit of the neighbours of a script that are linked in one folder.
 const MAX_NEIGHBOURS: usize = 2000;
 
-/// The bytes that a program must have.
+/// The content that a program must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// The hash of the file that was trusted.
@@ -63,25 +63,25 @@ pub struct Verified {
     pub copies: PathBuf,
 }
 
-/// Why a program does not start.
+/// Reasons for which a program is not started.
 #[derive(Debug, thiserror::Error)]
 pub enum NotVerified {
-    /// It has other bytes than those that were trusted.
+    /// The file has other bytes than the trusted ones.
     #[error("it changed since you trusted it")]
     Changed,
-    /// It is being written.
+    /// The file is being written.
     #[error("somebody is still writing it")]
     Busy,
-    /// It is not a file that can be hashed.
+    /// The file cannot be hashed.
     #[error("{0}")]
     Unreadable(String),
-    /// Its interpreter lies in the project, where it can change.
+    /// The interpreter lies in the project, where it can change.
     #[error("its interpreter `{0}` lies in the project, where it can change unnoticed")]
     InterpreterInProject(PathBuf),
-    /// Others can replace its interpreter.
+    /// Other users can replace the interpreter.
     #[error("its interpreter is not safe: {0}")]
     InterpreterExposed(String),
-    /// Its interpreter is a relative path.
+    /// The interpreter is a relative path.
     #[error("its interpreter `{0}` is not an absolute path")]
     InterpreterRelative(String),
     /// The copy of the script cannot be made.
@@ -91,12 +91,12 @@ pub enum NotVerified {
 
 /// A verified program, ready to start.
 pub(super) struct Ready {
-    /// What is executed.
+    /// The file to execute.
     pub(super) file: PathBuf,
-    /// What stands before the arguments of the call: the program's name, and the script for an
-    /// interpreter.
+    /// The words before the call's arguments: the program's name, and for an interpreter also the
+    /// script.
     pub(super) words: Vec<OsString>,
-    /// The descriptor that `file` names, which the program is started from.
+    /// The descriptor that `file` names and that the program is started from.
     pub(super) held: Option<OwnedFd>,
 }
 
@@ -137,7 +137,7 @@ impl Verified {
         }
     }
 
-    /// The interpreter of a script, and the words before the script.
+    /// Returns the interpreter of a script, and the words before the script.
     fn interpreter(
         &self,
         bytes: &[u8],
@@ -151,7 +151,7 @@ impl Verified {
         }
         let found = line.by_env().and_then(|words| {
             let (name, _) = words.split_first()?;
-            // What `env` finds, found here, so that it can be looked at.
+            // Resolves the program as `env` does, so that it can be checked.
             let program = lookup::find(name, search, Path::new("/")).ok()?;
             Some((program, words.iter().map(OsString::from).collect()))
         });
@@ -164,7 +164,7 @@ impl Verified {
         if program.starts_with(&self.project) || real.starts_with(&self.project) {
             return Err(NotVerified::InterpreterInProject(program));
         }
-        // One that is missing is told by the system.
+        // The system reports a missing interpreter.
         if program.exists() {
             owners::check(&program)
                 .map_err(|exposed| NotVerified::InterpreterExposed(exposed.to_string()))?;
@@ -172,7 +172,7 @@ impl Verified {
         Ok((program, words))
     }
 
-    /// The path of a copy of the script at `path`, amid links to what lies beside it.
+    /// Copies the script at `path` among links to its neighbours, and returns the path of the copy.
     fn copy(&self, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
         make_private(&self.copies)?;
         let short = |bytes: &[u8]| blake3::hash(bytes).to_hex()[..16].to_owned();
@@ -182,13 +182,14 @@ impl Verified {
             forget_others(&self.copies, &place);
         }
         make_private(&folder)?;
-        // Others may make the same image at this moment. Released when it is closed.
+        // Other processes may make the same image at this moment. The lock is released when the
+        // file is closed.
         let lock = File::open(&folder)?;
         lock.lock()?;
-        // The project's own path has no links.
+        // The path of the project is resolved already, so the script's path must be too.
         let folder_of_script = path.parent().unwrap_or(path).canonicalize()?;
         let path = &folder_of_script.join(path.file_name().unwrap_or(OsStr::new("script")));
-        // A script outside of the project has no neighbours that it could rely on.
+        // A script outside of the project gets no links to neighbours.
         let inside = path.strip_prefix(&self.project).ok();
         let name = Path::new(path.file_name().unwrap_or(OsStr::new("script")));
         let inside = inside.unwrap_or(name);
@@ -207,7 +208,7 @@ impl Verified {
     }
 }
 
-/// Verifies the program of `spawn`, if it has to be.
+/// Verifies the program of `spawn`, if `spawn.verified` is set.
 pub(super) async fn verify(spawn: &Spawn) -> Result<Option<Ready>, SpawnError> {
     let Some(verified) = spawn.verified.clone() else {
         return Ok(None);
@@ -217,7 +218,7 @@ pub(super) async fn verify(spawn: &Spawn) -> Result<Option<Ready>, SpawnError> {
         spawn.env.resolve(&spawn.rights),
     );
     let program = path.clone();
-    // A large file takes a while.
+    // A large file takes a while to hash.
     let verify = move || verified.verify(&path, search.path());
     let answer = tokio::task::spawn_blocking(verify).await;
     let answer = answer.unwrap_or_else(|error| Err(NotVerified::Unreadable(error.to_string())));
@@ -226,21 +227,21 @@ pub(super) async fn verify(spawn: &Spawn) -> Result<Option<Ready>, SpawnError> {
         .map_err(|source| SpawnError::NotVerified { program, source })
 }
 
-/// Opens the file for reading, above the standard streams.
+/// Opens the file for reading, with a descriptor above the standard streams.
 fn open(path: &Path) -> Result<File, NotVerified> {
     above_streams(regular_files::open(path).map_err(unreadable)?.into())
 }
 
-/// The same with a number above those of the child's streams.
+/// Duplicates a descriptor to a number above those of the child's streams.
 fn above_streams(file: OwnedFd) -> Result<File, NotVerified> {
     rustix::io::fcntl_dupfd_cloexec(&file, FIRST_DESCRIPTOR)
         .map(File::from)
         .map_err(|error| NotVerified::Unreadable(io::Error::from(error).to_string()))
 }
 
-/// Takes a read lease: a writer that comes while it is held waits, and we get a signal that has no
-/// effect. Waits a moment for one that is writing. False if the system gives none: the file belongs to
-/// another user, or its file system has no leases.
+/// Takes a read lease. A writer that opens the file while the lease is held must wait, and we get a
+/// signal that has no effect. Waits a moment if the file is being written. Returns false if the
+/// system grants no lease: the file belongs to another user, or its file system has no leases.
 fn take_lease(file: &File) -> Result<bool, NotVerified> {
     let mut pause = Duration::from_millis(1);
     loop {
@@ -267,7 +268,7 @@ fn set_lease(file: &File) -> Result<(), Errno> {
     Errno::result(result).map(drop)
 }
 
-/// A copy in memory that nobody can change.
+/// Returns a sealed copy in memory, which cannot be changed.
 fn sealed_copy(file: &mut File) -> Result<File, NotVerified> {
     let bytes = regular_files::read_open(file, regular_files::MAX_HASHED_BYTES);
     let bytes = bytes.map_err(unreadable)?;
@@ -295,10 +296,10 @@ fn unreadable(error: Refused) -> NotVerified {
     NotVerified::Unreadable(error.to_string())
 }
 
-/// The first line of a script as the kernel reads it.
+/// The first line of a script, as the kernel reads it.
 struct FirstLine<'a> {
     interpreter: &'a OsStr,
-    /// All that follows, as one word.
+    /// The rest of the line, as one word.
     argument: Option<&'a OsStr>,
 }
 
@@ -317,7 +318,7 @@ impl FirstLine<'_> {
         }
     }
 
-    /// The words that `env` would run; `None` for what only `env` understands.
+    /// Returns the words that `env` would run; `None` for syntax that only `env` understands.
     fn by_env(&self) -> Option<Vec<&OsStr>> {
         let argument = self.argument?.to_str()?;
         if Path::new(self.interpreter).file_name()? != "env" {
@@ -344,7 +345,7 @@ fn trim(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Makes a folder that only this user can enter; one of another user is refused.
+/// Makes a folder that only this user can enter. A folder of another user is refused.
 fn make_private(folder: &Path) -> io::Result<()> {
     match DirBuilder::new()
         .recursive(true)
@@ -365,9 +366,9 @@ fn make_private(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Links what lies in `original` into `image`, but for `own`.
+/// Links the content of `original` into `image`, except `own`.
 ///
-/// The image is not writable: what a script means to put beside itself would be lost there.
+/// The image is not writable, since files that a script writes beside itself would be lost there.
 fn link_neighbours(original: &Path, image: &Path, own: &OsStr) -> io::Result<()> {
     let names = |folder: &Path| -> io::Result<BTreeSet<OsString>> {
         let entries = fs::read_dir(folder)?.flatten();
@@ -390,7 +391,7 @@ fn link_neighbours(original: &Path, image: &Path, own: &OsStr) -> io::Result<()>
     Ok(())
 }
 
-/// Puts the copy in its place, unless the very bytes lie there.
+/// Writes the copy, unless the same bytes are there already.
 fn put(place: &Path, bytes: &[u8], digest: &blake3::Hash) -> io::Result<()> {
     let folder = place.parent().unwrap_or(place);
     let is_there = regular_files::hash(place).is_ok_and(|found| found == *digest)
@@ -418,7 +419,7 @@ fn forget_others(copies: &Path, place: &str) {
     for entry in entries {
         let name = entry.file_name();
         if name.to_string_lossy().split('-').next() == Some(place) {
-            // What stays is in nobody's way.
+            // A copy that cannot be removed does no harm.
             let _ = remove(&entry.path());
         }
     }

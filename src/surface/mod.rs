@@ -1,8 +1,8 @@
-//! How the world asks haft for things, and the shape in which it is answered.
+//! Interfaces of haft: command line, MCP, REST, JSON-RPC, web page.
 //!
-//! A surface translates and never decides: it turns its own request into a `Call` and
-//! an `Outcome` into its own answer. Siblings do not know each other; what they share
-//! is the wire form of a tool, a problem and a result, and for servers `http`.
+//! A surface translates its own request into a `Call` and an `Outcome` into its own response. It
+//! makes no other decisions. Surfaces are independent of each other. They share the wire form of a
+//! tool, a problem and a result, and for servers `http`.
 
 pub mod cli;
 pub(crate) mod http;

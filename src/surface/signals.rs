@@ -1,14 +1,14 @@
-//! The signals that ask haft to end: Ctrl-C, a terminal that closes, `kill`.
+//! Signals that request the end of haft: Ctrl-C, a closed terminal, `kill`.
 //!
-//! Once taken, a signal no longer ends the process by itself: whoever holds this must
-//! listen. What a signal means is the listener's business.
+//! A captured signal does not end the process by itself any more. The owner of [`Signals`] must
+//! wait for signals and decide what they mean.
 
 use std::io;
 
 use futures::FutureExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask the program to end, from now on ours.
+/// Captured signals.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -18,10 +18,10 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Takes the signals. Needs a runtime.
+    /// Captures the signals. Needs a runtime.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub(crate) fn take() -> io::Result<Self> {
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,
@@ -32,7 +32,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -42,17 +42,18 @@ impl Signals {
         self.heard += 1;
     }
 
-    /// How many there were.
+    /// Returns the number of signals received.
     pub(crate) fn heard(&self) -> u32 {
         self.heard
     }
 
-    /// Whether one of them was more than Ctrl-C, which a program that goes on may survive.
+    /// Returns true if one of them was not Ctrl-C. A program that continues may survive a Ctrl-C.
     pub(crate) fn has_to_end(&self) -> bool {
         self.has_to_end
     }
 
-    /// Forgets a Ctrl-C that nobody has heeded yet: it was not meant for what comes.
+    /// Discards signals that were received but not handled yet, since they were not meant for later
+    /// work.
     pub(crate) fn forget(&mut self) {
         while self.next().now_or_never().is_some() {}
     }

@@ -1,15 +1,15 @@
-//! Our own standard input, kept away from everything else in the process.
+//! Private standard input of haft.
 //!
-//! A tool that reads descriptor 0 finds it empty: what the user or the calling program
-//! sends is for haft alone.
+//! A tool that reads descriptor 0 finds it empty. Input of the user or of the calling program is
+//! only for haft.
 
 use std::fs::File;
 use std::io;
 
-/// Takes standard input for haft alone; from here on descriptor 0 is `/dev/null`.
+/// Moves standard input to a private descriptor. From now on descriptor 0 is `/dev/null`.
 ///
 /// # Errors
-/// When the process has no file descriptor left, or there is no `/dev/null`.
+/// If the process has no free file descriptor, or `/dev/null` is missing.
 pub(crate) fn claim() -> io::Result<File> {
     let private = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;

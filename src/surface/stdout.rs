@@ -1,8 +1,8 @@
-//! Our own standard output, kept away from everything else in the process.
+//! Private standard output of haft.
 //!
-//! A tool runs inside this process and may write to file descriptor 1. So before any
-//! tool starts, haft takes a private duplicate for its data and points descriptor 1 at
-//! standard error: a tool can be noisy there, it can never corrupt our data.
+//! A tool runs inside this process and may write to file descriptor 1. So before any tool starts,
+//! haft duplicates the descriptor for its own data and points descriptor 1 at standard error.
+//! Output of a tool goes there and cannot corrupt haft's data.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -14,12 +14,12 @@ use serde::Serialize;
 use crate::render::ink::Ink;
 use crate::tool::visible;
 
-/// Where data goes: the real standard output. What goes to a terminal has no character in it that hides
-/// or reorders text; those in JSON become its own escapes.
+/// Writer of the real standard output. For a terminal it replaces characters that hide or reorder
+/// text. In JSON they become JSON escapes.
 pub(crate) struct Out {
     file: BufWriter<File>,
     terminal: bool,
-    /// The start of a character whose rest has not been written yet; for a terminal only.
+    /// Start of an incomplete character whose rest has not been written yet; for a terminal only.
     partial: Vec<u8>,
     width: Option<usize>,
     ink: Ink,
@@ -28,16 +28,16 @@ pub(crate) struct Out {
 /// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// Characters in a line.
+    /// Number of characters per line.
     pub(crate) columns: usize,
-    /// Lines; 0 where it does not say.
+    /// Number of lines; 0 if unknown.
     pub(crate) rows: usize,
-    /// The width and height of a character in pixels, where it says.
+    /// Width and height of a character in pixels, if known.
     pub(crate) cell: Option<(u16, u16)>,
 }
 
 impl Size {
-    /// That of `terminal`; `None` where it is none, or does not say.
+    /// Returns the size of `terminal`; `None` if it is not a terminal, or its size is unknown.
     pub(crate) fn of(terminal: impl AsFd) -> Option<Size> {
         let size = rustix::termios::tcgetwinsize(terminal).ok()?;
         let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
@@ -51,12 +51,12 @@ impl Size {
 }
 
 impl Out {
-    /// Takes standard output for haft alone; from here on descriptor 1 is standard error.
+    /// Moves standard output to a private descriptor. From now on descriptor 1 is standard error.
     ///
     /// # Errors
-    /// When the process has no file descriptor left.
+    /// If the process has no free file descriptor.
     pub(crate) fn claim() -> io::Result<Self> {
-        // Asked first: afterwards descriptor 1 says what standard error is.
+        // Read first: afterwards descriptor 1 is standard error.
         let terminal = io::stdout().is_terminal();
         let ink = Ink::for_stdout();
         let width = if terminal {
@@ -77,28 +77,29 @@ impl Out {
         })
     }
 
-    /// The width of the terminal; `None` where it is none.
+    /// Returns the width of the terminal; `None` if it is not a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// Whether a person looks at it.
+    /// Returns true if it is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// How large the terminal is at this moment; `None` where it is none, or does not say.
+    /// Returns the current size of the terminal; `None` if it is not a terminal, or its size is
+    /// unknown.
     pub(crate) fn size(&self) -> Option<Size> {
         let size = Size::of(self.file.get_ref());
         size.filter(|_| self.terminal)
     }
 
-    /// The colours to use on it.
+    /// Returns the colours to use.
     pub(crate) fn ink(&self) -> Ink {
         self.ink
     }
 
-    /// One JSON value: on one line for programs, indented for a person at a terminal.
+    /// Writes a JSON value: on one line for programs, indented for a terminal.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         if self.terminal {
             let text = serde_json::to_string_pretty(value)?;
@@ -109,7 +110,7 @@ impl Out {
         self.file.write_all(b"\n")
     }
 
-    /// One JSON value on one line, out at once.
+    /// Writes a JSON value on one line and flushes it.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
         if self.terminal {
             let text = serde_json::to_string(value)?;
@@ -121,18 +122,19 @@ impl Out {
         self.file.flush()
     }
 
-    /// The bare file, for whoever does its own buffering and writes nothing through `self`.
+    /// Returns the underlying file, for callers that buffer themselves and do not write through
+    /// `self`.
     pub(crate) fn file(&self) -> io::Result<File> {
         self.file.get_ref().try_clone()
     }
 }
 
-/// Where the text ends that is complete: before the first bytes of a character at its end.
+/// Returns the end of the complete characters: the position of an incomplete character at the end.
 fn end_of_text(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         Ok(_) | Err(_) => {
-            // Behind what is no text at all a character may begin, too.
+            // A character may also begin after invalid bytes.
             let start = bytes.len() - bytes.len().min(3);
             let begins = |at: &usize| {
                 let rest = std::str::from_utf8(&bytes[*at..]);

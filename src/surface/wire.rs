@@ -1,7 +1,8 @@
-//! Tools, problems, results and errors as JSON: the one form that `--json` and RPC share.
+//! Tools, problems, results and errors as JSON: the common form of `--json` and RPC.
 //!
-//! The vocabulary has no wire form on purpose; here is the promise to other programs.
-//! The order of the fields is part of it, optional ones are left out when absent.
+//! `Tool`, `Problem` and `Outcome` have no serialized form themselves. This form is the stable
+//! interface for other programs. The order of the fields is part of it. Optional fields are omitted
+//! if absent.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -79,7 +80,7 @@ pub(crate) struct ProblemView<'a> {
     file: Option<Cow<'a, str>>,
 }
 
-/// What a call came to.
+/// Outcome of a call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OutcomeView<'a> {
@@ -93,23 +94,23 @@ pub(crate) struct OutcomeView<'a> {
     stopped: Option<Stopped>,
 }
 
-/// What a change on disk came to.
+/// Result of a reload after a change on disk.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReloadView<'a> {
-    /// Grows by one with each change that callers see.
+    /// Increased by one with each change that callers can see.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<u64>,
     added: &'a [String],
     removed: &'a [String],
     changed: &'a [String],
-    /// Other code runs, whether callers see a difference or not.
+    /// Modules whose code was replaced, even if callers see no difference.
     reloaded: &'a [String],
     problems: Vec<ProblemView<'a>>,
     solved: Vec<ProblemView<'a>>,
 }
 
-/// A failure of haft itself.
+/// Error of haft itself.
 #[derive(Serialize)]
 pub(crate) struct ErrorView<'a> {
     kind: &'static str,
@@ -128,7 +129,7 @@ impl<'a> From<&'a Catalog> for Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    /// Only these tools, and nothing of what is wrong with what was found.
+    /// Lists only these tools, without problems.
     pub(crate) fn of_tools(catalog: &'a Catalog, allows: impl Fn(&Tool) -> bool) -> Self {
         let tools = catalog.tools().filter(|tool| allows(tool));
         Listing {
@@ -213,17 +214,17 @@ impl<'a> From<&'a Error> for ErrorView<'a> {
     }
 }
 
-/// What is said after a refresh; the words are ikigai's (spec ikigai 46).
+/// Returns the message after a refresh. The wording is specified (spec ikigai 46).
 pub(crate) fn refreshed(tools: usize) -> String {
     format!("Tools refreshed. {tools} tools available.")
 }
 
-/// A path as JSON can carry it; bytes that are no UTF-8 are replaced.
+/// Converts a path to JSON text. Bytes that are not UTF-8 are replaced.
 pub(crate) fn path(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
 }
 
-/// The name of an error's kind in every JSON that haft writes.
+/// Returns the name of an error's kind, which is the same in all JSON that haft writes.
 pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Usage => "usage",
@@ -238,7 +239,7 @@ pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// Milliseconds to the microsecond: most calls take less than one.
+/// Returns milliseconds with microsecond precision: most calls take less than one.
 fn millis(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1000.0
 }

@@ -1,8 +1,9 @@
-//! Who may talk to a server: judgements about one request, without a socket.
+//! Access control of a server: checks of one request, independent of the socket.
 //!
-//! A web page that somebody has open can make the browser send requests to this machine. It cannot
-//! choose the `Host` that it was loaded from (so a name that suddenly means 127.0.0.1 is found out),
-//! nor hide its `Origin` or that it is of another site, nor know the token.
+//! Any web page that is open in a browser can send requests to this machine. It cannot choose the
+//! `Host` that it was loaded from, so a name that was rebound to 127.0.0.1 (DNS rebinding) is
+//! detected. It can neither hide its `Origin` nor the fact that it belongs to another site, and it
+//! does not know the token.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -21,20 +22,21 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// What a server lets in.
+/// Access rules of a server.
 pub(crate) struct Access {
-    /// Nobody but this machine can reach it.
+    /// True if only this machine can reach it.
     is_loopback: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
     clients: Arc<Clients>,
 }
 
-/// A web page of another server, which the user lets in.
+/// Origin of a web page of another server, which the user allowed.
 pub(super) struct Guest(pub(super) HeaderValue);
 
 impl Access {
-    /// What a server lets in whose user is known by `token`, or by its mere connection.
+    /// Creates the rules of a server. The user is recognized by `token`, or if that is `None` by
+    /// the connection alone.
     pub(crate) fn new(
         serve: &Serve,
         is_loopback: bool,
@@ -49,12 +51,12 @@ impl Access {
         }
     }
 
-    /// Who sends a request with these headers.
+    /// Returns the client that sends a request with these headers.
     pub(super) fn identify(&self, headers: &HeaderMap) -> Result<Arc<Client>, Fault> {
         self.clients.identify(headers)
     }
 
-    /// Whether the request means this server, by a name that only this machine or the user gives.
+    /// Checks that the `Host` of the request is a known name of this server.
     pub(super) fn check_host<B>(&self, request: &Request<B>) -> Result<(), Fault> {
         let mut named = request.headers().get_all(HOST).iter();
         let (first, second) = (named.next(), named.next());
@@ -63,13 +65,13 @@ impl Access {
         }
         let first = match first {
             Some(host) => host.to_str().ok(),
-            // Browsers do not speak it any more.
+            // Browsers do not use HTTP/1.0 any more.
             None if request.version() < Version::HTTP_11 => return Ok(()),
             None => return Err(Fault::bad_request("there is no Host header")),
         };
         let target = request.uri().authority().map(Authority::as_str);
         let named = first.into_iter().chain(target);
-        // Not even an address would do for what is not text.
+        // A `Host` that is not text cannot be an address either.
         match first.is_some() && named.into_iter().all(|host| self.knows(host)) {
             true => Ok(()),
             false => Err(Fault::forbidden(format!(
@@ -93,16 +95,16 @@ impl Access {
             return true;
         }
         match address(&name) {
-            // Nobody's name service can make a page's own name out of this.
+            // DNS rebinding cannot forge an address: a page is loaded from a name.
             Some(address) => !self.is_loopback || address.to_canonical().is_loopback(),
             None if self.is_loopback => name == "localhost",
-            // Others reach it by names that we cannot know; the token tells them apart.
+            // On other networks the server has names that are unknown here. The token protects it.
             None => self.hosts.is_empty(),
         }
     }
 
-    /// Whether the web page that sends the request may; none for whoever is no page of another
-    /// server.
+    /// Checks that the web page that sends the request is allowed. Returns `None` if the request
+    /// does not come from a page of another server.
     pub(super) fn check_origin<B>(&self, request: &Request<B>) -> Result<Option<Guest>, Fault> {
         let headers = request.headers();
         let mut origins = headers.get_all(ORIGIN).iter();
@@ -124,7 +126,7 @@ impl Access {
                 );
             }
         }
-        // Some requests of a page have no `Origin`; what the browser says of their site it always says.
+        // Some requests of a page have no `Origin`, but browsers always send `Sec-Fetch-Site`.
         let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
         let is_same = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
         match sites.all(is_same) || is_visit(request) {
@@ -137,12 +139,12 @@ impl Access {
     }
 }
 
-/// Whether a bound address is only for this machine.
+/// Returns true if a bound address is only reachable from this machine.
 pub(crate) fn is_loopback(bound: SocketAddr) -> bool {
     bound.ip().to_canonical().is_loopback()
 }
 
-/// The refusal of a server that others could reach and that wants no token.
+/// The error for a server that is reachable by others and requires no token.
 pub(crate) fn reachable_by_others(bound: SocketAddr) -> Error {
     let text = format!("{bound} can be reached by others, and there is no token");
     Error::new(ErrorKind::Usage, text).with_hint(
@@ -150,7 +152,7 @@ pub(crate) fn reachable_by_others(bound: SocketAddr) -> Error {
     )
 }
 
-/// Whether the user followed a link to our page. The page is open anyhow, and cannot be framed.
+/// Returns true if the user followed a link to our page. The page is public and cannot be framed.
 fn is_visit<B>(request: &Request<B>) -> bool {
     let is = |name: HeaderName, value: &str| {
         let mut values = request.headers().get_all(name).iter();
@@ -162,7 +164,7 @@ fn is_visit<B>(request: &Request<B>) -> bool {
         && is(SEC_FETCH_DEST, "document")
 }
 
-/// An address in a `Host`, where those of IPv6 stand in brackets.
+/// Parses an address in a `Host`, where IPv6 addresses are in brackets.
 fn address(name: &str) -> Option<IpAddr> {
     let bare = name
         .strip_prefix('[')
@@ -170,7 +172,7 @@ fn address(name: &str) -> Option<IpAddr> {
     bare.unwrap_or(name).parse().ok()
 }
 
-/// Whether a page of this origin was loaded from this very server, which speaks no TLS.
+/// Returns true if a page of this origin was loaded from this server, which does not use TLS.
 fn is_own(origin: &str, host: &HeaderValue) -> bool {
     let Some(authority) = origin.strip_prefix("http://") else {
         return false;

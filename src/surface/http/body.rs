@@ -1,5 +1,5 @@
-//! The body of a request as JSON text: bounded in size and in time, all bodies together in memory, and
-//! said to be JSON.
+//! Reads the body of a request as JSON text. The size and the time of each body are limited, and
+//! the memory of all bodies together. The media type must be JSON.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,30 +16,30 @@ use super::client::{Client, bodies_of, too_many};
 use super::fault::Fault;
 use crate::config::Serve;
 
-/// So much of a body that is too large is read and thrown away: a client that still writes would not
-/// see why it is refused.
+/// Limit of the bytes that are read and dropped from a body that is too large. A client that still
+/// writes could not read the error otherwise.
 const DRAINED: usize = 64 << 20;
 
-/// The text of a body that is said to be JSON, and its part of the memory for bodies. Empty where there
-/// is no body.
+/// Text of a body with a JSON media type, and its share of the memory for bodies. Empty if the
+/// request has no body.
 pub(crate) struct JsonText(pub(crate) String, pub(crate) BodyMemory);
 
-/// The memory for all bodies that a server receives or works on.
+/// Memory for all bodies that a server receives or processes.
 #[derive(Clone)]
 pub(crate) struct BodyBudget(Arc<Semaphore>);
 
-/// The part of it that one body takes, until this is dropped.
+/// Share of that memory that one body uses, until this is dropped.
 #[derive(Default)]
 pub(crate) struct BodyMemory(Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>);
 
-/// Whose body is read, and within which bounds.
+/// Reader of a body, with the limits and the client of the request.
 pub(crate) struct BodyReader {
     limits: BodyLimits,
     budget: Arc<Semaphore>,
     client: Arc<Client>,
 }
 
-/// How much a body may be, and how long it may take.
+/// Limits of a body's size and of the time to read it.
 #[derive(Clone, Copy)]
 pub(crate) struct BodyLimits {
     pub(crate) bytes: usize,
@@ -84,7 +84,7 @@ impl BodyBudget {
 }
 
 impl BodyReader {
-    /// The bounds that the guard set for a request.
+    /// Returns the limits that the guard set for a request.
     pub(crate) fn of(extensions: &Extensions) -> Result<BodyReader, Fault> {
         let limits = extensions.get::<BodyLimits>();
         let budget = extensions.get::<BodyBudget>();
@@ -99,7 +99,7 @@ impl BodyReader {
         }
     }
 
-    /// Reads the whole of a body, if it is within the limits.
+    /// Reads a complete body, if it is within the limits.
     pub(crate) async fn read(&self, body: Body) -> Result<(Vec<u8>, BodyMemory), Fault> {
         let read = timeout(self.limits.time, self.read_all(body)).await;
         read.unwrap_or_else(|_| {
@@ -141,7 +141,7 @@ impl BodyReader {
         }
     }
 
-    /// Adds so many bytes to what a body takes of the memory for bodies.
+    /// Adds bytes to a body's share of the memory for bodies.
     fn take(&self, length: usize, memory: &mut BodyMemory) -> Result<(), Fault> {
         let count = u32::try_from(length).unwrap_or(u32::MAX);
         let own = Arc::clone(self.client.bytes());
@@ -168,7 +168,7 @@ impl BodyReader {
     }
 }
 
-/// `application/json` or what is built on it; parameters do not matter.
+/// Returns true for `application/json` and media types based on it. Parameters are ignored.
 pub(crate) fn says_json(headers: &HeaderMap) -> bool {
     let text = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let media_type = text.unwrap_or_default().split(';').next();

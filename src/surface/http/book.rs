@@ -1,7 +1,7 @@
-//! The calls of one server, as they are told beyond the surface that makes them.
+//! Lets one surface observe the calls that other surfaces of the same server run.
 //!
-//! Where several surfaces share a server, one of them keeps the book (REST: `/api/calls`, `/api/events`);
-//! the others enter their calls.
+//! If several surfaces share a server, one of them keeps the call log (REST: `/api/calls`,
+//! `/api/events`). The others report their calls to it.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use super::client::Client;
 use crate::error::Error;
 use crate::tool::Outcome;
 
-/// Where calls are entered.
+/// Log of calls.
 pub(crate) trait CallBook: Send + Sync {
-    /// Enters a call that a client starts; `cancel` is for whoever reads the book and wants it to stop.
+    /// Logs a call that a client starts. Readers of the log can stop the call with `cancel`.
     fn begin(
         &self,
         client: &Arc<Client>,
@@ -24,11 +24,11 @@ pub(crate) trait CallBook: Send + Sync {
     ) -> Box<dyn BookEntry>;
 }
 
-/// A call that runs. Dropped before its end, it counts as cancelled.
+/// Entry of a running call. If it is dropped before the end, the call counts as cancelled.
 pub(crate) trait BookEntry: Send + Sync {
-    /// Notes its newest update.
+    /// Logs the newest update.
     fn update(&self, partial: &RawValue);
 
-    /// Notes what it came to.
+    /// Logs the end of the call.
     fn end(self: Box<Self>, ended: &Result<Outcome, Error>);
 }

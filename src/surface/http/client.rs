@@ -1,7 +1,8 @@
-//! Who sends a request: the user, or the bearer of a token that the user made; and how much it may do at once.
+//! The client that sends a request, and its limits: the user, or the bearer of a token that the
+//! user created.
 //!
-//! What a client started belongs to it: calls, tasks, sessions and events of another one do not exist for
-//! it. The user, who has the server's own token, sees all.
+//! Calls, tasks, sessions and events belong to the client that started them, and are hidden from
+//! other clients. The user, who has the server's own token, sees all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,23 +20,23 @@ use crate::credentials::{Capability, TokenStore, id_of};
 use crate::host::Host;
 use crate::tool::{Tier, Tool};
 
-/// The id of the user, which no token has.
+/// Id of the user. No token has this id.
 const USER: &str = "user";
-/// Sessions of MCP clients that the bearers of one token may have.
+/// Limit of the MCP sessions of all bearers of one token.
 const MAX_SESSIONS: usize = 64;
-/// Calls that may run for one token.
+/// Limit of the running calls of one token.
 const MAX_CALLS: usize = 256;
-/// Streams of events that may be open for one token.
+/// Limit of the open event streams of one token.
 const MAX_STREAMS: usize = 16;
-/// The part of all bodies in memory that may be one token's.
+/// Divisor of the memory for bodies that gives the share of one token.
 const SHARE_OF_BODIES: usize = 4;
-/// How soon a revoked token ends what its bearers still have.
+/// Interval of the checks for revoked tokens. The next check ends the requests of their bearers.
 const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A client. Requests with the same token are of the same client.
+/// A client. Requests with the same token belong to the same client.
 pub(crate) struct Client {
     id: String,
-    /// `None`: the user.
+    /// The capability of its token; `None` for the user.
     capability: Option<Capability>,
     /// Fires when the token has expired or was revoked.
     ended: CancellationToken,
@@ -45,23 +46,23 @@ pub(crate) struct Client {
     bytes: Arc<Semaphore>,
 }
 
-/// Something of which a client may have only so many.
+/// A limited resource of a client.
 struct Counted {
     free: Arc<Semaphore>,
     most: usize,
 }
 
-/// One of them, until it is dropped.
+/// Permit for one unit of a limited resource, held until it is dropped.
 pub(crate) struct Permit(#[expect(dead_code, reason = "held")] OwnedSemaphorePermit);
 
-/// The clients of one server.
+/// Registry of the clients of one server.
 pub(super) struct Clients {
     user: Arc<Client>,
-    /// The server's own token, compared by its hash in constant time.
+    /// Hash of the server's own token, compared in constant time.
     token: Option<blake3::Hash>,
     store: TokenStore,
     bodies: usize,
-    /// Those with a token of the store that have come and whose token is valid.
+    /// Clients with a valid token of the store that have sent a request.
     others: Mutex<HashMap<String, Arc<Client>>>,
 }
 
@@ -74,7 +75,7 @@ impl Client {
             ended: CancellationToken::new(),
             max_sessions: serve.mcp_sessions as usize,
             calls: Counted::new(connections),
-            // The other half is for requests that end.
+            // The other connections are reserved for requests that end.
             streams: Counted::new((connections / 2).max(MAX_STREAMS)),
             bytes: Arc::new(Semaphore::new(bodies_of(serve))),
         }
@@ -92,54 +93,54 @@ impl Client {
         }
     }
 
-    /// What tells it from other clients.
+    /// Returns the id that distinguishes it from other clients.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether it is the user, who may do everything.
+    /// Returns true for the user, who may do everything.
     pub(crate) fn is_user(&self) -> bool {
         self.capability.is_none()
     }
 
-    /// Whether it may know of what the client `owner` started.
+    /// Returns true if it may see what the client `owner` started.
     pub(crate) fn may_see(&self, owner: &str) -> bool {
         self.is_user() || self.id == owner
     }
 
-    /// Whether it may see and call the tool.
+    /// Returns true if it may see and call the tool.
     pub(crate) fn allows(&self, tool: &Tool) -> bool {
         self.capability.as_ref().is_none_or(|it| it.allows(tool))
     }
 
-    /// Whether the name is one of a tool that it may know, whatever that tool does.
+    /// Returns true if it may use a tool of this name, ignoring the tool's tier.
     pub(crate) fn allows_name(&self, name: &str) -> bool {
         let capability = self.capability.as_ref();
         capability.is_none_or(|it| it.tools.match_name(name))
     }
 
-    /// Whether it may start agents.
+    /// Returns true if it may start agents.
     pub(crate) fn allows_sessions(&self) -> bool {
         self.capability.as_ref().is_none_or(|it| it.sessions)
     }
 
-    /// The most harm that its calls may do; `None`: any.
+    /// Returns the highest tier that its calls may have; `None`: any.
     pub(crate) fn max_tier(&self) -> Option<Tier> {
         let tier = self.capability.as_ref()?.tier;
         (tier < Tier::Exec).then_some(tier)
     }
 
-    /// What the log of calls names its token; `None`: it is the user.
+    /// Returns the name of its token for the call log; `None` for the user.
     pub(crate) fn token_name(&self) -> Option<String> {
         let capability = self.capability.as_ref()?;
-        // A name may be used again for another token.
+        // The name alone is ambiguous: another token may get it later.
         Some(match capability.name == capability.id {
             true => capability.id.clone(),
             false => format!("{} ({})", capability.name, capability.id),
         })
     }
 
-    /// The host for its calls: a call above its tier is refused, whatever else the policy says.
+    /// Returns the host for its calls. A call above its tier is refused, regardless of the policy.
     pub(crate) fn host(&self, host: &Host) -> Host {
         let host = match &self.capability {
             None => host.clone(),
@@ -160,29 +161,29 @@ impl Client {
         &self.ended
     }
 
-    /// The sessions of the older protocol that it may have.
+    /// Returns the limit of its sessions under MCP up to 2025-11.
     pub(crate) fn max_sessions(&self) -> usize {
         self.max_sessions
     }
 
-    /// A place for one more call.
+    /// Returns a permit for one more call.
     ///
     /// # Errors
-    /// 429 where there is none.
+    /// 429 if too many calls run.
     pub(crate) fn begin_call(&self) -> Result<Permit, Fault> {
         self.calls.take("calls run", "wait for one to end")
     }
 
-    /// A place for one more stream of events.
+    /// Returns a permit for one more event stream.
     ///
     /// # Errors
-    /// 429 where there is none.
+    /// 429 if too many streams are open.
     pub(crate) fn begin_stream(&self) -> Result<Permit, Fault> {
         self.streams
             .take("streams of events are open", "close one of them")
     }
 
-    /// What counts the bytes of its bodies.
+    /// Returns the semaphore that counts the bytes of its bodies.
     pub(super) fn bytes(&self) -> &Arc<Semaphore> {
         &self.bytes
     }
@@ -208,20 +209,21 @@ impl Counted {
     }
 }
 
-/// The refusal of a client that has or does too much at once.
+/// The error for a client that exceeds a limit.
 pub(crate) fn too_many(text: impl Into<String>, hint: &str) -> Fault {
     Fault::new(StatusCode::TOO_MANY_REQUESTS, text)
         .hint(hint)
         .header(RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
-/// All bytes of bodies that a server holds at once.
+/// Limit of the bytes of all bodies that a server holds at once.
 pub(super) fn bodies_of(serve: &Serve) -> usize {
     (serve.bodies_mb as usize) << 20
 }
 
 impl Clients {
-    /// The clients of a server that knows the user by `token`, or takes for the user whoever shows none.
+    /// Creates the clients of a server that recognizes the user by `token`. Without `token`,
+    /// requests without a token count as the user's.
     pub(super) fn new(serve: &Serve, token: Option<&str>, store: TokenStore) -> Clients {
         let largest = (serve.body_mb as usize) << 20;
         Clients {
@@ -233,10 +235,10 @@ impl Clients {
         }
     }
 
-    /// Who sends a request with these headers.
+    /// Returns the client that sends a request with these headers.
     ///
     /// # Errors
-    /// 401 for whoever is not known.
+    /// 401 for an unknown client.
     pub(super) fn identify(self: &Arc<Self>, headers: &HeaderMap) -> Result<Arc<Client>, Fault> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let given = match (given.next(), given.next()) {
@@ -268,7 +270,7 @@ impl Clients {
             return Ok(self.bearer(capability));
         }
         match is_open && text.and_then(id_of).is_none() {
-            // A page may still know the token of the server that was here before.
+            // A page may still send the token of an earlier server at this address.
             true => Ok(Arc::clone(&self.user)),
             false => Err(Fault::unauthorized(
                 "the token is wrong, has expired or was revoked",
@@ -287,7 +289,7 @@ impl Clients {
         client
     }
 
-    /// Ends what a client has when its token is not valid any more.
+    /// Ends the client when its token is not valid any more.
     async fn watch(self: Arc<Self>, client: Arc<Client>) {
         loop {
             let left = client.capability.as_ref().and_then(Capability::time_left);

@@ -1,8 +1,8 @@
-//! The open connections of one server, and which of them gives way when there are too many.
+//! The open connections of one server. If there are too many, one of them is closed for a new one.
 //!
-//! Clients that open connections and say nothing, read nothing or only listen must not keep others
-//! out: the one that has done so for the longest time is closed for a new one. A connection on which
-//! a request is being answered is never closed for another.
+//! Idle clients must not block others. So a new connection replaces the one that has been waiting,
+//! not reading or only listening for the longest time. A connection on which a request is being
+//! answered is never closed for another.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-/// A connection that has been in its phase for less than this is spared while there are others: a new
+/// A connection is spared for this time after entering its phase, if others can be closed: a new
 /// client needs a moment to send its request.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Marks an answer that streams without end and can be asked for again (an extension of the response):
-/// its connection may be closed for another. Answers to GET need no mark.
+/// Response extension for an endless stream that the client can request again: its connection may
+/// be closed for another. Responses to GET do not need it.
 #[derive(Clone)]
 pub(crate) struct Standing;
 
-/// What a connection is being used for.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It waits for the head of a request.
@@ -28,7 +28,7 @@ pub(super) enum Phase {
     Receiving,
     /// A request is being answered.
     Answering,
-    /// Events are sent, as long as the client listens.
+    /// Events are sent for as long as the client listens.
     Standing,
 }
 
@@ -47,18 +47,18 @@ struct Open {
 /// One connection.
 pub(super) struct Connection {
     state: Mutex<State>,
-    /// Fires when it is closed for another one.
+    /// Fires when it is closed for another connection.
     evicted: CancellationToken,
 }
 
 struct State {
     phase: Phase,
     since: Instant,
-    /// Since when the client has read nothing of what waits for it.
+    /// Time since which the client has not read the data that waits for it.
     stuck_since: Option<Instant>,
 }
 
-/// A place among the connections, free again when it is dropped.
+/// Slot of a connection, released when it is dropped.
 pub(super) struct Ticket {
     connections: Arc<Connections>,
     id: u64,
@@ -73,8 +73,8 @@ impl Connections {
         })
     }
 
-    /// A place for a new connection, if need be that of another one; `None` if every connection is
-    /// answering a request.
+    /// Returns a slot for a new connection, and closes another connection if necessary. Returns
+    /// `None` if every connection is answering a request.
     pub(super) fn admit(self: &Arc<Self>) -> Option<Ticket> {
         let mut open = self.open();
         if open.connections.len() >= self.limit && !open.evict() {
@@ -91,7 +91,8 @@ impl Connections {
         })
     }
 
-    /// Closes the connection that can best be spared, for its descriptor; false if there is none.
+    /// Closes the connection with the lowest rank, to free its descriptor. Returns false if none
+    /// can be closed.
     pub(super) fn evict(&self) -> bool {
         self.open().evict()
     }
@@ -128,14 +129,14 @@ impl Connection {
         }
     }
 
-    /// Notes what it is used for from now on.
+    /// Records the phase that begins now.
     pub(super) fn turn(&self, phase: Phase) {
         let mut state = self.state();
         state.phase = phase;
         state.since = Instant::now();
     }
 
-    /// Notes whether the client takes what is written to it.
+    /// Records whether the client reads what is written to it.
     pub(super) fn note_write(&self, is_stuck: bool) {
         let mut state = self.state();
         state.stuck_since = match is_stuck {
@@ -148,12 +149,12 @@ impl Connection {
         self.state().phase
     }
 
-    /// Waits until it is closed for another one.
+    /// Waits until it is closed for another connection.
     pub(super) async fn evicted(&self) {
         self.evicted.cancelled().await;
     }
 
-    /// How well it can be spared: the smallest is closed first; `None` is never closed.
+    /// Rank for closing: the smallest is closed first; `None` is never closed.
     fn rank(&self, now: Instant) -> Option<(u8, Instant)> {
         let state = self.state();
         let is_old = |since: Instant| now.duration_since(since) >= GRACE;
@@ -164,7 +165,7 @@ impl Connection {
             (Phase::Receiving, _) if is_old(since) => (1, since),
             (Phase::Standing, Some(stuck)) if is_old(stuck) => (2, stuck),
             (Phase::Standing, _) if is_old(since) => (3, since),
-            // The end of an answer that its client does not read.
+            // The client does not read the end of a response.
             (Phase::Waiting, Some(stuck)) if is_old(stuck) => (4, stuck),
             (Phase::Waiting, None) => (5, since),
             (Phase::Receiving | Phase::Standing, _) => (6, since),

@@ -1,12 +1,13 @@
-//! How many file descriptors the process may have: one for each connection, and some for calls.
+//! Limit of the process's file descriptors: one for each connection, and some for calls.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors for everything but connections: a program that runs needs four, and hundreds may run.
+/// Number of descriptors for everything but connections: a running program needs four, and hundreds
+/// may run.
 const OTHERS: u64 = 2048;
 
-/// Raises the process's own limit, as far as it may, so that there is room for so many connections;
-/// gives the number for which there is. A higher limit is kept.
+/// Raises the process's limit, as far as permitted, to fit this number of connections. Returns the
+/// number that fits. A higher limit is kept.
 pub(super) fn make_room(connections: u32) -> usize {
     let wanted = u64::from(connections) + OTHERS;
     let limit = getrlimit(Resource::Nofile);

@@ -1,7 +1,7 @@
-//! How a server says no: problem details (RFC 9457), the same form for every refusal.
+//! Error responses as problem details (RFC 9457), in the same form for every error.
 //!
-//! The only place that knows which kind of error has which status. The match is exhaustive, so a new
-//! kind does not compile without one. `error` repeats `detail`: it is what aynd's clients read.
+//! Only this module maps kinds of errors to statuses. The match is exhaustive, so a new kind does
+//! not compile without a status. `error` repeats `detail`, because aynd's clients read it.
 
 use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::surface::wire;
 use crate::tool::Stopped;
 
-/// A refusal.
+/// An error response.
 #[derive(Debug)]
 pub(crate) struct Fault {
     status: StatusCode,
@@ -50,7 +50,7 @@ pub(crate) struct ProblemDetails<'a> {
 }
 
 impl Fault {
-    /// A refusal with this status; `detail` is what is wrong.
+    /// Creates an error response with this status. `detail` describes the problem.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Fault {
         Fault {
             status,
@@ -62,33 +62,33 @@ impl Fault {
         }
     }
 
-    /// The request cannot be understood.
+    /// The request is malformed (400).
     pub(crate) fn bad_request(detail: impl Into<String>) -> Fault {
         Fault::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// Whoever asks may not.
+    /// The client lacks the permission (403).
     pub(crate) fn forbidden(detail: impl Into<String>) -> Fault {
         Fault::new(StatusCode::FORBIDDEN, detail)
     }
 
-    /// There is nothing of that name.
+    /// No resource has this name (404).
     pub(crate) fn not_found(detail: impl Into<String>) -> Fault {
         Fault::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// Whoever asks has to say who they are.
+    /// The request has no valid credentials (401).
     pub(crate) fn unauthorized(detail: impl Into<String>) -> Fault {
         let challenge = HeaderValue::from_static("Bearer realm=\"haft\"");
         Fault::new(StatusCode::UNAUTHORIZED, detail).header(WWW_AUTHENTICATE, challenge)
     }
 
-    /// A defect of ours.
+    /// A defect of haft (500).
     pub(crate) fn internal(detail: impl Into<String>) -> Fault {
         Error::new(ErrorKind::Internal, detail).into()
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint for solving the problem.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Fault {
         self.hint = Some(hint.into());
         self
@@ -100,7 +100,7 @@ impl Fault {
         self
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub(crate) fn json(&self) -> String {
         let details = ProblemDetails {
             r#type: "about:blank",
@@ -112,11 +112,11 @@ impl Fault {
             hint: self.hint.as_deref(),
             stopped: self.stopped,
         };
-        // Texts and numbers: nothing that cannot be written.
+        // Strings and numbers can always be serialized.
         serde_json::to_string(&details).unwrap_or_default()
     }
 
-    /// There is something at that path, for other methods; `headers` name them.
+    /// The path exists for other methods (405), which `headers` list.
     pub(super) fn method_not_allowed(path: &str, headers: &HeaderMap) -> Fault {
         let fault = Fault::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -144,7 +144,7 @@ impl From<&Error> for Fault {
             ErrorKind::Untrusted | ErrorKind::Denied => (StatusCode::FORBIDDEN, None),
             ErrorKind::Load => (StatusCode::BAD_GATEWAY, None),
             ErrorKind::Stopped(why) => (status_of_stop(why), Some(why)),
-            // The same call may well succeed when it is made again.
+            // The same call may succeed when it is repeated.
             ErrorKind::IsolateLost => (StatusCode::SERVICE_UNAVAILABLE, None),
             ErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, None),
         };

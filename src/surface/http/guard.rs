@@ -1,7 +1,8 @@
-//! The guard before every router: name and origin of the request, headers of the answer, panics.
+//! Guard in front of every router: checks the host name and the origin of the request, sets headers
+//! of the response, and catches panics.
 //!
-//! Who the client is is found out apart ([`for_clients_only`]), because a page may be shown to whoever
-//! cannot use it yet.
+//! Clients are identified separately ([`for_clients_only`]), because a page may be shown to a user
+//! who has no token yet.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,15 +27,16 @@ use super::fault::Fault;
 use super::sse;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-/// What other servers' pages may send and read besides what browsers always let them.
+/// Headers that pages of other servers may send and read, besides those that browsers always allow.
 const SENT: &str =
     "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version";
 const READ: &str = "mcp-session-id, location, etag, www-authenticate";
 
-/// Says that the server lives, to whoever asks: nothing about tools, calls or the user.
+/// Path of the health check. It works without a token, but then reveals nothing about tools, calls
+/// or the user.
 const LIVENESS: &str = "/api/health";
 
-/// The whole server: `router` behind the guard, and an answer where it has no route.
+/// Wraps `router` in the guard, and adds the response for unknown paths.
 pub(crate) fn guarded(
     router: Router,
     access: Arc<Access>,
@@ -50,7 +52,7 @@ pub(crate) fn guarded(
         .layer(from_fn_with_state(access, guard))
 }
 
-/// `router` for clients that are known. Requests carry their [`Client`] as an extension.
+/// Restricts `router` to known clients. Requests carry their [`Client`] as an extension.
 pub(crate) fn for_clients_only(router: Router, access: Arc<Access>) -> Router {
     router.layer(from_fn_with_state(access, identified))
 }
@@ -95,7 +97,7 @@ async fn identified(
             };
         }
     };
-    // Nothing behind this needs the token, and so nothing can log it.
+    // The code behind this does not need the token, so it cannot log it either.
     request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(Arc::clone(&client));
     tokio::select! {
@@ -106,7 +108,7 @@ async fn identified(
     }
 }
 
-/// An answer to whoever may not know more.
+/// Health response for a request without a token.
 fn alive() -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -115,7 +117,7 @@ fn alive() -> Response {
     (headers, r#"{"status":"ok"}"#).into_response()
 }
 
-/// A stream ends with the token of its reader.
+/// Ends a stream when the token of its reader becomes invalid.
 fn bounded(response: Response, client: Arc<Client>) -> Response {
     let kind = response.headers().get(CONTENT_TYPE);
     let is_stream =
@@ -129,7 +131,8 @@ fn bounded(response: Response, client: Arc<Client>) -> Response {
     })
 }
 
-/// A panic is that request's failure and nobody else's. What has no body yet gets its words here.
+/// Converts a panic to an error response, so that it only affects its own request. Also adds the
+/// body of a 405 response.
 async fn without_panics(request: Request, next: Next) -> Response {
     let target = request.uri().clone();
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
@@ -143,7 +146,7 @@ async fn without_panics(request: Request, next: Next) -> Response {
     Fault::method_not_allowed(target.path(), response.headers()).into_response()
 }
 
-/// The headers that every answer has.
+/// Adds the headers that every response has.
 fn closed(mut response: Response, guest: Option<Guest>) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -161,7 +164,7 @@ fn closed(mut response: Response, guest: Option<Guest>) -> Response {
     response
 }
 
-/// The answer to a browser that asks what a page of a guest may do.
+/// The response to a preflight request of an allowed page of another server.
 fn preflight() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),

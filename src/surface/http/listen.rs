@@ -1,4 +1,4 @@
-//! The socket that a server listens on, and what it is called from outside.
+//! The socket that a server listens on, and its URL.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -14,10 +14,10 @@ use crate::config::ListenAddress;
 use crate::credentials::{private_folder, random_id};
 use crate::error::{Error, ErrorKind};
 
-/// The name of the socket in the runtime directory.
+/// File name of the socket in the runtime directory.
 const SOCKET: &str = "haft.sock";
 
-/// A socket that listens.
+/// A listening socket.
 pub(crate) enum Listening {
     Tcp {
         socket: TcpListener,
@@ -29,7 +29,7 @@ pub(crate) enum Listening {
     },
 }
 
-/// The file of a Unix socket. It goes when this is dropped.
+/// The file of a Unix socket. It is removed when this is dropped.
 pub(crate) struct SocketFile {
     path: PathBuf,
     device: u64,
@@ -37,7 +37,7 @@ pub(crate) struct SocketFile {
 }
 
 impl Listening {
-    /// Opens the first address that a name means, or a Unix socket.
+    /// Opens the first address that a name resolves to, or a Unix socket.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] with the system's reason.
@@ -72,7 +72,7 @@ impl Listening {
         Ok(Listening::Tcp { socket, address })
     }
 
-    /// Where it really listens; `None` where only its user can connect.
+    /// Returns the bound address; `None` for a Unix socket, to which only its user can connect.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         match self {
             Listening::Tcp { address, .. } => Some(*address),
@@ -80,7 +80,8 @@ impl Listening {
         }
     }
 
-    /// The URL of it, for a browser on this machine, without a slash at the end; or the socket.
+    /// Returns the URL for a browser on this machine, without a trailing slash; or the socket's
+    /// path.
     pub(crate) fn url(&self) -> String {
         match self {
             Listening::Tcp { address, .. } => format!("http://{address}"),
@@ -96,7 +97,7 @@ impl Listening {
     }
 }
 
-/// A socket at this path that only its user may connect to. One that is left over is replaced.
+/// Binds a socket at this path that only its user may connect to. Replaces a leftover socket.
 fn bind(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     check_folder(folder)?;
@@ -115,7 +116,7 @@ fn bind(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
             Err(error) => return Err(error),
         },
     }
-    // It gets its name when nobody else may connect any more.
+    // The socket gets its final name only after its permissions are set.
     let aside = folder.join(format!(".haft-{}", &random_id()[..8]));
     let socket = UnixListener::bind(&aside)?;
     let named = fs::set_permissions(&aside, Permissions::from_mode(0o600))
@@ -137,7 +138,8 @@ fn bind(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     }
 }
 
-/// Whoever may replace the socket would get what is meant for the server.
+/// Returns an error if other users may replace the socket: they would receive the server's
+/// requests.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::metadata(folder)?;
     let user = rustix::process::geteuid().as_raw();

@@ -1,7 +1,7 @@
-//! What every server of haft shares: where it listens, who may talk to it, how it says no, how it ends.
+//! HTTP server shared by the surfaces: listening, access control, error responses, shutdown.
 //!
-//! Knows no tool and, but for that of the page and of the sign of life, no path. A surface brings a router; [`serve`] puts the guard before it and
-//! answers what no route does.
+//! It knows no tools, and no paths except those of the page and of the health check. A surface
+//! provides a router. [`serve`] puts the guard in front of it and answers requests without a route.
 
 mod access;
 mod body;

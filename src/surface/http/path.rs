@@ -1,11 +1,12 @@
-//! One part of a path as text: `%`-escapes resolved, and a refusal of ours where that is no text.
+//! One path parameter as text: resolves `%`-escapes, and returns haft's own error if it is not
+//! UTF-8.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 
 use super::fault::Fault;
 
-/// The one parameter of a route's path.
+/// The only parameter of a route's path.
 pub(crate) struct PathText(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathText {

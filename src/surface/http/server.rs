@@ -1,4 +1,5 @@
-//! The loop that takes connections, and its end: nothing new, what runs is finished, then all is cut.
+//! Accept loop of a server, and its shutdown: stop accepting, finish running requests, close the
+//! rest.
 
 use std::convert::Infallible;
 use std::io;
@@ -30,21 +31,22 @@ use super::socket::Socket;
 use super::sse;
 use super::stream::Stream;
 
-/// The head of a request must come within this time.
+/// Timeout for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
-/// The head of a request is not larger.
+/// Size limit of the head of a request in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// How long to wait when the system has no descriptors left.
+/// Pause after the system has run out of descriptors.
 const EXHAUSTED: Duration = Duration::from_millis(200);
-/// How long a client that cannot be served has to read that.
+/// Timeout for sending an error to a client that cannot be served.
 const REFUSING: Duration = Duration::from_secs(1);
-/// The media type of a refusal.
+/// Media type of error responses.
 const PROBLEM: &str = "application/problem+json";
-/// The most clients that are told so at the same time; others are cut off at once.
+/// Limit of the clients that are sent such an error at the same time. Others are disconnected at
+/// once.
 const MAX_REFUSED: usize = 64;
 
-/// Serves up to `connections` clients at once until `stop`; then what runs has `patience` to be
-/// answered.
+/// Serves up to `connections` clients at once until `stop` fires. Then running requests have
+/// `patience` to be answered.
 pub(crate) async fn serve(
     listening: Listening,
     router: Router,
@@ -84,7 +86,7 @@ pub(crate) async fn serve(
     }
     drop(listening);
     let all = async { while running.join_next().await.is_some() {} };
-    // Whoever does not read its answer is cut off.
+    // A client that does not read its response is disconnected.
     let _ = timeout(patience, all).await;
 }
 
@@ -105,7 +107,7 @@ async fn connection(stream: Stream, router: Router, ticket: Ticket, stop: Cancel
         .serve_connection(TokioIo::new(socket), service);
     tokio::pin!(connection);
     tokio::select! {
-        // A client that goes away is no news.
+        // A client that disconnects is not an error.
         _ = &mut connection => return,
         () = state.evicted() => return,
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
@@ -113,7 +115,7 @@ async fn connection(stream: Stream, router: Router, ticket: Ticket, stop: Cancel
     let _ = connection.await;
 }
 
-/// Answers one request and notes meanwhile what its connection is used for.
+/// Answers one request and records the phases of its connection.
 async fn answer(
     mut router: Router,
     request: Request<Incoming>,
@@ -144,13 +146,13 @@ async fn answer(
     response.map(|body| Sent { body, connection })
 }
 
-/// The body of a request, which tells when it is whole.
+/// Body of a request. It records when it is complete.
 struct Received {
     body: Incoming,
     connection: Arc<Connection>,
 }
 
-/// The body of an answer, which tells when it is done with.
+/// Body of a response. It records when it is dropped, which is after it was sent or abandoned.
 struct Sent {
     body: Body,
     connection: Arc<Connection>,
@@ -206,18 +208,18 @@ impl Drop for Sent {
     }
 }
 
-/// Why a client is not served.
+/// Reason for which a client is not served.
 #[derive(Clone, Copy)]
 enum Refusal {
-    /// Every connection that there may be answers a request.
+    /// Every permitted connection is answering a request.
     Full,
-    /// It is another user than ours.
+    /// The client is another user than ours.
     OtherUser,
 }
 
 impl Refusal {
-    /// The answer to a request that begins like this. Whether the server lives is answered even when it
-    /// can do nothing else.
+    /// Returns the response to a request that begins like this. The health check is answered even
+    /// if all connections are in use.
     fn answer(self, head: &[u8]) -> String {
         let is_liveness = head.starts_with(b"GET /api/health ");
         let (status, more, kind, body) = match self {
@@ -240,7 +242,7 @@ impl Refusal {
                 ("403 Forbidden", "", PROBLEM, fault.json())
             }
         };
-        // By hand: the request is not read any further.
+        // Written by hand, because the rest of the request is not read.
         format!(
             "HTTP/1.1 {status}\r\nconnection: close\r\n{more}content-type: {kind}\r\n\
              content-length: {}\r\n\r\n{body}",
@@ -249,23 +251,23 @@ impl Refusal {
     }
 }
 
-/// Tells a client that it cannot be served.
+/// Sends a client the error that it cannot be served.
 async fn refuse(mut stream: Stream, why: Refusal, _place: OwnedSemaphorePermit) {
     let _ = timeout(REFUSING, async {
         let mut head = [0; 64];
-        // Whoever says nothing is told so all the same.
+        // The error is sent even if the client sends no request.
         let read = timeout(REFUSING / 4, stream.read(&mut head)).await;
         let length = read.unwrap_or(Ok(0))?;
         let text = why.answer(&head[..length]);
         stream.write_all(text.as_bytes()).await?;
         stream.shutdown().await?;
-        // A socket that is closed with unread input takes back what was written.
+        // The system discards written data if a socket with unread input is closed.
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     })
     .await;
 }
 
-/// The other side gave up before we came to it.
+/// Returns true if the client disconnected before it was accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! A client's socket that gives up when the client reads nothing for too long.
+//! Socket of a client with a write timeout.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,8 +12,8 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::connections::{Connection, Phase};
 use super::stream::Stream;
 
-/// How long a client may read nothing while an answer waits for it. A client that only listens to
-/// events may take longer: its connection is closed when another one is needed.
+/// Timeout for a client that does not read its response. A client that only listens to events may
+/// take longer: its connection is closed when another one is needed.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The socket of a connection.
@@ -33,7 +33,7 @@ impl Socket {
         }
     }
 
-    /// Starts or stops the clock as a write tells.
+    /// Starts or stops the clock, depending on the result of a write.
     fn watch<T>(
         &mut self,
         cx: &mut Context<'_>,

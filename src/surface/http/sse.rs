@@ -1,4 +1,4 @@
-//! Server-sent events: texts in, a stream of frames out that proxies do not hold back.
+//! Server-sent events: converts texts to a stream of frames that proxies do not buffer.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt, stream};
 use tokio::time::timeout;
 
-/// The media type.
+/// Media type of an event stream.
 pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
 
-/// A silent connection is given up by what is between; a comment now and then keeps it.
+/// Interval of comments that keep a silent connection open in proxies.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// One event. `data` is JSON, so a line break in it is mere space.
+/// Formats one event. `data` is JSON, so its line breaks are only white space.
 pub(crate) fn frame(event: &str, id: Option<&str>, data: &str) -> Bytes {
     let mut text = String::with_capacity(data.len() + 64);
     if let Some(id) = id {
@@ -34,7 +34,7 @@ pub(crate) fn frame(event: &str, id: Option<&str>, data: &str) -> Bytes {
     text.into()
 }
 
-/// The answer that sends these frames.
+/// Returns the response that sends these frames.
 pub(crate) fn response(frames: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let alive = stream::unfold(Box::pin(frames), async |mut frames| {
         match timeout(KEEP_ALIVE, frames.next()).await {
@@ -46,7 +46,7 @@ pub(crate) fn response(frames: impl Stream<Item = Bytes> + Send + 'static) -> Re
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // What nginx and its like look at.
+    // nginx and similar proxies read this header.
     let buffering = HeaderName::from_static("x-accel-buffering");
     headers.insert(buffering, HeaderValue::from_static("no"));
     response

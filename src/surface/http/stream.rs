@@ -15,18 +15,18 @@ pub(super) enum Stream {
     Unix(UnixStream),
 }
 
-/// The other end of a connection, for the log of calls.
+/// Address of the client, for the call log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Peer {
-    /// Of a TCP connection.
+    /// Set for a TCP connection.
     address: Option<String>,
-    /// Of a Unix socket.
+    /// Set for a Unix socket.
     uid: Option<u32>,
     process: Option<u32>,
 }
 
 impl Peer {
-    /// Adds what is known of it to a caller.
+    /// Adds the known data to a caller.
     pub(crate) fn describe(&self, caller: &mut Caller) {
         let Peer {
             address,
@@ -38,7 +38,7 @@ impl Peer {
 }
 
 impl Stream {
-    /// Who is at the other end, as the system says.
+    /// Returns the address or the process of the client, as reported by the system.
     pub(super) fn peer(&self) -> Peer {
         match self {
             Stream::Tcp(stream) => Peer {
@@ -57,7 +57,7 @@ impl Stream {
         }
     }
 
-    /// Whether whoever connected may: over a Unix socket only this process's own user.
+    /// Returns true if the client may connect. Over a Unix socket only this process's own user may.
     pub(super) fn is_admitted(&self) -> bool {
         match self {
             Stream::Tcp(_) => true,
@@ -68,7 +68,7 @@ impl Stream {
         }
     }
 
-    /// Small answers go out at once.
+    /// Disables Nagle's algorithm, so that small responses are sent at once.
     pub(super) fn send_at_once(&self) {
         if let Stream::Tcp(stream) = self {
             let _ = stream.set_nodelay(true);

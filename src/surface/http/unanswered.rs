@@ -1,4 +1,4 @@
-//! Counts the requests whose answers are still to be read, so that the end of a server can wait for them.
+//! Counts the requests whose responses are not read yet, so that shutdown can wait for them.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,24 +13,23 @@ use axum::{Error, Router};
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::watch;
 
-/// The requests that ask for something to be done (POST) and have no whole answer yet. Streams without
-/// end are asked for by other methods.
+/// Number of POST requests without a complete response. Endless streams use other methods.
 #[derive(Clone, Default)]
 pub(crate) struct Unanswered(Arc<watch::Sender<usize>>);
 
-/// One of them, until it is dropped.
+/// One counted request, until it is dropped.
 struct Open(Unanswered);
 
-/// An answer on its way.
+/// A response that is being sent.
 struct Answer {
     body: Body,
     _open: Open,
 }
 
 impl Unanswered {
-    /// Waits until there is none.
+    /// Waits until all requests are answered.
     pub(crate) async fn none(&self) {
-        // The sender is ours, so it is never gone.
+        // The sender is held here, so the channel cannot be closed.
         let _ = self.0.subscribe().wait_for(|open| *open == 0).await;
     }
 }
@@ -41,7 +40,7 @@ impl Drop for Open {
     }
 }
 
-/// `router`, whose requests are counted in `unanswered`.
+/// Wraps `router`, and counts its requests in `unanswered`.
 pub(crate) fn counted(router: Router, unanswered: &Unanswered) -> Router {
     router.layer(from_fn_with_state(unanswered.clone(), count))
 }

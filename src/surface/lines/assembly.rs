@@ -1,6 +1,6 @@
-//! Lines out of chunks, however they were cut.
+//! Assembles lines from chunks of any size.
 
-/// The most bytes of one line.
+/// Limit of a line's length in bytes.
 pub(crate) const LONGEST: usize = 64 << 20;
 
 /// One line of input, without its end.
@@ -11,10 +11,10 @@ pub(crate) enum Line {
     TooLong,
 }
 
-/// The beginning of a line.
+/// An incomplete line.
 ///
-/// A line may be long but not endless: beyond the limit its bytes are dropped as they come, and the
-/// next line is read as if nothing had been.
+/// The length of a line is limited. The bytes of a longer line are dropped as they arrive, and the
+/// next line is read normally.
 #[derive(Default)]
 pub(super) struct Assembly {
     bytes: Vec<u8>,
@@ -23,8 +23,8 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Takes bytes from the front of `chunk`, up to the end of a line; gives how many, and the line if
-    /// it is whole.
+    /// Takes bytes from the front of `chunk`, up to the end of a line. Returns their number, and
+    /// the line if it is complete.
     pub(super) fn take(&mut self, chunk: &[u8]) -> (usize, Option<Line>) {
         let end = memchr::memchr(b'\n', chunk);
         let part = &chunk[..end.unwrap_or(chunk.len())];
@@ -42,7 +42,7 @@ impl Assembly {
         }
     }
 
-    /// What there is of a line when nothing more comes.
+    /// Returns the incomplete line at the end of the input, if any.
     pub(super) fn end(&mut self) -> Option<Line> {
         let Assembly {
             bytes,

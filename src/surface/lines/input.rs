@@ -1,8 +1,8 @@
-//! Standard input as lines.
+//! Reads standard input as lines.
 //!
-//! Where the system tells when there is something to read, the program's own loop reads it: a
-//! message that is handed over by another thread comes later than a small tool takes. Of what is always
-//! readable, such as a file, nothing is told; that is read on a thread.
+//! If the system can report that input is available, the event loop reads it. Passing a message
+//! from another thread would take longer than a small tool. A file is always readable, and the
+//! system reports nothing for it, so a thread reads it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,24 +17,24 @@ use super::assembly::Assembly;
 pub(crate) use super::assembly::{LONGEST, Line};
 use super::now;
 
-/// How many bytes are read at once.
+/// Number of bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
-/// How many lines wait for us at most; a faster peer waits itself.
+/// Capacity of the line queue. A faster peer has to wait.
 const WAITING: usize = 64;
 
-/// Where lines come from.
+/// Source of lines.
 pub(crate) enum Input {
     Told(Told),
-    /// Read on a thread.
+    /// Read by a thread.
     Handed(mpsc::Receiver<Line>),
 }
 
 impl Input {
-    /// Reads `file` from now on. Needs a runtime.
+    /// Starts reading `file`. Needs a runtime.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// If the system cannot start a thread.
     #[expect(
         deprecated,
         reason = "the successor is `unsafe` because of types that change or lend their descriptor; \
@@ -47,8 +47,8 @@ impl Input {
         }
     }
 
-    /// The next line; `None` at the end of the input. Nothing is lost if this is dropped and called
-    /// again.
+    /// Returns the next line; `None` at the end of the input. Dropping this future and calling it
+    /// again loses nothing.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         match self {
             Input::Told(told) => told.next().await,
@@ -57,16 +57,17 @@ impl Input {
     }
 }
 
-/// A descriptor that the system watches for us. Others may have it too, so it stays as it was: a read
-/// of it would wait.
+/// A descriptor that the system watches for us. Other processes may share it, so it is not set to
+/// non-blocking mode, and a plain read could block.
 pub(crate) struct Told {
     file: AsyncFd<File>,
     assembly: Assembly,
     chunk: Box<[u8]>,
-    /// What of the chunk is not yet taken.
+    /// Unprocessed part of the chunk.
     left: std::ops::Range<usize>,
     is_over: bool,
-    /// It gives all that there is at once; a terminal gives one line of several.
+    /// True for a pipe. A read returns all available data of a pipe, but only one line of a
+    /// terminal.
     is_pipe: bool,
 }
 
@@ -95,7 +96,7 @@ impl Told {
             if self.is_over {
                 return self.assembly.end();
             }
-            // A read that fails ends the conversation like its regular end.
+            // A failed read ends the conversation like the end of the input.
             let read = self.read().await.unwrap_or(0);
             self.left = 0..read;
             self.is_over = read == 0;
@@ -109,7 +110,7 @@ impl Told {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
                 Ok(read) => {
-                    // What comes after the last that there was is told anew.
+                    // A short read emptied the pipe. The system reports data that arrives later.
                     if self.is_pipe && (1..self.chunk.len()).contains(&read) {
                         readable.clear_ready();
                     }
@@ -121,7 +122,7 @@ impl Told {
     }
 }
 
-/// Reads `file` to its end; the channel closes there.
+/// Reads `file` to its end on a thread. The channel closes at the end.
 fn on_a_thread(mut file: File) -> io::Result<mpsc::Receiver<Line>> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let read = move || {
@@ -130,7 +131,7 @@ fn on_a_thread(mut file: File) -> io::Result<mpsc::Receiver<Line>> {
         loop {
             let read = match file.read(&mut chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A read that fails ends the conversation like its regular end.
+                // A failed read ends the conversation like the end of the input.
                 Err(_) | Ok(0) => break,
                 Ok(read) => read,
             };

@@ -1,7 +1,7 @@
 //! Messages as lines on standard input and output.
 //!
-//! Both ends of a pipe may misbehave: a line may be garbage or endless, the peer may stop reading
-//! or go away. Nothing of that holds up anybody here. What the lines mean is their reader's business.
+//! Both ends of a pipe may misbehave: a line may be invalid or endless, and the peer may stop
+//! reading or disconnect. None of this blocks haft. The callers interpret the lines.
 
 mod assembly;
 pub(crate) mod input;

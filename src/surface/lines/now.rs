@@ -1,21 +1,21 @@
-//! Reads and writes that never wait.
+//! Non-blocking reads and writes of descriptors in blocking mode.
 //!
-//! Others may have our descriptors too, so these stay as they were and cannot be told never to wait.
-//! Linux takes that wish with the read itself. Where it does not, we ask first whether there would be
-//! a wait; in between somebody else may take what there was.
+//! Other processes may share our descriptors, so these cannot be set to non-blocking mode. Linux
+//! accepts a flag for a single read (`RWF_NOWAIT`). Elsewhere the descriptor is polled first;
+//! another process may take the data between the poll and the read.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// A pipe that takes anything takes so much without a wait (`PIPE_BUF`).
+/// Number of bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
 const AT_ONCE: usize = 4096;
 
-/// Reads what is there; 0 at the end.
+/// Reads the available data; returns 0 at the end.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] when there is nothing, and the errors of a read.
+/// [`io::ErrorKind::WouldBlock`] if no data is available, and the errors of a read.
 pub(super) fn read(file: &File, into: &mut [u8]) -> io::Result<usize> {
     if let Some(read) = nowait::read(file, into) {
         return read;
@@ -26,10 +26,10 @@ pub(super) fn read(file: &File, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Writes as many of `bytes` as are taken at once.
+/// Writes as many of `bytes` as possible without blocking.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] when none is, and the errors of a write.
+/// [`io::ErrorKind::WouldBlock`] if none can be written, and the errors of a write.
 pub(super) fn write(file: &File, bytes: &[u8]) -> io::Result<usize> {
     if let Some(written) = nowait::write(file, bytes) {
         return written;
@@ -40,13 +40,14 @@ pub(super) fn write(file: &File, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Whether a read or a write, as `what` says, would not wait.
+/// Returns true if a read or a write, as selected by `what`, would not block.
 fn is_ready(file: &File, what: PollFlags) -> io::Result<bool> {
     let mut asked = [PollFd::new(file, what)];
     Ok(poll(&mut asked, Some(&Timespec::default()))? > 0)
 }
 
-/// With the wish itself. `None`: not for this kernel, or not for this kind of file.
+/// Uses the flag for a single read or write. `None`: not supported by this kernel, or for this kind
+/// of file.
 #[cfg(target_os = "linux")]
 mod nowait {
     use std::fs::File;
@@ -54,7 +55,7 @@ mod nowait {
 
     use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 
-    /// Where the file is.
+    /// Offset that means the current position of the file.
     const HERE: u64 = u64::MAX;
 
     pub(super) fn read(file: &File, into: &mut [u8]) -> Option<io::Result<usize>> {
@@ -67,7 +68,7 @@ mod nowait {
         settled(pwritev2(file, &bytes, HERE, ReadWriteFlags::NOWAIT))
     }
 
-    /// Other errors come again without the wish, or they are about it.
+    /// Other errors occur again without the flag, or are caused by it.
     fn settled(done: Result<usize, Errno>) -> Option<io::Result<usize>> {
         match done {
             Ok(bytes) => Some(Ok(bytes)),

@@ -1,11 +1,11 @@
-//! Standard output as lines.
+//! Writes standard output as lines.
 //!
-//! What is sent lies in one buffer, in order, so that no two messages ever mix. Sending never waits: a
-//! peer that does not read holds up nobody. What that costs in memory is bounded where it could grow
-//! without end, at the updates: see [`Writer::is_behind`].
+//! Messages are kept in one buffer, in order, so they never mix. Sending never blocks: a peer that
+//! does not read delays no other work. Updates are the only messages that could fill the memory
+//! without limit, so they can be skipped: see [`Writer::is_behind`].
 //!
-//! A thread writes, and may wait for the peer. Who has sent the last of what there is to say for now
-//! can spare it the way there: [`Writer::flush`] writes what the peer's pipe takes at once.
+//! A thread writes, and may block. A caller that has sent its last message for now can avoid the
+//! switch to that thread: [`Writer::flush`] writes what the peer's pipe accepts at once.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,13 +17,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::now;
 
-/// So many bytes may wait for the peer before updates are left out.
+/// Number of unwritten bytes above which updates are skipped.
 const BEHIND: usize = 8 << 20;
 
-/// So much is written at once.
+/// Number of bytes that are written at once.
 const CHUNK: usize = 1 << 16;
 
-/// Room that is given back when there is nothing to say.
+/// Capacity above which an empty buffer is freed.
 const ROOMY: usize = 1 << 20;
 
 /// The sending side; clones share one buffer and one thread.
@@ -34,27 +34,27 @@ pub(crate) struct Writer {
 }
 
 struct Shared {
-    /// Locked before `waiting` by whoever locks both.
+    /// Lock order: this lock is taken before `waiting`.
     out: Mutex<Out>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
-/// The stream, and what was taken to be written to it.
+/// The stream, and the bytes that are being written to it.
 struct Out {
     file: File,
     taken: Vec<u8>,
     written: usize,
 }
 
-/// What was sent.
+/// Messages that were sent.
 #[derive(Default)]
 struct Waiting {
-    /// Not even taken yet.
+    /// Bytes that were not taken for writing yet.
     bytes: Vec<u8>,
-    /// How many bytes are not written, those that were taken included.
+    /// Number of unwritten bytes, including those that were taken for writing.
     unwritten: usize,
-    /// Nothing comes any more, or nobody reads it.
+    /// True if no more messages are sent, or the peer does not read any more.
     is_over: bool,
 }
 
@@ -77,20 +77,20 @@ impl Writer {
         thread::Builder::new()
             .name("line-writer".into())
             .spawn(move || {
-                // Either way nobody reads any more: that is all there is to say.
+                // The peer does not read any more in either case, so the error is not reported.
                 let _ = writing.shared.write_all();
                 writing.end();
             })?;
         Ok(writer)
     }
 
-    /// Sends one message; the thread writes it.
+    /// Sends one message, which the thread writes.
     pub(crate) fn send(&self, message: &impl Serialize) {
         self.put(message);
         self.shared.changed.notify_one();
     }
 
-    /// Sends one message that lies there until [`Self::flush`].
+    /// Buffers one message until [`Self::flush`].
     pub(crate) fn put(&self, message: &impl Serialize) {
         let mut waiting = self.shared.waiting();
         if waiting.is_over {
@@ -109,7 +109,8 @@ impl Writer {
         }
     }
 
-    /// Writes what was sent, as far as that needs no wait; the rest is the thread's.
+    /// Writes the buffered messages as far as possible without blocking. The thread writes the
+    /// rest.
     pub(crate) fn flush(&self) {
         match self.shared.write_some() {
             Ok(true) => {}
@@ -118,7 +119,7 @@ impl Writer {
         }
     }
 
-    /// Nobody reads any more: neither the thread nor whoever waits has anything left to do.
+    /// Ends the thread and wakes waiting callers, because the peer does not read any more.
     fn end(&self) {
         let mut waiting = self.shared.waiting();
         *waiting = Waiting {
@@ -130,12 +131,12 @@ impl Writer {
         self.closed.cancel();
     }
 
-    /// Whether the peer reads so slowly that what is not essential should wait.
+    /// Returns true if the peer reads so slowly that inessential messages should wait.
     pub(crate) fn is_behind(&self) -> bool {
         self.shared.waiting().unwritten > BEHIND
     }
 
-    /// Waits until nobody reads any more.
+    /// Waits until the peer does not read any more.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
     }
@@ -149,7 +150,7 @@ impl Writer {
 }
 
 impl Out {
-    /// What is to be written next.
+    /// Returns the bytes to write next.
     fn next(&self) -> &[u8] {
         let end = self.taken.len().min(self.written + CHUNK);
         &self.taken[self.written..end]
@@ -157,7 +158,7 @@ impl Out {
 }
 
 impl Shared {
-    /// Writes until there is nothing any more.
+    /// Writes until everything is written and no more messages are sent.
     fn write_all(&self) -> io::Result<()> {
         loop {
             let mut waiting = self.waiting();
@@ -178,7 +179,7 @@ impl Shared {
         }
     }
 
-    /// Writes what can be written without a wait; false if something is left.
+    /// Writes what can be written without blocking; returns false if bytes are left.
     fn write_some(&self) -> io::Result<bool> {
         let mut out = match self.out.try_lock() {
             Ok(out) => out,
@@ -190,7 +191,7 @@ impl Shared {
                 return Ok(true);
             }
             match now::write(&out.file, out.next()) {
-                // Whoever takes nothing without an error is waited for, or given up, by the thread.
+                // The thread handles a stream that accepts no bytes without an error.
                 Ok(0) => return Ok(false),
                 Ok(written) => self.wrote(&mut out, written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -200,7 +201,8 @@ impl Shared {
         }
     }
 
-    /// Takes what was sent if all that was taken before is written; false if there is nothing.
+    /// Takes the sent messages if all bytes taken before are written; returns false if nothing is
+    /// left.
     fn refill(&self, out: &mut Out) -> bool {
         if out.written == out.taken.len() {
             out.written = 0;
@@ -213,14 +215,14 @@ impl Shared {
         !out.taken.is_empty()
     }
 
-    /// Notes that so many more bytes of what was taken are written.
+    /// Records that some of the taken bytes are written.
     fn wrote(&self, out: &mut Out, written: usize) {
         out.written += written;
         let mut waiting = self.waiting();
         waiting.unwritten = waiting.unwritten.saturating_sub(written);
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

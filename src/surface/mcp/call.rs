@@ -1,7 +1,9 @@
-//! `tools/call`: one call from its request to its answer, with its questions to the user.
+//! `tools/call`: runs one call from its request to its response, including its questions to the
+//! user.
 //!
-//! A client of the older era is asked beside the call; one of the newer gets the questions as its
-//! answer, and comes again. A client that can do neither leaves its tools nobody to ask.
+//! Under MCP up to 2025-11 the client is asked while the call waits. Under MCP 2026-07 the
+//! questions are the response, and the client sends the request again with the answers. If a client
+//! supports neither, its tools cannot ask the user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,10 +34,10 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::tool::{Call, LogListener, Outcome, TaskMode};
 
-/// Questions that come within this time go to the client together.
+/// Questions that arrive within this time are sent to the client together.
 const TOGETHER: Duration = Duration::from_millis(20);
 
-/// Runs the call to its end, to its first question, or until the client takes it back.
+/// Runs the call until it ends, asks its first question, or is cancelled by the client.
 pub(super) async fn run(
     server: &Server,
     params: CallToolRequestParams,
@@ -60,7 +62,7 @@ pub(super) async fn run(
         true => tool.task,
         false => TaskMode::Never,
     };
-    // Only who may park a call, or comes back to one, needs it.
+    // Only a request that may suspend a call, or resumes one, needs it.
     let origin = match is_new && (can_ask || params.request_state.is_some()) {
         true => parked::origin(owner(sender.as_ref()), &tool.name, arguments.get()),
         false => Vec::new(),
@@ -75,7 +77,7 @@ pub(super) async fn run(
         };
     }
     let call = Call {
-        // Clients that share a server must not be able to name each other's calls.
+        // Clients that share a server must not be able to guess the ids of each other's calls.
         id: match client {
             Some(_) => format!("mcp-{}", random_id()),
             None => next_id(),
@@ -115,8 +117,8 @@ pub(super) async fn run(
     }
 }
 
-/// The short way: nothing is waited for but the outcome, and what the tool logs until then. `answer`
-/// makes the answer of it.
+/// Fast path: only waits for the outcome, and forwards what the tool logs until then. `answer`
+/// builds the response from the outcome.
 async fn outcome_only(
     server: &Server,
     host: &Host,
@@ -149,19 +151,19 @@ async fn outcome_only(
     answer
 }
 
-/// Whether the request is of the protocol without sessions.
+/// Returns true if the request uses the protocol without sessions (MCP 2026-07).
 pub(super) fn is_new(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
         .is_some_and(|version| is_new_version(&version))
 }
 
-/// Whether `version` is of that protocol, or a later one.
+/// Returns true if `version` is MCP 2026-07 or later.
 pub(super) fn is_new_version(version: &ProtocolVersion) -> bool {
     version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
-/// The older era: questions go to the client while the call waits.
+/// Runs a call under MCP up to 2025-11: questions go to the client while the call waits.
 async fn call_with_elicitation(
     server: &Server,
     mut execution: Execution,
@@ -177,7 +179,7 @@ async fn call_with_elicitation(
             step = execution.step() => match step {
                 Step::Update(update) => reporter.tell(&update).await,
                 Step::Said(line) => log::tell(server, &context.peer, line).await,
-                // On this task: a question must be seen to belong to its call.
+                // Sent from this task, so that the client can relate the question to its call.
                 Step::Asked(open) => asking.push(ask(context.peer.clone(), open)),
                 Step::Ended(result) => return result.map(Into::into),
             }
@@ -201,9 +203,9 @@ async fn ask(peer: Peer<RoleServer>, mut open: Open) {
     }
 }
 
-/// The newer era: questions are the answer, and the call waits for the client to come again. A request
-/// that is not answered by the time that `task` says is answered with a task, which the call goes on as;
-/// it asks its further questions there.
+/// Runs a call under MCP 2026-07: questions are the response, and the call is suspended until the
+/// client sends the request again. Without a response within the time that `task` sets, the
+/// response is a task. The call continues as that task and asks further questions there.
 async fn call_with_input_required(
     server: &Server,
     mut execution: Execution,
@@ -224,7 +226,7 @@ async fn call_with_input_required(
             Err(full) => execution = *full,
         }
     }
-    // Each request has its own time: while the user thinks there is none that waits.
+    // The time counts for each request separately: while the user thinks, no request is waiting.
     let task_is_due = async {
         match wait {
             Some(time) if !time.is_zero() => sleep(time).await,
@@ -247,7 +249,7 @@ async fn call_with_input_required(
             () = &mut task_is_due, if may_be_task && asked.is_empty() => {
                 match server.tasks().create(execution) {
                     Ok(created) => return Ok(created),
-                    // Better a long request than none.
+                    // If no task can be created, a long request is better than an error.
                     Err(full) => execution = *full,
                 }
                 may_be_task = false;
@@ -273,24 +275,27 @@ async fn call_with_input_required(
     }
 }
 
-/// Whether the client can show forms. Naming neither form nor URL means forms.
+/// Returns true if the client can show forms. A client that declares neither form nor URL supports
+/// forms.
 pub(super) fn can_ask(client: &ClientCapabilities) -> bool {
     let elicitation = client.elicitation.as_ref();
     elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
 }
 
-/// Unique among the running calls of the one client on standard input and output.
+/// Returns an id that is unique among the running calls of the one client on standard input and
+/// output.
 pub(super) fn next_id() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(1);
     format!("mcp-{}", CALLS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Nobody reads it. What was dropped goes on to its end by the stop ladder.
+/// The error of a cancelled request. The client does not read it. The dropped call is stopped in
+/// the background.
 fn taken_back() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
 }
 
-/// The refusal of a name that is not offered, with the one that may be meant.
+/// Returns the error for an unknown tool name, with the most similar known name.
 pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ErrorData {
     let scored = known.map(|known| (strsim::jaro_winkler(name, known), known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));

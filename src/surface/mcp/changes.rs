@@ -1,4 +1,4 @@
-//! Tells clients that the list has changed: once for each change that they can see.
+//! Notifies clients that the tool list has changed, once for each change that they can see.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use tokio::time::timeout;
 
 use super::server::Server;
 
-/// How often it is looked whether anybody is still there to be told.
+/// Interval of the checks whether the listener still exists.
 const LOOKING: Duration = Duration::from_secs(60);
 
-/// Who is told.
+/// Listener for changes of the tool list.
 pub(super) trait Listener: Send {
-    /// Tells them; false if they are gone.
+    /// Notifies the client. Returns false if the client has disconnected.
     fn tell(&mut self) -> impl Future<Output = bool> + Send;
 
-    /// Whether they are gone.
+    /// Returns true if the client has disconnected.
     fn is_gone(&self) -> bool;
 }
 
-/// Tells `listener` of every change from now on, until they are gone.
+/// Notifies `listener` of every change from now on, until its client disconnects.
 pub(super) async fn follow(server: Server, mut listener: impl Listener) {
     let mut changes = server.host().changes();
     let mut known = server.offer().await;
@@ -30,7 +30,7 @@ pub(super) async fn follow(server: Server, mut listener: impl Listener) {
             Err(_) => continue,
         }
         let now = server.offer().await;
-        // What is not offered may change as it likes.
+        // Changes of tools that are not listed are ignored.
         if now.is_like(&known) {
             continue;
         }

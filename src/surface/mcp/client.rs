@@ -1,21 +1,21 @@
-//! What clients are known for: Codex cuts results itself, so it gets less text at once.
+//! Behaviour for specific clients. Codex truncates results itself, so it gets shorter texts.
 
 use rmcp::model::Implementation;
 
 use super::offer::Offered;
 use crate::host::Host;
 
-/// How Codex introduces itself.
+/// Client name that Codex sends in `initialize`.
 const CODEX: &str = "codex-mcp-client";
 
-/// A client as far as its answers depend on it.
+/// Properties of a client that its responses depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ClientTraits {
-    /// It keeps some thousand characters of each end of a result.
+    /// The client is Codex, which keeps some thousand characters of each end of a result.
     is_codex: bool,
 }
 
-/// The host for calls of a client that introduces itself like this: the log of calls has its name.
+/// Returns the host for calls of a client with this name. The call log contains the name.
 pub(super) fn named(host: Host, client: Option<&Implementation>) -> Host {
     match client {
         Some(client) => host.called_by(|caller| caller.client = Some(client.name.clone())),
@@ -24,13 +24,14 @@ pub(super) fn named(host: Host, client: Option<&Implementation>) -> Host {
 }
 
 impl ClientTraits {
-    /// The client that introduces itself like this.
+    /// Returns the traits of the client with this name.
     pub(super) fn of(client: Option<&Implementation>) -> ClientTraits {
         let is_codex = client.is_some_and(|client| client.name == CODEX);
         ClientTraits { is_codex }
     }
 
-    /// The host for a call of `tool`, with the limit of text that suits the tool and the client.
+    /// Returns the host for a call of `tool`, with the text limit that suits the tool and the
+    /// client.
     pub(super) fn host_for(self, host: Host, tool: &Offered) -> Host {
         match self.text_limit(&host, tool) {
             Some(bytes) => host.with_text_limit(bytes),
@@ -38,7 +39,8 @@ impl ClientTraits {
         }
     }
 
-    /// In bytes, which are never fewer than characters; `None`: as the configuration says.
+    /// Returns the text limit in bytes, which are never fewer than characters. `None`: the
+    /// configured limit applies.
     fn text_limit(self, host: &Host, tool: &Offered) -> Option<usize> {
         let config = host.config();
         let configured = config.limits.spill_kb as usize * 1024;

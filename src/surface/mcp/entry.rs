@@ -1,4 +1,4 @@
-//! A call of ours in the book that another surface of the same server keeps.
+//! Entry of a call in the call log that another surface of the same server keeps.
 
 use serde_json::value::RawValue;
 
@@ -8,15 +8,15 @@ use crate::host::{Host, RunningCall};
 use crate::surface::http::{BookEntry, CallBook};
 use crate::tool::{Call, Outcome};
 
-/// A call that runs: nothing but its sender's place where nobody keeps a book.
+/// A running call. Without a call log it only holds the permits of its sender.
 pub(super) struct Entry {
     entered: Option<Box<dyn BookEntry>>,
-    /// What its sender holds as long as it runs.
+    /// Held until the call ends, since it contains the sender's permits.
     _sender: Option<Sender>,
 }
 
 impl Entry {
-    /// Starts a call and enters it.
+    /// Starts a call and logs its start.
     pub(super) fn start(
         host: &Host,
         call: Call,
@@ -35,14 +35,14 @@ impl Entry {
         (running, entry)
     }
 
-    /// Notes the newest update.
+    /// Logs the newest update.
     pub(super) fn update(&self, partial: &RawValue) {
         if let Some(entry) = &self.entered {
             entry.update(partial);
         }
     }
 
-    /// Notes what it came to.
+    /// Logs the end of the call.
     pub(super) fn end(&mut self, ended: &Result<Outcome, Error>) {
         if let Some(entry) = self.entered.take() {
             entry.end(ended);

@@ -1,4 +1,4 @@
-//! A call on its way, which may outlive the request that started it.
+//! Handle of a running call, which may outlive the request that started it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,45 +19,45 @@ use crate::error::Error;
 use crate::host::{Events, Host};
 use crate::tool::{Call, Event, LogLine, LogListener, Outcome};
 
-/// Updates beyond so many that still wait are passed over, the oldest first.
+/// Limit of the updates that wait to be sent. Beyond it the oldest ones are skipped.
 const WAITING: usize = 64;
 
 type Ended = Result<Outcome, Error>;
 
-/// Dropping it cancels the call.
+/// Handle of a running call. Dropping it cancels the call.
 pub(super) struct Execution {
     events: Events,
     lines: Lines,
     entry: Entry,
     inbox: Option<Inbox>,
     ended: Pin<Box<dyn Future<Output = Ended> + Send>>,
-    /// The answer, while what came before is still handed out.
+    /// The response, while earlier events are still being returned.
     over: Option<Result<CallToolResult, ErrorData>>,
     cancel: CancellationToken,
-    /// What was offered when the call came.
+    /// The tool list at the time of the call.
     offer: Arc<Offer>,
     name: String,
     form: ResultForm,
-    /// Where goes what there is to say of the result itself.
+    /// Receives messages about the result itself.
     log: Option<Arc<dyn LogListener>>,
     sender: Option<Sender>,
 }
 
-/// What happened.
+/// Event of a running call.
 pub(super) enum Step {
     /// A partial result.
     Update(Box<RawValue>),
-    /// The tool logs something.
+    /// A line that the tool logs.
     Said(LogLine),
-    /// The user is asked something.
+    /// A question to the user.
     Asked(Open),
-    /// It is over.
+    /// The end of the call.
     Ended(Result<CallToolResult, ErrorData>),
 }
 
 impl Execution {
-    /// Starts a call by `host`; `log` and `lines` are the ends of what its tool logs. With `can_ask` its
-    /// questions come out of [`Self::step`]; else no user can be asked.
+    /// Starts a call by `host`. `log` and `lines` are the two ends of the tool's log. With
+    /// `can_ask` its questions are returned by [`Self::step`]; otherwise no user can be asked.
     pub(super) fn start(
         server: &Server,
         host: &Host,
@@ -77,7 +77,7 @@ impl Execution {
             false => (host, None),
         };
         let (mut running, entry) = Entry::start(&host, call, server.book(), sender.clone());
-        // Nobody else polls it while it is parked.
+        // Kept separately, because a suspended call is not polled.
         let cancel = running.cancel_token();
         Execution {
             events: running.take_events(),
@@ -95,7 +95,7 @@ impl Execution {
         }
     }
 
-    /// What happens next. Nothing is lost if this is dropped and called again.
+    /// Waits for the next event. Dropping this future and calling it again loses no event.
     pub(super) async fn step(&mut self) -> Step {
         loop {
             let Execution {
@@ -131,7 +131,8 @@ impl Execution {
                     true => continue,
                     false => return Step::Asked(open),
                 },
-                // Once more: what the tool said last may have come since the looks above.
+                // Looks once more: the tool's last events may have arrived since they were polled
+                // above.
                 ended = ended, if over.is_none() => {
                     entry.end(&ended);
                     *over = Some(answer(ended, offer.find(name), *form, log.as_deref()));
@@ -145,18 +146,18 @@ impl Execution {
         }
     }
 
-    /// Who made the call.
+    /// Returns the sender of the call.
     pub(super) fn sender(&self) -> Option<&Sender> {
         self.sender.as_ref()
     }
 
-    /// Asks the call to stop.
+    /// Requests the cancellation of the call.
     pub(super) fn cancel(&self) {
         self.cancel.cancel();
     }
 }
 
-/// What a call came to, as its client gets it.
+/// Converts the end of a call to the response for its client.
 pub(super) fn answer(
     ended: Ended,
     tool: Option<&Offered>,

@@ -1,6 +1,6 @@
-//! What clients are told of a listed tool beyond the protocol, in its `_meta`.
+//! Hints about a listed tool that are not part of the protocol, in its `_meta`.
 //!
-//! The keys are those of Claude Code, which puts definitions behind a tool search.
+//! The keys are those of Claude Code, which loads definitions through a tool search.
 
 use rmcp::model::MetaObject;
 
@@ -8,25 +8,25 @@ use crate::config::{Config, McpToolSettings};
 use crate::render::text;
 use crate::tool::Tool;
 
-/// The whole definition is in the model's context from the start.
+/// Puts the whole definition into the model's context from the start.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
-/// A phrase for the tool search.
+/// Phrase for the tool search.
 const SEARCH_HINT: &str = "anthropic/searchHint";
-/// Text up to so many characters reaches the model whole.
+/// Limit of the characters of a text that reach the model unshortened.
 const MAX_RESULT_SIZE: &str = "anthropic/maxResultSizeChars";
 
-/// So few definitions cost less than looking for them.
+/// Up to this number of tools, loading all definitions costs less than a search.
 const FEW_TOOLS: usize = 10;
-/// The most that Claude Code lets through.
+/// The highest limit that Claude Code accepts.
 const MAX_RESULT_CHARS: u32 = 500_000;
-/// What blocks that are not text may add to a result.
+/// Margin for blocks of a result that are not text.
 const RESULT_MARGIN: u32 = 2_000;
-/// The most characters of a search hint.
+/// Limit of the characters of a search hint.
 const MAX_HINT_CHARS: usize = 200;
-/// Tags that say how much harm a tool may do, and nothing of what it is for.
+/// Tags that describe the risk of a tool, and not its purpose.
 const RISK_TAGS: [&str; 3] = ["read", "write", "run"];
 
-/// The hints for one tool of `count` that are offered.
+/// Returns the hints for one of `count` listed tools.
 pub(super) fn meta(
     tool: &Tool,
     settings: &McpToolSettings,
@@ -57,7 +57,7 @@ pub(super) fn meta(
     meta
 }
 
-/// What the user wrote, else the author's phrase, else the words that the tool is filed under.
+/// Returns the configured search hint, else the author's phrase, else the tool's keywords.
 fn search_hint(tool: &Tool, settings: &McpToolSettings) -> Option<String> {
     let phrase = settings.search_hint.as_ref();
     let phrase = phrase.or(tool.hints.search_hint.as_ref());
@@ -69,7 +69,7 @@ fn search_hint(tool: &Tool, settings: &McpToolSettings) -> Option<String> {
     (!hint.is_empty()).then_some(hint)
 }
 
-/// The words that a tool is filed under, without those that say how dangerous it is.
+/// Returns the tool's keywords and tags, without the tags that describe its risk.
 pub(super) fn keywords(tool: &Tool) -> Vec<String> {
     let tags = tool.tags.iter();
     let tags = tags.filter(|tag| !RISK_TAGS.contains(&tag.as_str()));
@@ -83,7 +83,7 @@ pub(super) fn keywords(tool: &Tool) -> Vec<String> {
     words
 }
 
-/// Text of an author on one line, without control characters.
+/// Converts an author's text to one line without control characters.
 pub(super) fn one_line(written: &str) -> String {
     let clean = text::for_models(written);
     let words: Vec<&str> = clean.split_whitespace().collect();

@@ -1,7 +1,7 @@
-//! What the server says of itself to models: which tools there are and what they are for.
+//! Instructions of the server for models: the tools and their purpose.
 //!
-//! Clients with a tool search show a model nothing else of the tools but their names, and cut what is
-//! long, so the words that tell most come first.
+//! Clients with a tool search show a model only the names of the tools besides these instructions,
+//! and truncate long texts. So the most informative words come first.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::config::Config;
 use crate::render::text;
 use crate::tool::{Level, Tool};
 
-/// Claude Code cut instructions at 2,048 characters for a long time.
+/// Limit in characters. Claude Code truncated instructions at 2,048 characters for a long time.
 pub(crate) const MAX_CHARS: usize = 2_000;
-/// How many characters of each tool's first sentence are tried, from the most to none.
+/// Lengths of each tool's first sentence that are tried, from the longest to none.
 const SENTENCES: [usize; 5] = [200, 120, 70, 35, 0];
-/// The most topics in the first line, and the most characters that they take.
+/// Limits of the topics in the first line, and of their characters.
 const MAX_TOPICS: usize = 12;
 const MAX_TOPIC_CHARS: usize = 300;
 
-/// The most characters of a plugin's name.
+/// Limit of the characters of a plugin's name.
 const MAX_GROUP_CHARS: usize = 60;
 
-/// One tool, as far as the instructions speak of it.
+/// The data of one tool that the instructions use.
 #[derive(Clone, Debug)]
 pub(super) struct Summary {
-    /// The name that it is offered by.
+    /// The name under which it is listed.
     name: String,
     sentence: String,
     keywords: Vec<String>,
@@ -33,7 +33,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// What there is to say of `tool`, which is offered as `name`.
+    /// Summarizes `tool`, which is listed as `name`.
     pub(super) fn of(tool: &Tool, name: &str) -> Summary {
         let mut sentence = first_sentence(&tool.description);
         if sentence.is_empty() && tool.label != tool.name {
@@ -53,15 +53,14 @@ impl Summary {
     }
 }
 
-/// Tools that belong together.
+/// Tools that are listed together.
 struct Group<'a> {
-    /// `None`: nothing joins them.
+    /// The common name; `None` for tools without one.
     name: Option<&'a str>,
     tools: Vec<&'a Summary>,
 }
 
-/// The instructions: those of the configuration, else what is made of the tools. `None`: there is
-/// nothing to say.
+/// Returns the configured instructions, or else generated ones. `None`: the text would be empty.
 pub(super) fn of(tools: &[Summary], config: &Config) -> Option<String> {
     match &config.mcp.instructions {
         Some(written) => {
@@ -72,7 +71,7 @@ pub(super) fn of(tools: &[Summary], config: &Config) -> Option<String> {
     }
 }
 
-/// How long configured instructions are, if that is more than clients get.
+/// Returns the length of the configured instructions if it exceeds the limit of clients.
 pub(super) fn excess(config: &Config) -> Option<usize> {
     let written = config.mcp.instructions.as_deref()?;
     let length = length(text::for_models(written).trim());
@@ -93,7 +92,7 @@ fn made(tools: &[Summary]) -> Option<String> {
     })
 }
 
-/// The first line: the words that a model compares its task with.
+/// Builds the first line from the words that a model compares its task with.
 fn head(tools: &[Summary], groups: &[Group<'_>]) -> String {
     let mut topics: Vec<String> = Vec::new();
     let mut used = 0;
@@ -131,7 +130,7 @@ fn head(tools: &[Summary], groups: &[Group<'_>]) -> String {
     )
 }
 
-/// All groups, with at most so many characters of each tool's sentence.
+/// Builds the text of all groups, with at most `most` characters of each tool's sentence.
 fn page(head: &str, groups: &[Group<'_>], most: usize) -> String {
     let mut page = head.to_owned();
     for group in groups {
@@ -156,7 +155,7 @@ fn page(head: &str, groups: &[Group<'_>], most: usize) -> String {
     page
 }
 
-/// As many names as there is room for.
+/// Builds a list of as many names as fit.
 fn names_only(head: &str, tools: &[Summary]) -> String {
     let mut page = format!("{head}\n");
     for (index, tool) in tools.iter().enumerate() {
@@ -172,8 +171,8 @@ fn names_only(head: &str, tools: &[Summary]) -> String {
     page
 }
 
-/// Tools of one plugin, and tools whose names begin alike; those of the project first, what nothing
-/// joins at the end.
+/// Groups the tools by plugin or by a common prefix of their names. Tools of the project come
+/// first, tools without a group come last.
 fn groups(tools: &[Summary]) -> Vec<Group<'_>> {
     let mut prefixes: BTreeMap<&str, usize> = BTreeMap::new();
     for tool in tools.iter().filter(|tool| tool.plugin.is_none()) {
@@ -200,18 +199,18 @@ fn groups(tools: &[Summary]) -> Vec<Group<'_>> {
         (group.name.is_none(), projects == 0)
     });
     for group in &mut groups {
-        // Stable: names stay in their order.
+        // The sort is stable, so names stay in order.
         group.tools.sort_by_key(|tool| !is_project(tool));
     }
     groups
 }
 
-/// The part of a name before its first separator; the whole name if there is none.
+/// Returns the part of a name before its first separator, or the whole name.
 fn prefix(name: &str) -> &str {
     name.split(['_', '-', '.', '/']).next().unwrap_or(name)
 }
 
-/// The first sentence of a description, on one line.
+/// Returns the first sentence of a description, on one line.
 fn first_sentence(description: &str) -> String {
     let clean = text::for_models(description);
     let mut paragraphs = clean.split("\n\n").map(str::trim);
@@ -222,7 +221,7 @@ fn first_sentence(description: &str) -> String {
         .find(|(index, mark)| {
             let rest = &line[index + mark.len()..];
             let before = &line[..*index];
-            // "e.g. this" is not the end of a sentence.
+            // "e.g. this" does not end a sentence.
             let is_word = before.rsplit(' ').next().is_some_and(|word| {
                 !word.contains('.') && word.chars().filter(|c| c.is_alphanumeric()).count() > 1
             });
@@ -234,7 +233,7 @@ fn first_sentence(description: &str) -> String {
     }
 }
 
-/// `text` in at most so many characters, cut between words where that is possible.
+/// Shortens `text` to at most `most` characters. Cuts between words if possible.
 fn shortened(text: &str, most: usize) -> String {
     if length(text) <= most {
         return text.to_owned();
@@ -242,7 +241,7 @@ fn shortened(text: &str, most: usize) -> String {
     let mut used = 0;
     let fits = text.char_indices().find(|(_, c)| {
         used += c.len_utf16();
-        // One is for the mark.
+        // One character is reserved for the ellipsis.
         used + 1 > most
     });
     let end = fits.map_or(text.len(), |(index, _)| index);
@@ -255,7 +254,7 @@ fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Characters as clients count them, in units of UTF-16.
+/// Returns the length as clients count it, in UTF-16 code units.
 fn length(text: &str) -> usize {
     text.encode_utf16().count()
 }

@@ -1,5 +1,4 @@
-//! What is said to clients besides answers: what tools log while they are called, and which tools cannot
-//! be offered.
+//! Log messages to clients: lines that tools log during calls, and tools that cannot be listed.
 #![allow(
     deprecated,
     reason = "the newer era is giving logging up; clients of the older one want it"
@@ -21,22 +20,23 @@ use crate::host::Host;
 use crate::render::text::clean;
 use crate::tool::{LogLevel, LogLine, LogListener, queue};
 
-/// Lines of one call beyond so many that are not yet sent are left out; the tools' log file has them.
+/// Limit of the unsent lines of one call. Lines beyond it are dropped; the tools' log file contains
+/// them.
 const WAITING: usize = 1024;
-/// A line has at most so many bytes.
+/// Limit of a line's length in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// What one connection wants to hear.
+/// Log settings of one connection.
 #[derive(Default)]
 pub(super) struct Log {
     least: Mutex<Option<LoggingLevel>>,
     is_told: AtomicBool,
 }
 
-/// What the tool of one call logs, on its way to the caller.
+/// Receiver of the lines that the tool of one call logs.
 pub(super) struct Lines(Option<queue::Receiver<LogLine>>);
 
-/// The end of it at the tool.
+/// Sink that the tool writes its lines to.
 #[derive(Debug)]
 struct Ear {
     least: LoggingLevel,
@@ -44,12 +44,13 @@ struct Ear {
 }
 
 impl Log {
-    /// Nothing below this level is said from now on.
+    /// Sets the level below which no lines are sent.
     pub(super) fn set_least(&self, level: LoggingLevel) {
         *self.least.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
-    /// Names what is left out of a list, once for each connection that wants to hear it.
+    /// Sends a warning for each tool that is missing from the list, once per connection that wants
+    /// warnings.
     pub(super) async fn tell_left_out(&self, offer: &Offer, context: &RequestContext<RoleServer>) {
         let least = self.least(context);
         let wants = least.is_some_and(|least| least as u8 <= LoggingLevel::Warning as u8);
@@ -62,12 +63,12 @@ impl Log {
             let said = context
                 .peer
                 .notify_logging_message(line.with_logger("haft"));
-            // Whoever is gone needs to know nothing.
+            // An error means that the client has disconnected.
             let _ = said.await;
         }
     }
 
-    /// Listens to a call for whoever sent this request, as far as they want to hear it.
+    /// Creates the listener for the call of this request, with the level that its sender requested.
     pub(super) fn listen(
         &self,
         context: &RequestContext<RoleServer>,
@@ -78,7 +79,7 @@ impl Log {
         }
     }
 
-    /// The quietest that whoever sent this request wants to hear; `None`: nothing.
+    /// Returns the minimum level that the sender of this request wants; `None` disables logging.
     fn least(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
         match is_new(context) {
             true => context.meta.log_level(),
@@ -88,7 +89,7 @@ impl Log {
 
     fn least_of_connection(&self) -> LoggingLevel {
         let least = *self.least.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever said nothing hears of warnings.
+        // Warnings are the default of a client that set no level.
         least.unwrap_or(LoggingLevel::Warning)
     }
 }
@@ -98,15 +99,15 @@ fn listen(least: LoggingLevel) -> (Option<Arc<dyn LogListener>>, Lines) {
     (Some(Arc::new(Ear { least, lines })), Lines(Some(receiver)))
 }
 
-/// Who hears what all calls of one connection log, where what is heard is said at once. For clients of
-/// the older era.
+/// Forwards the log of all calls of one connection, and sends each line at once. For clients up to
+/// MCP 2025-11.
 pub(super) struct Herald<S> {
     server: Server,
     say: S,
 }
 
 impl<S: Fn(LoggingMessageNotificationParam) + Send + Sync> Herald<S> {
-    /// `say` must not block.
+    /// Creates the forwarder. `say` must not block.
     pub(super) fn new(server: Server, say: S) -> Herald<S> {
         Herald { server, say }
     }
@@ -127,7 +128,7 @@ impl<S> fmt::Debug for Herald<S> {
 }
 
 impl Lines {
-    /// The next line, as soon as there is one; waits for ever if none can come.
+    /// Waits for the next line; waits forever if none can come.
     pub(super) async fn next(&mut self) -> LogLine {
         if let Some(lines) = &mut self.0
             && let Some(line) = lines.recv().await
@@ -137,7 +138,7 @@ impl Lines {
         std::future::pending().await
     }
 
-    /// The next line, if there is one.
+    /// Returns the next line if one is available.
     pub(super) fn waiting(&mut self) -> Option<LogLine> {
         self.0.as_mut()?.try_recv()
     }
@@ -146,7 +147,7 @@ impl Lines {
 impl LogListener for Ear {
     fn hear(&self, line: LogLine) {
         if is_wanted(&line, self.least) {
-            // A tool is never held up by its log.
+            // The tool must not wait for its log.
             self.lines.send_within(WAITING, shortened(line));
         }
     }
@@ -167,7 +168,7 @@ fn shortened(mut line: LogLine) -> LogLine {
     line
 }
 
-/// The host with that listener, if there is one.
+/// Returns the host with this listener, if there is one.
 pub(super) fn heard(host: &Host, listener: Option<Arc<dyn LogListener>>) -> Host {
     match listener {
         Some(listener) => host.with_log(listener),
@@ -175,7 +176,7 @@ pub(super) fn heard(host: &Host, listener: Option<Arc<dyn LogListener>>) -> Host
     }
 }
 
-/// Sends a line to the caller, unless it reads too slowly.
+/// Sends a line to the client, unless the client reads too slowly.
 pub(super) async fn tell(server: &Server, peer: &Peer<RoleServer>, line: LogLine) {
     if !server.is_behind() {
         let _ = peer.notify_logging_message(notification(line)).await;
@@ -191,7 +192,7 @@ fn notification(line: LogLine) -> LoggingMessageNotificationParam {
     LoggingMessageNotificationParam::new(level(line.level), data).with_logger(line.tool)
 }
 
-/// Says that there are log messages.
+/// Declares the logging capability.
 pub(super) fn declare(capabilities: &mut ServerCapabilities) {
     capabilities.logging = Some(JsonObject::new());
 }

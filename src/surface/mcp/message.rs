@@ -1,6 +1,7 @@
-//! The text of a line or of a request as messages, or as the refusals that its sender gets.
+//! Parses the text of a line or of a request body into messages, or into error responses.
 //!
-//! A call is read here, in one pass and with its arguments as they stand; everything else by rmcp.
+//! A call is parsed here, in one pass and with its arguments unchanged. rmcp parses all other
+//! messages.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,8 @@ use serde_json::value::RawValue;
 
 use crate::surface::mcp::request::WrittenCall;
 
-/// Methods whose parameters rmcp knows. What it does not understand of them it calls unknown.
+/// Methods whose parameters rmcp parses. It reports parameters that it does not understand as an
+/// unknown method.
 const METHODS: [&str; 10] = [
     "initialize",
     "server/discover",
@@ -28,7 +30,7 @@ const METHODS: [&str; 10] = [
 
 pub(super) const CALL: &str = "tools/call";
 
-/// A call as nearly all clients write it, read in one pass.
+/// A call in the form that nearly all clients send, parsed in one pass.
 #[derive(Deserialize)]
 struct Usual<'a> {
     jsonrpc: &'a str,
@@ -49,13 +51,13 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// What a client says.
+/// A message of a client.
 pub(super) enum Said {
     Call(RequestId, WrittenCall),
     Other(Box<ClientJsonRpcMessage>),
 }
 
-/// Reads a text. Batches were part of the protocol once; each message in one is answered by itself.
+/// Parses a text. The protocol once allowed batches; each message of a batch is handled separately.
 pub(super) fn read(text: &str) -> Vec<Result<Said, JsonRpcError>> {
     let text = text.trim();
     if text.is_empty() {
@@ -75,7 +77,7 @@ pub(super) fn read(text: &str) -> Vec<Result<Said, JsonRpcError>> {
 }
 
 fn one(text: &str) -> Result<Said, JsonRpcError> {
-    // What is not of this kind, and what is wrong with it, shows below.
+    // Other messages, and all errors, are handled below.
     if let Ok(usual) = serde_json::from_str::<Usual<'_>>(text)
         && (usual.jsonrpc, usual.method) == ("2.0", CALL)
     {

@@ -1,7 +1,8 @@
-//! The registry over the Model Context Protocol: both eras of it, over stdio and HTTP.
+//! Serves the registry by the Model Context Protocol, MCP 2025 and MCP 2026-07, over stdio and
+//! HTTP.
 //!
-//! rmcp speaks the protocol; here its requests become calls and outcomes its results. Nothing is
-//! decided here: what may run is the host's to say. `docs/mcp.md` is the contract.
+//! rmcp implements the protocol. This module converts its requests to calls, and outcomes to its
+//! results. The host decides which calls may run. `docs/mcp.md` is the specification.
 
 mod schema;
 

@@ -1,4 +1,5 @@
-//! What one catalog offers to MCP clients: tools in a stable order, under names that models take.
+//! Tool list of one catalog for MCP clients: tools in a stable order, under names that models
+//! accept.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
@@ -19,47 +20,47 @@ use crate::surface::http::Client;
 use crate::tool::schema::{Mismatch, Schema};
 use crate::tool::{Block, Outcome, Problem, TaskMode, Tier, Tool};
 
-/// Where the whole schema of a tool stands that is offered in plainer words.
+/// Key in `_meta` of the complete schema, for a tool that is listed with a simplified one.
 const WHOLE_SCHEMA: &str = "haft/inputSchema";
-/// Where the real name of a tool stands that is offered under an alias.
+/// Key in `_meta` of the real name, for a tool that is listed under an alias.
 const REAL_NAME: &str = "haft/name";
 
-/// The tools of one catalog.
+/// Tool list of one catalog.
 pub(super) struct Offer {
-    /// In the order of the names that they are offered by.
+    /// Sorted by the listed names.
     pub(super) tools: Vec<Offered>,
     by_name: HashMap<String, usize>,
-    /// What cannot be offered, and why.
+    /// Messages about the tools that cannot be listed, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// What the server says of itself to models.
+    /// The instructions of the server for models.
     pub(super) instructions: Option<String>,
 }
 
-/// One tool.
+/// A listed tool.
 pub(super) struct Offered {
-    /// As it goes over the wire.
+    /// The definition as it is sent to clients.
     pub(super) listed: McpTool,
-    /// The properties that clients know under another name than the tool.
+    /// Properties whose names differ between the clients and the tool.
     names: Option<PropertyNames>,
-    /// The name that the host knows.
+    /// The name in the host.
     pub(super) name: String,
-    /// When a call goes on as a task.
+    /// Condition under which a call continues as a task.
     pub(super) task: TaskMode,
-    /// The most characters of a result, where the user said so for this tool.
+    /// Limit of the characters of a result, if the user configured one for this tool.
     pub(super) max_result_chars: Option<u32>,
-    /// Its author declared a schema of its structured results, listed or not.
+    /// True if its author declared a schema of its structured results, listed or not.
     pub(super) declares_output: bool,
-    /// The text of its results is the JSON of their details.
+    /// True if the text of its results is the JSON of their details.
     pub(super) text_repeats_details: bool,
-    /// It was logged that clients hide the text of its results.
+    /// True after the warning that clients hide the text of its results was logged.
     pub(super) is_warned_of: Arc<AtomicBool>,
-    /// Checks structured results, compiled when the first one comes.
+    /// Validator of structured results, compiled for the first one.
     output: OnceLock<Option<Schema>>,
 }
 
 impl Offer {
-    /// Everything that `selection` takes and a model may call, as far as the client may. What cannot be
-    /// offered is logged.
+    /// Lists all tools that `selection` includes, that models may call, and that the client may
+    /// use. Tools that cannot be listed are logged.
     pub(super) fn of(
         catalog: &Catalog,
         selection: &Selection,
@@ -104,7 +105,7 @@ impl Offer {
         }
     }
 
-    /// The tool that a client calls by this name: the one it was listed under, or the real one.
+    /// Finds a tool by the name that a client calls: the listed name or the real one.
     pub(super) fn find(&self, name: &str) -> Option<&Offered> {
         match self.by_name.get(name) {
             Some(&index) => self.tools.get(index),
@@ -112,12 +113,12 @@ impl Offer {
         }
     }
 
-    /// The names that they are offered by.
+    /// Returns the listed names.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| &*tool.listed.name)
     }
 
-    /// What was logged of tools of an earlier catalog is not logged again.
+    /// Copies the warning state of an earlier list, so that warnings are not logged again.
     pub(super) fn remember(&mut self, earlier: &Offer) {
         for tool in &mut self.tools {
             if let Some(&known) = earlier.by_name.get(&*tool.listed.name) {
@@ -126,15 +127,15 @@ impl Offer {
         }
     }
 
-    /// Whether a client sees no difference.
+    /// Returns true if clients see no difference between the lists.
     pub(super) fn is_like(&self, other: &Offer) -> bool {
         let (own, others) = (self.tools.iter(), other.tools.iter());
         own.map(|tool| &tool.listed)
             .eq(others.map(|tool| &tool.listed))
     }
 
-    /// The tools after the one of that name, or all of them; at most `most`, and the name to go
-    /// on after if there are more.
+    /// Returns at most `most` tools after the one named `after`, or from the beginning. Also
+    /// returns the name to continue after if there are more.
     pub(super) fn page(&self, after: Option<&str>, most: usize) -> (Vec<McpTool>, Option<&str>) {
         let start = after.map_or(0, |after| {
             self.tools
@@ -155,14 +156,14 @@ impl Offer {
 }
 
 impl Offered {
-    /// The arguments of a call as the tool knows them.
+    /// Renames the arguments of a call to the names that the tool uses.
     pub(super) fn real_arguments(&self, arguments: Box<RawValue>) -> Box<RawValue> {
         let names = self.names.as_ref();
         let real = names.and_then(|names| names.real_arguments(&arguments));
         real.unwrap_or(arguments)
     }
 
-    /// Rewrites a refusal of arguments with the names that the client knows.
+    /// Renames the properties in a refusal of arguments to the names that the client uses.
     pub(super) fn in_client_names(&self, ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
         let Some(names) = &self.names else {
             return ended;
@@ -175,7 +176,7 @@ impl Offered {
                     None => renamed,
                 })
             }
-            // Some protocols want a refusal as a result.
+            // Some protocols report a refusal as a result.
             Ok(mut outcome) if outcome.is_error => {
                 for block in &mut outcome.content {
                     if let Block::Text { text } = block {
@@ -191,13 +192,14 @@ impl Offered {
         }
     }
 
-    /// Adds to what clients are told of it beyond the protocol.
+    /// Adds hints that are not part of the protocol.
     fn tell_hints(&mut self, hints: MetaObject) {
         let meta = self.listed.meta.get_or_insert_default();
         meta.0.extend(hints.0);
     }
 
-    /// What is wrong with a structured result; nothing where no schema was promised.
+    /// Returns the schema errors of a structured result; `None` if it is valid or no schema was
+    /// declared.
     pub(super) fn mismatch(&self, structured: &Value) -> Option<String> {
         let promised = self.listed.output_schema.as_ref()?;
         let compiled = self.output.get_or_init(|| {
@@ -212,22 +214,22 @@ impl Offered {
 
 /// A tool as clients see it in their list.
 pub(crate) struct ListedTool {
-    /// The name that the host knows.
+    /// The name in the host.
     pub(crate) real_name: String,
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) schema: Value,
-    /// The length of the schema as JSON without blanks, in bytes.
+    /// Length of the schema as JSON without blanks, in bytes.
     pub(crate) schema_length: usize,
-    /// Properties with the names that clients know them by, where those are others.
+    /// Properties whose listed names differ from the real ones.
     pub(crate) aliases: Vec<(String, String)>,
-    /// Its own schema is a union at the root.
+    /// True if its own schema is a union at the root.
     pub(crate) is_union: bool,
-    /// It declares an output schema, and its text says something else than the structured result.
+    /// True if it declares an output schema and its text differs from the structured result.
     pub(crate) hides_text: bool,
 }
 
-/// Every tool that a client would be offered without a selection.
+/// Returns every tool that would be listed for a client without a selection.
 pub(crate) fn listed(catalog: &Catalog, config: &Config) -> Vec<ListedTool> {
     let names = Names::of(catalog.tools().map(|tool| tool.name.as_str()));
     let tools = catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
@@ -254,8 +256,8 @@ pub(crate) fn listed(catalog: &Catalog, config: &Config) -> Vec<ListedTool> {
     listed.collect()
 }
 
-/// What `haft doctor` says of tools that MCP clients do not get, or of which models see less than
-/// their authors may think.
+/// Returns the problems that `haft doctor` reports: tools that MCP clients do not get, and tools of
+/// which models see less than their authors may expect.
 pub(crate) fn problems(catalog: &Catalog, config: &Config) -> Vec<Problem> {
     let tools = || catalog.tools().filter(|tool| tool.trusted && !tool.hidden);
     let problems = tools().filter_map(|tool| {
@@ -274,7 +276,7 @@ pub(crate) fn problems(catalog: &Catalog, config: &Config) -> Vec<Problem> {
     problems
 }
 
-/// A warning where clients show a model the structured result and nothing else.
+/// Returns a warning if clients show a model only the structured result.
 fn hides_text(tool: &Tool, structured: Structured) -> Option<Problem> {
     let is_sent = structured != Structured::Never && tool.output_schema.is_some();
     if !is_sent || tool.text_repeats_details {
@@ -293,7 +295,7 @@ fn hides_text(tool: &Tool, structured: Structured) -> Option<Problem> {
     ))
 }
 
-/// What is wrong with the configuration itself.
+/// Returns problems of the configuration itself.
 fn about_settings(config: &Config) -> Vec<Problem> {
     let mut problems = Vec::new();
     if config.mcp.structured == Structured::Always {
@@ -309,7 +311,7 @@ fn about_settings(config: &Config) -> Vec<Problem> {
     problems
 }
 
-/// Returns the schema that clients get of the tool's arguments, and what goes with it.
+/// Returns the schema of the tool's arguments for clients, with the data about its conversion.
 fn input_of(tool: &Tool) -> Result<(JsonObject, ForMcp), String> {
     if let Some(problem) = &tool.schema_problem {
         return Err(problem.clone());
@@ -360,8 +362,8 @@ fn offered(tool: &Tool, names: &Names, config: &Config) -> Result<Offered, Strin
     })
 }
 
-/// Hints for the client's own questions to its user. What a tool that writes destroys is not
-/// known, so nothing is said of it, which means that it may.
+/// Hints for the client's own approval prompts. It is unknown whether a tool that writes also
+/// destroys data, so that hint is left out. Clients then assume that it may.
 fn annotations(tier: Tier) -> ToolAnnotations {
     let hints = ToolAnnotations::new();
     match tier {

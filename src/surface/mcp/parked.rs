@@ -1,7 +1,8 @@
-//! Calls that wait for their user between two requests of the newer era.
+//! Suspended calls of MCP 2026-07, which wait for the user's answers between two requests.
 //!
-//! The client holds a sealed state: it names the call, expires, and opens only for the same client beside
-//! the same tool and the same arguments. What it names is here, bounded in number and time.
+//! The client holds a sealed state that names the call and expires. It is only valid for the same
+//! client with the same tool and arguments. The suspended calls are kept here, bounded in number
+//! and time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,12 +22,12 @@ use super::execution::Execution;
 use super::request::{Sender, owner};
 use crate::credentials::{random, random_id};
 
-/// So many calls of a client may wait. Whoever asks beyond that finds nobody to ask.
+/// Limit of the suspended calls of one client. Beyond it, tools cannot ask the user.
 const MOST: usize = 64;
-/// So long a call waits for its user.
+/// Time for which a call waits for its user.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// All of them.
+/// Registry of the suspended calls.
 #[derive(Clone)]
 pub(super) struct Parking(Arc<Inner>);
 
@@ -35,24 +36,24 @@ struct Inner {
     parked: Mutex<HashMap<String, Parked>>,
 }
 
-/// One call that waits.
+/// A suspended call.
 pub(super) struct Parked {
     pub(super) execution: Execution,
-    /// What was asked and has no answer.
+    /// The questions without an answer.
     open: Vec<Open>,
     turn: u64,
 }
 
-/// What the client holds.
+/// The state that the client holds.
 #[derive(Serialize, Deserialize)]
 struct Ticket {
     call: String,
-    /// Which of its questions: each ticket is good for one answer.
+    /// Number of the round of questions. Each state is valid for one answer.
     turn: u64,
 }
 
 impl Parking {
-    /// An empty place, with a key of its own.
+    /// Creates an empty registry with its own key.
     pub(super) fn new() -> Self {
         let inner = Inner {
             codec: RequestStateCodec::new_unchecked(random::<32>()),
@@ -61,14 +62,14 @@ impl Parking {
         Parking(Arc::new(inner))
     }
 
-    /// Whether there is room for one more call of this client.
+    /// Returns true if one more call of this client may be suspended.
     pub(super) fn has_room(&self, sender: Option<&Sender>) -> bool {
         let all = self.parked();
         let is_own = |one: &&Parked| owner(one.execution.sender()) == owner(sender);
         all.values().filter(is_own).count() < MOST
     }
 
-    /// Parks a call; gives what its client is told. `origin`: see [`origin`].
+    /// Suspends a call and returns the response for its client. `origin`: see [`origin`].
     pub(super) fn park(
         &self,
         execution: Execution,
@@ -83,11 +84,11 @@ impl Parking {
         self.put(random_id(), parked, origin)
     }
 
-    /// The call that a client goes on with, after its answers were handed over. `Err(Ok(_))`: some
-    /// answer is missing or is none, so it is asked again.
+    /// Resumes the call after delivering the client's answers. `Err(Ok(_))`: an answer is missing
+    /// or invalid, so the question is asked again.
     ///
     /// # Errors
-    /// −32602 for a state that is not ours, not for this request, too old, or used.
+    /// −32602 for a state that is unknown, for another request, too old, or used.
     pub(super) fn resume(
         &self,
         state: &str,
@@ -142,14 +143,15 @@ impl Parking {
         InputRequiredResult::new(Some(requests), sealed.ok())
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
     fn parked(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
         let parked = &self.0.parked;
         parked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The client, the tool and the arguments as one text, however the client writes the same JSON.
+/// Returns a text that identifies the client, the tool and the arguments. Different JSON notations
+/// of the same arguments give the same text.
 pub(super) fn origin(owner: &str, tool: &str, arguments: &str) -> Vec<u8> {
     let arguments = match serde_json::from_str(arguments) {
         Ok(value) => sorted(value).to_string(),
@@ -159,7 +161,7 @@ pub(super) fn origin(owner: &str, tool: &str, arguments: &str) -> Vec<u8> {
     format!("tools/call\n{owner}\n{tool}\n{digest}").into_bytes()
 }
 
-/// The same with sorted keys, and whole numbers without a fraction.
+/// Returns the value with sorted keys, and with whole numbers without a fraction.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

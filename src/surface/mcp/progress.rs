@@ -1,4 +1,4 @@
-//! A tool's updates as `notifications/progress`, for callers that gave a token.
+//! Sends a tool's updates as `notifications/progress`, to callers that sent a progress token.
 
 use rmcp::RoleServer;
 use rmcp::model::{NotificationMetaObject, ProgressNotificationParam, ProgressToken};
@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 use super::server::Server;
 use crate::tool::json;
 
-/// The whole update, for clients that show more than a line.
+/// Key of the complete update, for clients that show more than a line.
 const UPDATE: &str = "haft/update";
 
-/// The progress of one call.
+/// Progress reporter of one call.
 pub(super) struct Reporter {
     server: Server,
     peer: Peer<RoleServer>,
-    /// `None`: the caller wants to hear nothing.
+    /// `None`: the caller requested no progress.
     token: Option<ProgressToken>,
     reached: Option<f64>,
 }
@@ -36,7 +36,7 @@ struct Content {
 }
 
 impl Reporter {
-    /// For the caller of this request.
+    /// Creates the reporter for the caller of this request.
     pub(super) fn new(server: &Server, context: &RequestContext<RoleServer>) -> Self {
         Reporter {
             server: server.clone(),
@@ -46,8 +46,8 @@ impl Reporter {
         }
     }
 
-    /// Tells the caller; waits until its connection takes it. A caller that reads too slowly misses
-    /// some.
+    /// Sends an update and waits until the connection accepts it. A caller that reads too slowly
+    /// misses some updates.
     pub(super) async fn tell(&mut self, update: &RawValue) {
         let Some(token) = self.token.clone() else {
             return;
@@ -61,7 +61,7 @@ impl Reporter {
         let number = |key: &str| details.get(key).and_then(Value::as_f64);
         let progress = self.next(number("progress"));
         let mut params = ProgressNotificationParam::new(token, progress);
-        // A total means something only beside a count of the same tool.
+        // A total is only meaningful with the tool's own count.
         if number("progress") == Some(progress) {
             params.total = number("total");
         }
@@ -71,11 +71,12 @@ impl Reporter {
             meta.insert(UPDATE.to_owned(), whole);
             params.meta = Some(meta);
         }
-        // Whoever is gone needs to know nothing.
+        // An error means that the client has disconnected.
         let _ = self.peer.notify_progress(params).await;
     }
 
-    /// What the tool says if it grows, else one more than before: it has to grow.
+    /// Returns the tool's own number if it is larger than the last one, else the next whole number.
+    /// The protocol requires increasing numbers.
     fn next(&mut self, said: Option<f64>) -> f64 {
         let counted = self.reached.map_or(1.0, |reached| reached.floor() + 1.0);
         let grows = |said: &f64| self.reached.is_none_or(|reached| *said > reached);
@@ -86,7 +87,7 @@ impl Reporter {
     }
 }
 
-/// The text of an update, if it has any.
+/// Returns the text of an update, if it has any.
 pub(super) fn text_of(update: &RawValue) -> Option<String> {
     let update: Update = json::read(update.get()).ok()?;
     joined(update.content)

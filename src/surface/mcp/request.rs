@@ -1,7 +1,7 @@
-//! The request of a call, with its arguments as the client wrote them, and who sent it.
+//! The request of a call, with its arguments as the client wrote them, and its sender.
 //!
-//! rmcp reads arguments into a map of values, which rounds numbers. So the text stays beside the
-//! request, among what both transports may add to it.
+//! rmcp parses arguments into a map of values, which rounds numbers. So the original text is kept
+//! in the extensions of the request, which both transports can set.
 
 use std::sync::Arc;
 
@@ -16,15 +16,16 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::surface::http::{BodyMemory, Client, Peer, Permit};
 
-/// The text of the arguments.
+/// The original text of the arguments.
 #[derive(Clone, Debug)]
 pub(super) struct RawArguments(pub(super) Box<RawValue>);
 
-/// Who sent a request over HTTP, with what it holds until it is answered.
+/// Sender of a request over HTTP, with the permits that it holds until the response.
 #[derive(Clone)]
 pub(super) struct Sender {
     pub(super) client: Arc<Client>,
-    /// Of a call: its place among the client's calls; and what its body takes of the memory for bodies.
+    /// For a call: its permit among the client's calls, and its body's share of the memory for
+    /// bodies.
     _held: (Option<Arc<Permit>>, Arc<BodyMemory>),
 }
 
@@ -36,24 +37,24 @@ impl Sender {
         }
     }
 
-    /// Who sent the request with these extensions; `None` over standard input and output, where there is
-    /// one client, the user.
+    /// Returns the sender of the request with these extensions. `None` over standard input and
+    /// output, where the user is the only client.
     pub(super) fn of(extensions: &Extensions) -> Option<Sender> {
         extensions.get::<Parts>()?.extensions.get().cloned()
     }
 }
 
-/// The other end of the connection on which the request with these extensions came.
+/// Returns the address of the connection that the request with these extensions came from.
 pub(super) fn peer(extensions: &Extensions) -> Option<&Peer> {
     extensions.get::<Parts>()?.extensions.get()
 }
 
-/// What tells the client from others.
+/// Returns the id that distinguishes the client from others.
 pub(super) fn owner(sender: Option<&Sender>) -> &str {
     sender.map_or("", |sender| sender.client.id())
 }
 
-/// The parameters of `tools/call`, as they are written.
+/// The parameters of `tools/call` as the client wrote them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WrittenCall {
@@ -66,7 +67,8 @@ pub(super) struct WrittenCall {
 }
 
 impl WrittenCall {
-    /// Whether it wants to know nothing but what it comes to, and says nothing of who asks.
+    /// Returns true if the client only needs the outcome: no progress token, no protocol metadata,
+    /// no answers.
     pub(super) fn is_plain(&self) -> bool {
         let says_more =
             |key: &String| key == "progressToken" || key.starts_with("io.modelcontextprotocol/");
@@ -77,7 +79,7 @@ impl WrittenCall {
         !is_marked && self.input_responses.is_none() && self.request_state.is_none()
     }
 
-    /// The same as rmcp has it.
+    /// Converts it to the type of rmcp.
     pub(super) fn into_request(self) -> ClientRequest {
         let mut params = CallToolRequestParams::new(self.name);
         params.input_responses = self.input_responses;
@@ -92,7 +94,7 @@ impl WrittenCall {
     }
 }
 
-/// The arguments of a call that came over any transport.
+/// Returns the arguments of a call, independent of the transport.
 pub(super) fn arguments(
     params: &CallToolRequestParams,
     extensions: &Extensions,

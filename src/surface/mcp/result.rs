@@ -1,7 +1,7 @@
-//! Outcomes and errors as MCP answers.
+//! Converts outcomes and errors to MCP responses.
 //!
-//! The model must read why a call was refused or failed, so that is a result with `isError`. A
-//! protocol error says that the request itself could never have worked, or a defect of ours.
+//! The model must read why a call was refused or failed, so such an error is a result with
+//! `isError`. A protocol error means that the request itself is invalid, or that haft has a defect.
 
 use std::sync::atomic::Ordering;
 
@@ -15,24 +15,25 @@ use crate::config::Structured;
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Block, Contents, Link, LogLevel, LogLine, LogListener, Outcome};
 
-/// Details that are for renderers and logs, not for models.
+/// Details for renderers and logs, not for models.
 const DETAILS: &str = "haft/details";
-/// Why the call was stopped.
+/// Reason for which the call was stopped.
 const STOPPED: &str = "haft/stopped";
-/// The tool says that there is nothing for a model in its result.
+/// True if the tool marked its result as useless for a model.
 const USELESS: &str = "haft/useless";
 
-/// How results are written for one client.
+/// Form of the results for one client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultForm {
-    /// When there is structured content.
+    /// Condition for structured content.
     pub(super) structured: Structured,
-    /// The client reads structured content that is not an object.
+    /// True if the client accepts structured content that is not an object.
     pub(super) any_json: bool,
 }
 
-/// The answer for an outcome. Clients show a model either the content or the structured content, so
-/// there is structured content only where the author promised it. `log` hears what it hides.
+/// Converts an outcome to a response. Clients show a model either the content or the structured
+/// content. So structured content is only sent if the author declared it. `log` receives a warning
+/// if it hides content.
 pub(super) fn of_outcome(
     outcome: Outcome,
     tool: Option<&Offered>,
@@ -59,14 +60,14 @@ pub(super) fn of_outcome(
     let (is_structured, misfit) = match promised {
         Some(tool) => match tool.mismatch(&details) {
             None if !hides(tool, &content, &details) => (true, None),
-            // A failure needs no structured content, and its text says what went wrong.
+            // A failure needs no structured content, and its text contains the error.
             None => {
                 if !is_error {
                     warn_of_hidden_text(tool, log);
                 }
                 (!is_error, None)
             }
-            // A failure need not have the form that results have.
+            // A failure does not have to match the schema of results.
             Some(_) if is_error => (false, None),
             Some(wrong) => (false, Some(wrong)),
         },
@@ -76,7 +77,7 @@ pub(super) fn of_outcome(
             (is_wanted && is_readable && !is_nothing(&details), None)
         }
     };
-    // Where it says what the text says, it is as long as the text, too.
+    // If the structured content repeats the text, it is also shortened to the length of the text.
     let view = match (promised, &kept_in) {
         (Some(tool), Some(file)) if is_structured && tool.text_repeats_details => {
             let texts = content.iter().map(|block| match block {
@@ -91,7 +92,7 @@ pub(super) fn of_outcome(
     let declares_output = tool.is_some_and(|tool| tool.declares_output);
     let mut blocks: Vec<ContentBlock> = content.into_iter().map(block).collect();
     if blocks.is_empty() && (is_structured || declares_output && !is_nothing(&details)) {
-        // For clients that do not look at structured content, or get none.
+        // For clients that ignore structured content, or get none.
         blocks.push(ContentBlock::text(details.to_string()));
     }
     if let Some(wrong) = &misfit {
@@ -113,7 +114,7 @@ pub(super) fn of_outcome(
     result.with_meta((!meta.is_empty()).then_some(meta))
 }
 
-/// Whether a model that is shown the JSON of `details` misses something of `content`.
+/// Returns true if a model that only sees the JSON of `details` misses part of `content`.
 fn hides(tool: &Offered, content: &[Block], details: &Value) -> bool {
     match content {
         [] => false,
@@ -143,7 +144,7 @@ fn warn_of_hidden_text(tool: &Offered, log: Option<&dyn LogListener>) {
     }
 }
 
-/// Why there is no outcome.
+/// Converts an error to a response.
 pub(super) fn of_error(error: &Error) -> Result<CallToolResult, ErrorData> {
     let text = match error.hint() {
         Some(hint) => format!("{}\n{hint}", error.message()),

@@ -1,19 +1,20 @@
-//! A tool's schema in the form that MCP clients read, or why it has none.
+//! Converts a tool's schema to the form that MCP clients can read, or returns the reason why it has
+//! none.
 //!
-//! Clients refuse a whole list for one schema that they cannot read, so each is looked at here: a
-//! root that is no object, a keyword that holds the wrong thing, a reference into nothing.
+//! Clients refuse a whole list for one schema that they cannot read. So each schema is checked for
+//! a root that is not an object, keywords with invalid values, and dangling references.
 
 use serde_json::{Map, Value};
 
 use crate::tool::schema::faults;
 
-/// Deeper schemas end clients that read them by recursion.
+/// Depth limit: deeper schemas crash clients that parse them recursively.
 const MAX_DEPTH: usize = 64;
 
-/// The schema of a tool's arguments or of its structured result.
+/// Converts the schema of a tool's arguments or of its structured result.
 ///
 /// # Errors
-/// What is wrong with it, with the place.
+/// The error in the schema, with its location.
 pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     let Value::Object(root) = schema else {
         return Err("the schema is not an object".to_owned());
@@ -27,7 +28,7 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     let mut root = root.clone();
     match root.get("type") {
         Some(kind) if kind == "object" => {}
-        // A union of objects, or nothing said at all: arguments are an object in any case.
+        // A union of objects, or no type: arguments are an object in any case.
         None => {
             root.shift_insert(0, "type".to_owned(), "object".into());
         }
@@ -35,7 +36,7 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     }
     if let Some(Value::Object(properties)) = root.get_mut("properties") {
         for property in properties.values_mut() {
-            // Older clients know no schema but an object.
+            // Older clients only accept an object as a schema.
             match property {
                 Value::Bool(true) => *property = Value::Object(Map::new()),
                 Value::Bool(false) => *property = serde_json::json!({"not": {}}),
@@ -46,7 +47,8 @@ pub(crate) fn of_object(schema: &Value) -> Result<Map<String, Value>, String> {
     Ok(root)
 }
 
-/// True for a value of more levels. A schema within another is two levels below it, mostly.
+/// Returns true if the value has more than `most` levels. A nested schema is mostly two levels
+/// below its parent.
 fn is_deeper_than(value: &Value, most: usize) -> bool {
     let mut inner: Box<dyn Iterator<Item = &Value>> = match value {
         Value::Array(items) => Box::new(items.iter()),

@@ -1,4 +1,4 @@
-//! Which tools are offered: those of named sets, what is included, never what is excluded.
+//! Selection of the listed tools: tool sets and include patterns, minus exclude patterns.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use crate::error::{Error, ErrorKind};
 
-/// What the user asked to offer, as typed.
+/// Selection arguments of the user, as typed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// Names of sets of the configuration.
+    /// Names of tool sets in the configuration.
     pub(crate) toolsets: Vec<String>,
-    /// Globs of names.
+    /// Globs of tool names.
     pub(crate) include: Vec<String>,
-    /// Globs of names.
+    /// Globs of tool names. They take precedence.
     pub(crate) exclude: Vec<String>,
 }
 
-/// Decides for each name. What is not taken can neither be seen nor called.
+/// Compiled selection. A tool that is not selected can neither be listed nor called.
 #[derive(Debug)]
 pub(crate) struct Selection {
-    /// `None`: all of them.
+    /// The globs of the tool sets. `None`: all tools.
     toolsets: Option<GlobSet>,
     included: Option<GlobSet>,
     excluded: GlobSet,
 }
 
 impl Selection {
-    /// Every tool.
+    /// Selects every tool.
     pub(crate) fn all() -> Selection {
         Selection {
             toolsets: None,
@@ -36,10 +36,10 @@ impl Selection {
         }
     }
 
-    /// Sets add up; `include` narrows what they hold.
+    /// Compiles a selection. Tool sets are combined; `include` narrows the combination.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a set that does not exist and a glob that is none.
+    /// [`ErrorKind::Usage`] for an unknown tool set and for an invalid glob.
     pub(crate) fn new(
         known: &BTreeMap<String, Vec<String>>,
         wanted: &Wanted,
@@ -69,7 +69,7 @@ impl Selection {
         })
     }
 
-    /// Whether the tool of this name is offered.
+    /// Returns true if the tool of this name is selected.
     pub(crate) fn takes(&self, name: &str) -> bool {
         let is_in = |set: &Option<GlobSet>| set.as_ref().is_none_or(|set| set.is_match(name));
         is_in(&self.toolsets) && is_in(&self.included) && !self.excluded.is_match(name)

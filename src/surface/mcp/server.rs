@@ -1,6 +1,7 @@
-//! The requests of MCP clients, answered for one connection in either era of the protocol.
+//! Answers the requests of MCP clients for one connection, under any supported protocol version.
 //!
-//! rmcp decides which era a connection or a request is of, and refuses what is not of it.
+//! rmcp determines the version of a connection or of a request, and refuses requests that do not
+//! belong to that version.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,52 +39,52 @@ use crate::host::Host;
 use crate::registry::{Catalog, Entry};
 use crate::surface::http::{CallBook, Client};
 
-/// Tools on one page of a list. Many clients never ask for the second one.
+/// Number of tools on one page of a list. Many clients never request the second page.
 const PAGE: usize = 250;
-/// Instructions name the tools; a handshake waits this long for tools that are still loading. Codex
-/// waits ten seconds for all of it.
+/// Time for which a handshake waits for tools that are still loading, since the instructions name
+/// the tools. Codex waits ten seconds for the whole handshake.
 const INSTRUCTIONS_TIMEOUT: Duration = Duration::from_secs(5);
-/// The offers that are kept for clients that may not have all tools.
+/// Limit of the tool lists that are cached for clients that may not use all tools.
 const MAX_OFFERS: usize = 64;
-/// How long a client may go by a list, in milliseconds.
+/// Time for which a client may cache a list, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
-/// Answers one connection. Cheap to clone; clones are the same connection.
+/// Server of one connection. Cheap to clone; clones share the connection.
 #[derive(Clone)]
 pub(super) struct Server {
     shared: Arc<Shared>,
     connection: Arc<Connection>,
 }
 
-/// What is one connection's own.
+/// State of one connection.
 #[derive(Default)]
 struct Connection {
-    /// Changes of the list are told.
+    /// True if the client is notified of changes of the list.
     is_told: AtomicBool,
     log: Log,
-    /// Fires when it ends, where that is known.
+    /// Fires when the connection ends, if that is observable.
     ended: CancellationToken,
 }
 
-/// A catalog, and how its tools are offered.
+/// A catalog and its tool list.
 type OfferOfCatalog = (Arc<Catalog>, Arc<Offer>);
 
-/// What all connections of a process share.
+/// State that all connections of a process share.
 struct Shared {
     host: Host,
     selection: Selection,
-    /// The last catalog that was offered, and how.
+    /// The last catalog and its tool list.
     offered: Mutex<Option<OfferOfCatalog>>,
-    /// The same for clients that may not have all of it, by their ids.
+    /// Last catalogs and tool lists of clients that may not use all tools, by client id.
     offered_to: Mutex<HashMap<String, OfferOfCatalog>>,
-    /// Whether the one client reads so slowly that updates should be left out.
+    /// Returns true if the one client reads so slowly that updates should be skipped.
     is_behind: Box<dyn Fn() -> bool + Send + Sync>,
     closing: CancellationToken,
-    /// A handshake has waited for the tools in vain.
+    /// True if a handshake has waited for the tools without success.
     has_waited: AtomicBool,
     parking: Parking,
     tasks: Tasks,
-    /// Where calls are entered, if another surface keeps a book.
+    /// Log of calls, if another surface keeps one.
     book: Option<Arc<dyn CallBook>>,
 }
 
@@ -113,7 +114,7 @@ impl Server {
         }
     }
 
-    /// The same for another connection.
+    /// Creates a server for another connection that shares the state of the process.
     pub(super) fn for_connection(&self) -> Server {
         Server {
             shared: self.shared.clone(),
@@ -121,12 +122,12 @@ impl Server {
         }
     }
 
-    /// Fires when there will be no more requests.
+    /// Fires when no more requests are read.
     pub(super) fn closing(&self) -> &CancellationToken {
         &self.shared.closing
     }
 
-    /// Fires when the connection ends, where that is known.
+    /// Fires when the connection ends, if that is observable.
     pub(super) fn ended(&self) -> &CancellationToken {
         &self.connection.ended
     }
@@ -139,17 +140,17 @@ impl Server {
         (self.shared.is_behind)()
     }
 
-    /// The calls that wait for their user between two requests.
+    /// Returns the suspended calls.
     pub(super) fn parking(&self) -> &Parking {
         &self.shared.parking
     }
 
-    /// The calls that go on as tasks.
+    /// Returns the calls that continue as tasks.
     pub(super) fn tasks(&self) -> &Tasks {
         &self.shared.tasks
     }
 
-    /// How results are written for a client of the newer era or the older one.
+    /// Returns the form of results for a client of MCP 2026-07 (`is_new`) or of an older version.
     pub(super) fn result_form(&self, is_new: bool) -> ResultForm {
         ResultForm {
             structured: self.host().config().mcp.structured,
@@ -157,18 +158,18 @@ impl Server {
         }
     }
 
-    /// Where calls are entered, if anywhere.
+    /// Returns the call log, if there is one.
     pub(super) fn book(&self) -> Option<&dyn CallBook> {
         self.shared.book.as_deref()
     }
 
-    /// What its client wants to hear.
+    /// Returns the log settings of the client.
     pub(super) fn log(&self) -> &Log {
         &self.connection.log
     }
 
-    /// What is offered, and the tool of it that a client calls by this name, if both are known without
-    /// waiting.
+    /// Returns the tool list and the tool that a client calls by this name, if both are known
+    /// without waiting.
     pub(super) fn known_offer(&self, name: &str) -> Option<(Arc<Offer>, Arc<Entry>)> {
         let catalog = self.shared.host.known_catalog()?;
         let offer = self.offer_of(catalog.clone());
@@ -176,28 +177,29 @@ impl Server {
         Some((offer, entry))
     }
 
-    /// What is offered now.
+    /// Returns the current tool list.
     pub(super) async fn offer(&self) -> Arc<Offer> {
         self.offer_of(self.shared.host.catalog().await)
     }
 
-    /// What is offered now to this client; `None`: the one on standard input and output.
+    /// Returns the current tool list of this client. `None`: the client on standard input and
+    /// output.
     pub(super) async fn offer_to(&self, client: Option<&Client>) -> Arc<Offer> {
         self.offer_of_to(self.shared.host.catalog().await, client)
     }
 
-    /// The same for a call of the tool `name`, whatever descriptions say by now.
+    /// Returns the tool list for a call of the tool `name`. Does not wait for changed descriptions.
     pub(super) async fn offer_for_call(&self, name: &str, client: Option<&Client>) -> Arc<Offer> {
         let catalog = self.shared.host.catalog_for_calls().await;
         match catalog.find(name) {
             Some(_) => self.offer_of_to(catalog, client),
-            // There are tools that come and go.
+            // Some tools appear and disappear.
             None => Box::pin(self.offer_to(client)).await,
         }
     }
 
-    /// Waits until the tools are known that instructions name, but not for ever, and only once:
-    /// a client waits for its first answer, and gives up on a server that does not give it.
+    /// Waits for the tools that the instructions name, with a timeout and only once. A client waits
+    /// for its first response, and gives up on a server that does not send it.
     pub(super) async fn wait_for_tools(&self) {
         let has_waited = &self.shared.has_waited;
         if has_waited.load(Ordering::Relaxed) || self.last_offer().is_some() {
@@ -213,8 +215,8 @@ impl Server {
         }
     }
 
-    /// What the server says of itself, with the tools of the moment in it. Descriptions that tools
-    /// compute are those that are known.
+    /// Returns the configuration with instructions that name the current tools. For computed
+    /// descriptions it uses the last known values.
     async fn config_with_instructions(&self, client: Option<&Client>) -> ServerConfig {
         self.wait_for_tools().await;
         let known = self.shared.host.known_catalog();
@@ -258,7 +260,7 @@ impl Server {
         {
             return offer.clone();
         }
-        // Of clients whose tokens are gone; the others are made again.
+        // Mostly lists of clients whose tokens do not exist any more. The others are built again.
         if all.len() >= MAX_OFFERS {
             all.clear();
         }
@@ -272,7 +274,7 @@ impl Server {
         offer
     }
 
-    /// What was offered last, without a wait.
+    /// Returns the last tool list without waiting.
     fn last_offer(&self) -> Option<Arc<Offer>> {
         let offered = self
             .shared
@@ -388,8 +390,8 @@ impl ServerHandler for Server {
         }
     }
 
-    // There are tools and nothing else. rmcp would answer these with nothing in them, though they
-    // are not declared.
+    // Only tools are supported. Without these methods rmcp would answer with empty lists, although
+    // the capabilities are not declared.
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -453,7 +455,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// A client of the older era, which is told by its connection.
+/// A client up to MCP 2025-11, which is notified through its connection.
 struct Told(Peer<RoleServer>);
 
 impl Listener for Told {
@@ -466,13 +468,13 @@ impl Listener for Told {
     }
 }
 
-/// A subscription of the newer era.
+/// A subscription of MCP 2026-07.
 struct Subscribed<'a>(&'a SubscriptionContext);
 
 impl Listener for Subscribed<'_> {
     async fn tell(&mut self) -> bool {
         let accepted = self.0.accepted().tools_list_changed == Some(true);
-        // Whoever asked for something else only is not told, and stays.
+        // A subscription to other events is not notified, but stays open.
         !accepted || self.0.sink().notify_tool_list_changed().await.is_ok()
     }
 
@@ -482,7 +484,8 @@ impl Listener for Subscribed<'_> {
     }
 }
 
-/// The name that a page ended with. Names only: a cursor outlives any reload.
+/// Decodes a cursor to the name that the last page ended with. A cursor only contains a name, so it
+/// survives a reload.
 fn read_cursor(cursor: &str) -> Result<String, ErrorData> {
     let name = URL_SAFE_NO_PAD.decode(cursor).ok();
     let name = name.and_then(|bytes| String::from_utf8(bytes).ok());

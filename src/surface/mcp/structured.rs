@@ -1,7 +1,7 @@
-//! Structured results that are too long for a model, in which long strings are shortened.
+//! Shortens long strings in structured results that are too long for a model.
 //!
-//! Clients that show a model the structured content and not the text would else put all of it into a
-//! file of their own, or cut the middle out of its JSON.
+//! Some clients show a model only the structured content. Otherwise such a client would write all
+//! of it to a file of its own, or cut the middle out of its JSON.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::tool::excerpt;
 
-/// Strings are not shortened below so many bytes; the notices in one take some hundred.
+/// Minimum length of shortened strings in bytes. The notices in one string take some hundred bytes.
 const SHORTEST: usize = 1_000;
-/// How close to the limit a result has to come.
+/// Precision of the search for the longest result below the limit.
 const STEP: usize = 64;
 
-/// `value` with excerpts of its longest strings, so that its JSON has at most `most` bytes. `file` has
-/// all of it. `None`: it is not the strings that make it long.
+/// Returns `value` with excerpts of its longest strings, so that its JSON has at most `most` bytes.
+/// `file` contains the complete value. `None`: shorter strings would not suffice.
 pub(super) fn shortened(value: &Value, most: usize, file: &Path) -> Option<Value> {
     let way_out = excerpt::way_to(file);
     let cut = |longest: usize| {

@@ -1,7 +1,7 @@
-//! Long calls as tasks (`io.modelcontextprotocol/tasks`), for clients that know them.
+//! Long calls as tasks (`io.modelcontextprotocol/tasks`), for clients that support them.
 //!
-//! A task is driven here whether anybody looks or not; its client looks when it likes, answers its
-//! questions, or takes it back. Tasks are bounded in number and time.
+//! A task is driven here even if its client does not poll it. The client can poll the task, answer
+//! its questions, or cancel it. Tasks are bounded in number and time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,20 +25,20 @@ use super::request::{Sender, owner};
 use crate::credentials::random_id;
 use crate::tool::Moment;
 
-/// So many tasks of a client are kept, with those that are over.
+/// Limit of the kept tasks of a client, including finished ones.
 const MOST: usize = 256;
-/// So long after its beginning a task is forgotten, and stopped if it is not over.
+/// Time after which a task is forgotten, and stopped if it still runs.
 const LIFE: Duration = Duration::from_secs(24 * 3600);
-/// How often to look is sensible.
+/// Poll interval that clients are advised to use.
 const LOOKING: Duration = Duration::from_millis(500);
 
-/// All of them.
+/// Registry of all tasks.
 #[derive(Clone, Default)]
 pub(super) struct Tasks(Arc<Mutex<HashMap<String, Arc<Job>>>>);
 
-/// One task.
+/// A call that continues as a task.
 struct Job {
-    /// The client that made the call; others do not get to know of it.
+    /// The client that made the call. The task is hidden from other clients.
     owner: String,
     state: Mutex<DetailedTask>,
     answers: mpsc::UnboundedSender<InputResponses>,
@@ -46,7 +46,7 @@ struct Job {
 }
 
 impl Tasks {
-    /// Makes a call a task. Gives the call back if too many are running.
+    /// Turns a call into a task. Returns the call if too many tasks are running.
     pub(super) fn create(&self, execution: Execution) -> Result<CallToolResponse, Box<Execution>> {
         let mut tasks = self.tasks();
         let owner = owner(execution.sender()).to_owned();
@@ -89,24 +89,24 @@ impl Tasks {
         Ok(created.into())
     }
 
-    /// How the task is.
+    /// Returns the state of the task.
     pub(super) fn get(&self, sender: Option<&Sender>, id: &str) -> Result<DetailedTask, ErrorData> {
         Ok(self.job(sender, id)?.state().clone())
     }
 
-    /// Hands answers to its questions over.
+    /// Delivers answers to its questions.
     pub(super) fn answer(
         &self,
         sender: Option<&Sender>,
         id: &str,
         answers: InputResponses,
     ) -> Result<(), ErrorData> {
-        // Nobody waits for answers any more where the task is over.
+        // An error means that the task has ended.
         let _ = self.job(sender, id)?.answers.send(answers);
         Ok(())
     }
 
-    /// Takes it back.
+    /// Cancels the task.
     pub(super) fn cancel(&self, sender: Option<&Sender>, id: &str) -> Result<(), ErrorData> {
         self.job(sender, id)?.cancel.cancel();
         Ok(())
@@ -121,7 +121,7 @@ impl Tasks {
         job.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{id}`"), None))
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
     fn tasks(&self) -> MutexGuard<'_, HashMap<String, Arc<Job>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +139,7 @@ impl Job {
         *state = DetailedTask::new(task, payload);
     }
 
-    /// It waits for these answers, or works if there are none.
+    /// Sets the state: waits for answers to these questions, or works if there are none.
     fn is_asking(&self, open: &[Open]) {
         if open.is_empty() {
             return self.is(TaskPayload::Working);
@@ -184,7 +184,7 @@ async fn drive(
                         job.says(message);
                     }
                 }
-                // The request whose answer it would have gone with is over.
+                // The request is over, so its log lines cannot be sent any more.
                 Step::Said(_) => {}
                 Step::Asked(asked) => {
                     open.retain(|open| !open.is_withdrawn());

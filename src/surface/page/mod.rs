@@ -1,8 +1,8 @@
-//! The page at `/`: the catalog, forms for calls, their results and the log, in a browser.
+//! Web page at `/`: the catalog, forms for calls, their results and the call log.
 //!
-//! It is made of what `web/` holds, bundled when haft is built and embedded. It talks to `/api` as
-//! every other client does and loads nothing from anywhere else. The files themselves are for
-//! everybody who may connect: what they show comes from the API, which wants its token.
+//! It is bundled from `web/` when haft is built, and embedded. It uses `/api` like every other
+//! client and loads nothing from other servers. The files themselves are public to every client
+//! that may connect. Their data comes from the API, which requires the token.
 
 use axum::Router;
 use axum::http::header::{
@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-/// One file of the page.
+/// A file of the page.
 struct File {
     path: &'static str,
     media_type: &'static str,
@@ -43,14 +43,15 @@ const FILES: [File; 4] = [
     },
 ];
 
-/// Nothing but our own script and style; images also from results, which bring them along.
+/// Content security policy: only our own script and style. Images may also be `data:` URLs from
+/// results.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 const NO_FEATURES: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 
-/// The routes of the page.
+/// Returns the routes of the page.
 pub(crate) fn router() -> Router {
     FILES.iter().fold(Router::new(), |router, file| {
         router.route(file.path, get(|headers: HeaderMap| answer(file, headers)))
@@ -69,7 +70,7 @@ async fn answer(file: &'static File, asked: HeaderMap) -> Response {
     let headers = response.headers_mut();
     let fixed = [
         (CONTENT_TYPE, file.media_type),
-        // Another haft may answer at the same address tomorrow.
+        // Another version of haft may run at the same address later.
         (CACHE_CONTROL, "no-cache"),
         (CONTENT_SECURITY_POLICY, POLICY),
         (REFERRER_POLICY, "no-referrer"),

@@ -1,5 +1,5 @@
-//! The book of calls for other surfaces of the same server: what they call is among `/api/calls` and told
-//! at `/api/events` like our own.
+//! Call log for the other surfaces of the same server: their calls appear in `/api/calls` and
+//! `/api/events` like those of REST.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::error::{Error, ErrorKind};
 use crate::surface::http::{BookEntry, CallBook, Client};
 use crate::tool::{Outcome, Stopped};
 
-/// The ledger as others see it.
+/// The ledger behind the interface for other surfaces.
 pub(super) struct Book(pub(super) Arc<Ledger>);
 
 struct Entry {
     ledger: Arc<Ledger>,
-    /// `None` once its end is noted.
+    /// The call; `None` after its end was logged.
     running: Option<Arc<Running>>,
 }
 
@@ -29,7 +29,7 @@ impl CallBook for Book {
         cancel: CancellationToken,
     ) -> Box<dyn BookEntry> {
         let enter = |id| self.0.enter(client, id, tool, |_| cancel.clone());
-        // A client of ours may have chosen the same id.
+        // Another client of this server may have chosen the same id.
         let running = enter(Some(id.to_owned())).or_else(|_| enter(None)).ok();
         Box::new(Entry {
             ledger: Arc::clone(&self.0),
@@ -53,7 +53,7 @@ impl BookEntry for Entry {
 impl Entry {
     fn note(&mut self, ended: &Result<Outcome, Error>) {
         if let Some(running) = self.running.take() {
-            // Whoever made the call answers it in its own way.
+            // The caller builds its own response.
             let _ = self.ledger.end(&running, ended);
         }
     }

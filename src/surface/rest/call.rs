@@ -1,7 +1,7 @@
-//! `POST /api/tools/{name}/call`: one call, answered whole or as it goes.
+//! `POST /api/tools/{name}/call`: runs one call and returns its result, or a stream of its events.
 //!
-//! A task of its own drives each call to its end and enters what it came to, whoever still listens. A
-//! client that goes away cancels its call.
+//! A separate task drives each call to its end and logs the result, even if the client has
+//! disconnected. The disconnection cancels the call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,11 +30,11 @@ use crate::registry::Catalog;
 use crate::surface::http::{BodyMemory, Client, Fault, JsonText, PathText, Peer, Permit, sse};
 use crate::tool::{Call, Event};
 
-/// So many updates wait for a slow client; then only the newest does.
+/// Capacity of the update queue of a slow client. Beyond it only the newest update is kept.
 const WAITING: usize = 16;
-/// The longest id that a client may choose.
+/// Limit of the length of an id that a client chooses.
 const LONGEST_ID: usize = 128;
-/// A year, in milliseconds: what is more is a mistake.
+/// Limit of `timeoutMs`: a year in milliseconds. A larger value is a mistake.
 const LONGEST_TIME: f64 = 365.0 * 24.0 * 3600.0 * 1000.0;
 
 /// A call. All of it may be left out.
@@ -53,7 +53,7 @@ pub(super) struct CallRequest<'a> {
     timeout_ms: Option<f64>,
 }
 
-/// What an event of a call says besides the result.
+/// Data of a call's event besides the result.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Step<'a> {
@@ -63,7 +63,7 @@ struct Step<'a> {
     partial_result: Option<&'a RawValue>,
 }
 
-/// Where a call's events go that somebody wants to see.
+/// Queue for the events of a call whose client wants them.
 type Frames = mpsc::Sender<Bytes>;
 
 /// Calls a tool. With `Accept: text/event-stream` the answer is a stream of the events `started`,
@@ -93,7 +93,7 @@ pub(super) async fn call(
     let request = CallRequest::read(&text)?;
     let arguments = request.arguments.map(RawValue::to_owned);
     let arguments = arguments.unwrap_or_else(Call::no_arguments);
-    // A whole number of them, as has been checked.
+    // The value was checked to be a whole number of milliseconds.
     let timeout = request
         .timeout_ms
         .map(|time| Duration::from_millis(time as u64));
@@ -132,19 +132,19 @@ pub(super) async fn call(
     }
 }
 
-/// Whether the client may call the tool of this name.
+/// Returns true if the client may call the tool of this name.
 fn may_call(client: &Client, catalog: &Catalog, name: &str) -> bool {
     let found = catalog.find(name);
     found.is_some_and(|entry| client.allows(&entry.tool))
 }
 
-/// The refusal of a tool that is not there, or not for this client.
+/// The error for a tool that is unknown or hidden from this client.
 fn no_such_tool(name: &str) -> Fault {
     let text = format!("Tool {name} not found");
     Error::new(ErrorKind::NoSuchTool, text).into()
 }
 
-/// The stream of a call's events; a refusal before the start is an answer like any other.
+/// Returns the stream of a call's events. An error before the start is a normal error response.
 async fn stream_of(
     mut waiting: mpsc::Receiver<Bytes>,
     driven: tokio::task::JoinHandle<Result<Bytes, Fault>>,
@@ -154,20 +154,20 @@ async fn stream_of(
         is_gone.disarm();
         return match driven.await {
             Ok(Err(fault)) => Err(fault),
-            // What is finished has been started.
+            // Not expected: a finished call has sent `started` before.
             Ok(Ok(json)) => Ok(fresh(json)),
             Err(error) => Err(Fault::internal(format!("the call's task failed: {error}"))),
         };
     };
     let rest = ReceiverStream::new(waiting).map(move |frame| {
-        // Held by the stream: who drops it is gone.
+        // Owned by the stream, so that dropping the stream cancels the call.
         let _ = &is_gone;
         frame
     });
     Ok(sse::response(stream::iter([first]).chain(rest)))
 }
 
-/// Drives a call to its end, and enters it.
+/// Drives a call to its end and logs it.
 async fn drive(
     mut call: RunningCall,
     running: Arc<Running>,
@@ -182,7 +182,7 @@ async fn drive(
             Event::Started => {
                 is_started = true;
                 if let Some(frames) = &frames {
-                    // The first one always fits.
+                    // The queue is empty, so the first event fits.
                     let _ = frames.try_send(step("started", &running, None));
                 }
             }
@@ -206,7 +206,7 @@ async fn drive(
             Ok(json) => sse::frame("result", None, &String::from_utf8_lossy(json)),
             Err(fault) => sse::frame("error", None, &fault.json()),
         };
-        // Nobody has to listen.
+        // An error means that the client has disconnected.
         let _ = frames.send(last).await;
     }
     answer
@@ -218,7 +218,7 @@ fn step(event: &str, running: &Running, partial_result: Option<&RawValue>) -> By
         tool: &running.record.tool,
         partial_result,
     };
-    // Texts and JSON: nothing that cannot be written.
+    // Strings and JSON can always be serialized.
     let data = serde_json::to_string(&step).unwrap_or_default();
     sse::frame(event, None, &data)
 }
@@ -228,7 +228,7 @@ impl<'a> CallRequest<'a> {
         if text.is_empty() {
             return Ok(CallRequest::default());
         }
-        // A list of values would be taken for the fields in their order.
+        // serde would assign the items of an array to the fields in their order.
         if text.trim_start().starts_with('[') {
             return Err(unprocessable("a call is an object"));
         }
@@ -245,7 +245,7 @@ impl<'a> CallRequest<'a> {
                 "`callId` is of at most 128 letters, digits and `._~:-`, the first no dot",
             ));
         }
-        // Here, since a call whose time is up before the tool starts is not validated.
+        // Checked here, because a call that times out before the tool starts is not validated.
         if request.arguments.is_some_and(|given| !is_object(given)) {
             let error = Error::new(ErrorKind::BadArguments, "`arguments` must be an object");
             return Err(error.into());
@@ -264,7 +264,8 @@ fn unprocessable(text: &str) -> Fault {
     Fault::new(StatusCode::UNPROCESSABLE_ENTITY, text)
 }
 
-/// Whether these are arguments, as themselves or as a text that holds them, which models send, too.
+/// Returns true if the arguments are an object, or a string that contains one, since models send
+/// such strings too.
 fn is_object(arguments: &RawValue) -> bool {
     let text = arguments.get();
     match text.as_bytes().first() {
@@ -282,8 +283,8 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(fits)
 }
 
-/// Whether events are wanted rather than one answer: the media type with the higher `q`, the first of
-/// equals.
+/// Returns true if the client prefers a stream of events to one response: the media type with the
+/// higher `q` wins, the first one if equal.
 fn wants_events(headers: &HeaderMap) -> bool {
     let (mut best, mut is_events) = (0.0_f32, false);
     for accepted in headers.get_all(ACCEPT) {

@@ -1,4 +1,4 @@
-//! `/api/calls`: what runs and what ran.
+//! `/api/calls`: running and ended calls.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ pub(super) async fn cancel(
         }
     };
     if !cancelled {
-        // Its line in the log stays.
+        // The line in the audit log is kept.
         shared.history.forget(&id, client.token_name());
     }
     let status = match cancelled {

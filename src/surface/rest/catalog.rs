@@ -1,4 +1,4 @@
-//! `GET /api/catalog`: everything that haft knows of the tools, as `haft list --json` prints it.
+//! `GET /api/catalog`: the complete catalog, as `haft list --json` prints it.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) async fn catalog(
     let catalog = shared.host.catalog().await;
     let listing = match client.is_user() {
         true => Listing::from(&*catalog),
-        // What is wrong with files of the user's is not for others.
+        // Problems of the user's files are not shown to other clients.
         false => Listing::of_tools(&catalog, |tool| client.allows(tool)),
     };
     Ok(fresh(bytes(&listing)?))

@@ -1,4 +1,4 @@
-//! `GET /api/events`: calls that start and end, tools that come and go, problems.
+//! `GET /api/events`: started and ended calls, changed tools, problems.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! What happened lately, as frames, for whoever listens at `/api/events`.
+//! Recent events as frames, for the listeners at `/api/events`.
 //!
-//! One ring for each client and a place in it for each listener: a slow one costs nothing and misses what
-//! has left the ring, which it is told. The ids begin with a word of this process, so that a listener
-//! of an earlier one is not taken for up to date.
+//! Each client has a ring of events, and each listener a position in it. A slow listener costs
+//! nothing: it misses the events that left the ring, and is notified of that. Event ids begin with
+//! an id of this process, so that ids of an earlier process are recognized as outdated.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,17 +16,17 @@ use tokio::sync::watch;
 
 use crate::surface::http::{Client, sse};
 
-/// So many events stay.
+/// Limit of the events in a ring.
 const MOST: usize = 1024;
-/// So many bytes of them stay.
+/// Limit of the bytes in a ring.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The events of one server, by the clients that may know of them. Even their numbers would tell one
-/// client of another.
+/// The events of one server, separately for each client. Shared event numbers would reveal the
+/// activity of other clients.
 #[derive(Default)]
 pub(super) struct Feeds {
     user: Arc<Feed>,
-    /// By the ids of the clients that have asked for theirs.
+    /// Feeds of the clients that have requested events, by client id.
     others: Mutex<HashMap<String, Other>>,
 }
 
@@ -36,7 +36,7 @@ struct Other {
 }
 
 impl Feeds {
-    /// What a client may hear.
+    /// Returns the feed of a client.
     pub(super) fn of(&self, client: &Arc<Client>) -> Arc<Feed> {
         if client.is_user() {
             return Arc::clone(&self.user);
@@ -51,12 +51,12 @@ impl Feeds {
         Arc::clone(&other.feed)
     }
 
-    /// Tells the user.
+    /// Publishes an event to the user.
     pub(super) fn publish(&self, event: &str, data: &impl Serialize) {
         self.user.publish(event, data);
     }
 
-    /// Tells a client and the user of something that is the client's.
+    /// Publishes an event about a client's call to this client and to the user.
     pub(super) fn publish_for(&self, owner: &str, event: &str, data: &impl Serialize) {
         self.user.publish(event, data);
         if let Some(other) = self.others().get(owner) {
@@ -64,7 +64,7 @@ impl Feeds {
         }
     }
 
-    /// Tells each client, and the user, what `data` gives for it.
+    /// Publishes to the user and to each client the value that `data` returns for it.
     pub(super) fn publish_to_each<T: Serialize>(
         &self,
         event: &str,
@@ -80,7 +80,7 @@ impl Feeds {
         }
     }
 
-    /// Those whose token is still valid.
+    /// Returns the feeds whose tokens are still valid.
     fn others(&self) -> MutexGuard<'_, HashMap<String, Other>> {
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         others.retain(|_, other| !other.client.ended().is_cancelled());
@@ -88,24 +88,24 @@ impl Feeds {
     }
 }
 
-/// The events that one client may know of.
+/// The events that one client may see.
 pub(super) struct Feed {
-    /// This process, in the ids.
+    /// Id of this process in the event ids.
     life: String,
     ring: Mutex<Ring>,
-    /// The number of the next event.
+    /// Number of the next event.
     next: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Ring {
-    /// The number of the first frame.
+    /// Number of the first frame.
     first: u64,
     frames: VecDeque<Bytes>,
     bytes: usize,
 }
 
-/// Where a listener is.
+/// Position of a listener.
 struct Place {
     feed: Arc<Feed>,
     at: u64,
@@ -127,7 +127,7 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Tells whoever listens.
+    /// Publishes an event to the listeners.
     fn publish(&self, event: &str, data: &impl Serialize) {
         let data = match serde_json::to_string(data) {
             Ok(data) => data,
@@ -150,7 +150,8 @@ impl Feed {
         self.next.send_replace(number + 1);
     }
 
-    /// What comes from now on; after `last_id` if that is one of ours and nothing since is lost.
+    /// Returns the events from now on. Continues after `last_id` if this id is known and no later
+    /// event is lost.
     pub(super) fn listen(
         self: &Arc<Self>,
         last_id: Option<&str>,
@@ -162,7 +163,8 @@ impl Feed {
         let resumed = resumed.filter(|at| (ring.first..=end).contains(at));
         drop(ring);
         let at = resumed.unwrap_or(end);
-        // With an id, so that whoever hears nothing more can still come back to this place.
+        // The first frame has an id, so that a listener that receives no further event can still
+        // resume here.
         let id = at.checked_sub(1).map(|last| self.id(last));
         let data = json!({ "resumed": resumed.is_some() }).to_string();
         let place = Place {
@@ -187,7 +189,7 @@ impl Feed {
         (life == self.life && number < u64::MAX).then_some(number)
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }

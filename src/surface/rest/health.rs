@@ -1,4 +1,4 @@
-//! `GET /api/health`: whether the server works, and how far the tools are.
+//! `GET /api/health`: state of the server and of the search for tools.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The calls of servers in this directory that the log of calls knows, also those of a server before this one.
+//! Calls from the audit log that servers in this directory made, including earlier servers.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -8,38 +8,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::audit::{self, Event, Line, Reader, RecordedCall, Tail};
 use crate::host::Host;
 
-/// So many are remembered.
+/// Limit of the remembered calls.
 const MAX_CALLS: usize = 1000;
 
-/// The surfaces whose calls `/api/calls` lists.
+/// Surfaces whose calls `/api/calls` lists.
 const SURFACES: [&str; 3] = ["http", "rest", "mcp-http"];
 
-/// A call that the log knows.
+/// A call in the audit log.
 pub(super) struct Recorded {
-    /// What the log says.
+    /// The entry of the log.
     pub(super) call: RecordedCall,
-    /// It was made in this process, so the ledger may know more of it.
+    /// True if it was made in this process, so the ledger may have more data.
     pub(super) is_ours: bool,
 }
 
-/// The calls in the log.
+/// The calls in the audit log.
 pub(super) struct History {
-    /// `None` where calls are not recorded.
+    /// Folder of the log; `None` if calls are not recorded.
     folder: Option<PathBuf>,
     cwd: String,
     state: Mutex<State>,
 }
 
-/// The name of a token, if the call was made with one, and the id of the call.
+/// Token name, if the call was made with one, and call id.
 type Key = (Option<String>, String);
 
 #[derive(Default)]
 struct State {
-    /// Reads what is added; `None` before the first look.
+    /// Reads new lines; `None` before the first read.
     tail: Option<Tail>,
-    /// The oldest first.
+    /// Sorted from oldest to newest.
     calls: VecDeque<Arc<Recorded>>,
-    /// Those that a client wants to be forgotten.
+    /// Calls that a client has deleted.
     forgotten: HashSet<Key>,
 }
 
@@ -53,7 +53,7 @@ impl History {
         }
     }
 
-    /// The calls that ended, the newest first. What cannot be read is left out.
+    /// Returns the ended calls, newest first. Unreadable lines are skipped.
     pub(super) async fn calls(self: &Arc<Self>) -> Vec<Arc<Recorded>> {
         let history = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || history.read()).await;
@@ -67,8 +67,8 @@ impl History {
         }
     }
 
-    /// Leaves out the calls of this id from now on that were made with `token`; `None`: the user's own, and those
-    /// of this id that are known of others.
+    /// Hides the calls with this id that were made with `token`. `None` hides the user's own calls,
+    /// and the known calls of other clients with this id.
     pub(super) fn forget(&self, id: &str, token: Option<String>) {
         let mut state = self.state();
         let State {
@@ -127,7 +127,7 @@ impl History {
         call.cwd == self.cwd && SURFACES.contains(&call.caller.surface.as_str())
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,8 @@
-//! The calls of one server by their clients and ids: those that run, and the last of those that ended.
+//! Call log of one server: running calls and the last ended ones, by client and call id.
 //!
-//! What ended is kept within bounds of number, bytes and time for each client, the newest first; what runs is bounded by
-//! the connections that wait for it. A call exists for the client that made it and for the user. Each
-//! start and end is told to whoever of these listens.
+//! Ended calls are limited in number, bytes and age for each client; the newest are kept. Running
+//! calls are limited by the connections that wait for them. Only the client that made a call and
+//! the user can see it. Each start and end is published to the listeners among these.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,16 +22,16 @@ use crate::error::{Error, ErrorKind};
 use crate::surface::http::{Client, Fault};
 use crate::tool::{Outcome, Stopped};
 
-/// So many calls of a client that ended are remembered.
+/// Limit of the ended calls of a client that are kept.
 const MOST: usize = 1000;
-/// So many bytes of what they came to.
+/// Limit of the bytes of their results.
 const MOST_BYTES: usize = 32 << 20;
-/// What is longer than this is not kept at all; its call is.
+/// Limit of a result's length. A longer result is dropped, but its call is kept.
 const LONGEST: usize = 4 << 20;
-/// And no longer than this.
+/// Limit of the age of an ended call.
 const OLDEST: Duration = Duration::from_secs(3600);
 
-/// The calls of one server.
+/// Call log of one server.
 pub(super) struct Ledger {
     calls: Mutex<Calls>,
     feeds: Arc<Feeds>,
@@ -40,23 +40,23 @@ pub(super) struct Ledger {
 #[derive(Default)]
 struct Calls {
     running: HashMap<Key, Arc<Running>>,
-    /// By their clients: the calls of one do not push out those of another.
+    /// Ended calls by client, so that the calls of one client do not displace those of another.
     ended: HashMap<String, History>,
 }
 
-/// The calls of one client that have ended.
+/// The ended calls of one client.
 #[derive(Default)]
 struct History {
-    /// The oldest first.
+    /// Sorted from oldest to newest.
     calls: VecDeque<Arc<Past>>,
     by_id: HashMap<String, Arc<Past>>,
     bytes: usize,
 }
 
-/// A client and the id of one of its calls: clients choose ids without knowing of each other.
+/// Client id and call id. Two clients may choose the same call id.
 type Key = (String, String);
 
-/// A call that runs.
+/// A running call.
 pub(super) struct Running {
     pub(super) record: Record,
     cancel: CancellationToken,
@@ -64,19 +64,19 @@ pub(super) struct Running {
     partial: Mutex<Option<Box<RawValue>>>,
 }
 
-/// A call that has ended.
+/// An ended call.
 struct Past {
     record: Record,
     state: CallState,
     is_error: bool,
     stopped: Option<Stopped>,
     duration_ms: f64,
-    /// `None` if it was too long.
+    /// The result or the error; `None` if it was too long.
     json: Option<Bytes>,
     at: Instant,
 }
 
-/// The events about calls.
+/// Data of the events about calls.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallNews<'a> {
@@ -101,7 +101,7 @@ impl Ledger {
         }
     }
 
-    /// Enters a call under the caller's id, or one that is free.
+    /// Logs the start of a call, under the caller's id or a generated one.
     pub(super) fn enter(
         &self,
         client: &Client,
@@ -119,7 +119,7 @@ impl Ledger {
             Some(id) => id,
             None => format!("call-{}", random_id()),
         };
-        // Its time begins before the call does.
+        // The start time is taken before the call starts.
         let record = Record::new(client.id().to_owned(), id.clone(), tool.to_owned());
         let running = Arc::new(Running {
             record,
@@ -134,10 +134,10 @@ impl Ledger {
         Ok(running)
     }
 
-    /// Enters what a call came to, and gives the answer to whoever made it.
+    /// Logs the end of a call and returns the response for its caller.
     ///
     /// # Errors
-    /// Why it could not be run.
+    /// The error for a call that could not be run.
     pub(super) fn end(
         &self,
         running: &Arc<Running>,
@@ -165,7 +165,7 @@ impl Ledger {
         answer
     }
 
-    /// Moves a call to those that ended.
+    /// Moves a call to the ended ones.
     fn leave(
         &self,
         running: &Arc<Running>,
@@ -209,7 +209,7 @@ impl Ledger {
         );
     }
 
-    /// Shows a call to `tell`, if the client may know of it.
+    /// Passes a call to `tell`, if the client may see it.
     pub(super) fn show<T>(
         &self,
         client: &Client,
@@ -229,8 +229,8 @@ impl Ledger {
         past.map(|past| tell(&past.view(true)))
     }
 
-    /// Shows every call that the client may know of to `tell`, without what they came to: those that run,
-    /// then the newest first, then those that only the log knows.
+    /// Passes every call that the client may see to `tell`, without results. Running calls come
+    /// first, then ended ones, newest first, then those that are only in the audit log.
     pub(super) fn show_all<T>(
         &self,
         client: &Client,
@@ -268,7 +268,8 @@ impl Ledger {
         tell(&views)
     }
 
-    /// Asks a call to stop, or forgets it if it has ended: whether it runs, if the client may know of it.
+    /// Requests a running call to stop, or deletes an ended one. Returns true if it was running,
+    /// and `None` if the client may not see it.
     pub(super) fn cancel(&self, client: &Client, id: &str) -> Option<bool> {
         let mut calls = self.calls();
         if let Some(running) = calls.running(client, id) {
@@ -281,7 +282,7 @@ impl Ledger {
         Some(false)
     }
 
-    /// No code that holds the lock can panic, so a poisoned one is still whole.
+    /// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -298,7 +299,7 @@ impl Record {
 }
 
 impl Calls {
-    /// The call of this id that the client means: its own one, or for the user that of any client.
+    /// Returns the running call with this id: the client's own, or for the user that of any client.
     fn running(&self, client: &Client, id: &str) -> Option<Arc<Running>> {
         if let Some(own) = self.running.get(&key(client.id(), id)) {
             return Some(Arc::clone(own));
@@ -308,7 +309,7 @@ impl Calls {
         other.cloned()
     }
 
-    /// The same among those that have ended.
+    /// Returns the ended call with this id, by the same rule.
     fn past(&self, client: &Client, id: &str) -> Option<Arc<Past>> {
         let own = self.ended.get(client.id());
         if let Some(own) = own.and_then(|history| history.by_id.get(id)) {
@@ -333,7 +334,7 @@ impl Calls {
 impl History {
     fn keep(&mut self, past: Arc<Past>) {
         self.bytes += past.size();
-        // A client may use an id again.
+        // A client may reuse an id.
         if let Some(before) = self.by_id.insert(past.record.id.clone(), Arc::clone(&past)) {
             self.take(&before);
         }
@@ -348,7 +349,7 @@ impl History {
         self.take(past);
     }
 
-    /// Takes one out that has been taken out of `by_id`.
+    /// Removes a call that was already removed from `by_id`.
     fn take(&mut self, gone: &Arc<Past>) {
         self.calls.retain(|past| !Arc::ptr_eq(past, gone));
         self.bytes -= gone.size();
@@ -376,7 +377,8 @@ impl Running {
     /// Keeps the newest update.
     pub(super) fn update(&self, partial: &RawValue) {
         let mut newest = self.partial();
-        // Whoever asks wants to see that it goes on; a picture a second is not for keeping.
+        // Large updates, such as an image every second, are not kept: readers only need to see the
+        // progress.
         *newest = (partial.get().len() <= LONGEST).then(|| partial.to_owned());
     }
 
@@ -392,7 +394,7 @@ impl Past {
 
     fn view(&self, is_whole: bool) -> CallView<'_> {
         let json = self.json.as_ref().filter(|_| is_whole);
-        // What we wrote ourselves is JSON.
+        // haft wrote this JSON itself, so it is valid.
         let json = json.and_then(|json| serde_json::from_slice(json).ok());
         let view = self.record.view(self.duration_ms, None);
         let mut view = view.ended(self.state, json);

@@ -1,7 +1,8 @@
-//! REST: the tools, their calls and what happens, for programs that speak HTTP.
+//! REST: tools, calls and events for HTTP clients.
 //!
-//! `GET /api/tools`, `GET /api/tools/{name}` and `POST /api/tools/reload` have aynd's exact bodies
-//! (spec aynd 68–71); the rest is what users of a tool server expect. `docs/rest.md` is the contract.
+//! `GET /api/tools`, `GET /api/tools/{name}` and `POST /api/tools/reload` have the same bodies as
+//! aynd's (spec aynd 68–71). The other routes are usual for a tool server. `docs/rest.md` is the
+//! specification.
 
 mod openapi;
 
@@ -36,7 +37,8 @@ use book::Book;
 pub(crate) use sessions::sessions_router;
 use state::Shared;
 
-/// All of `/api`, and the book for calls that others make. Streams end when `stop` fires. Needs a runtime.
+/// Returns the routes of `/api`, and the log for calls of other surfaces. Streams end when `stop`
+/// fires. Needs a runtime.
 pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn CallBook>) {
     let host = host.called_by(|caller| caller.surface = "rest".to_owned());
     let shared = Arc::new(Shared::new(host, stop.clone()));
@@ -45,7 +47,7 @@ pub(crate) fn router(host: &Host, stop: &CancellationToken) -> (Router, Arc<dyn 
     let router = Router::new()
         .route("/api/health", get(health::health))
         .route("/api/tools", get(tools::list))
-        // A tool may have this name: it is looked up as any other.
+        // A tool may be named `reload`: GET looks it up like any other tool.
         .route(
             "/api/tools/reload",
             post(tools::reload).get(tools::named_reload),

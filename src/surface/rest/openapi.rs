@@ -1,4 +1,4 @@
-//! `GET /api/openapi.json`: the description of all this (OpenAPI 3.1), made of the routes themselves.
+//! `GET /api/openapi.json`: OpenAPI 3.1 document of this API, generated from the routes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ use super::tools::fresh;
 use super::{call, calls, catalog, events, health, sessions, tools};
 use crate::surface::http::{Fault, ProblemDetails, sse};
 
-/// The scheme of the token.
+/// Name of the security scheme of the token.
 const BEARER: &str = "bearer";
 
 #[derive(OpenApi)]
@@ -54,7 +54,7 @@ const BEARER: &str = "bearer";
 )]
 struct Described31;
 
-/// What holds for every operation.
+/// Modifier that adds the parts common to all operations.
 struct Common;
 
 /// This description.
@@ -85,15 +85,15 @@ impl Modify for Common {
                 if let Some(RefOr::T(body)) = &mut operation.request_body
                     && path.ends_with("/call")
                 {
-                    // No body is a call without arguments.
+                    // A request without a body is a call without arguments.
                     body.required = Some(Required::False);
                 }
                 for response in operation.responses.responses.values_mut() {
                     if let RefOr::T(response) = response
                         && let Some(RefOr::T(content)) = response.content.get_mut(sse::MEDIA_TYPE)
                     {
-                        // A schema would have to fit the stream as a whole; the descriptions name the
-                        // events.
+                        // A schema would describe the stream as a whole. The descriptions document
+                        // the events instead.
                         content.schema = None;
                     }
                 }
@@ -108,7 +108,7 @@ impl Modify for Common {
         if let Some(components) = &mut openapi.components {
             components.add_security_scheme(BEARER, SecurityScheme::Http(http));
         }
-        // Wanted where the server has a token, which is not known here.
+        // The token is optional here, since this code cannot know if the server requires one.
         let none: [&str; 0] = [];
         openapi.security = Some(vec![
             SecurityRequirement::default(),
@@ -117,7 +117,7 @@ impl Modify for Common {
     }
 }
 
-/// The statuses of refusals that are to be expected at a path.
+/// Returns the error statuses that are expected at a path.
 fn refusals(path: &str) -> &'static [&'static str] {
     if path.ends_with("/call") {
         &[

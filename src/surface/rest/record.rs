@@ -1,4 +1,4 @@
-//! A call as it is told: while it runs, and for some time afterwards.
+//! Data of a call in responses, while it runs and for some time afterwards.
 
 use std::time::{Instant, SystemTime};
 
@@ -14,7 +14,7 @@ use crate::surface::http::{Fault, ProblemDetails};
 use crate::surface::wire::OutcomeView;
 use crate::tool::{Moment, Outcome, Stopped};
 
-/// The answer to a call: what the tool said.
+/// The response to a call: the outcome of the tool.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CallResult<'a> {
@@ -24,23 +24,23 @@ pub(super) struct CallResult<'a> {
     pub(super) outcome: OutcomeView<'a>,
 }
 
-/// What a call came to.
+/// End of a call.
 #[derive(Clone)]
 pub(super) enum Ended {
-    /// The tool was run: the whole answer as JSON.
+    /// The tool was run: the complete response as JSON.
     Finished(Bytes),
-    /// It could not be run, or was refused: the problem as JSON.
+    /// It could not be run, or was refused: the problem details as JSON.
     Failed(Bytes),
 }
 
-/// A call that is known.
+/// A known call.
 pub(super) struct Record {
     /// The client that made it.
     pub(super) owner: String,
     pub(super) id: String,
     pub(super) tool: String,
     pub(super) started: Instant,
-    /// In the form of ISO 8601.
+    /// Start time in ISO 8601 format.
     pub(super) started_at: String,
 }
 
@@ -130,7 +130,7 @@ impl Record {
         }
     }
 
-    /// The answer that this outcome is.
+    /// Serializes the response for this outcome.
     pub(super) fn answer(&self, outcome: &Outcome) -> Result<Bytes, Fault> {
         super::tools::bytes(&CallResult {
             call_id: &self.id,
@@ -139,7 +139,7 @@ impl Record {
         })
     }
 
-    /// As it is told; `duration_ms` is the caller's to know.
+    /// Returns the data for responses. The caller provides `duration_ms`.
     pub(super) fn view<'a>(
         &'a self,
         duration_ms: f64,
@@ -159,14 +159,14 @@ impl Record {
         }
     }
 
-    /// Milliseconds since it started.
+    /// Returns the milliseconds since the start.
     pub(super) fn millis(&self) -> f64 {
         self.started.elapsed().as_micros() as f64 / 1000.0
     }
 }
 
 impl<'a> CallView<'a> {
-    /// A call of which no more is known than the log says.
+    /// Returns the data of a call that is only in the audit log.
     pub(super) fn recorded(call: &'a RecordedCall) -> CallView<'a> {
         let was_run = call.outcome != Some(CallOutcome::Refused)
             && !matches!(call.reason.as_deref(), Some("isolate lost" | "internal"));
@@ -187,7 +187,7 @@ impl<'a> CallView<'a> {
         }
     }
 
-    /// The same of a call that has ended like this; `None`: what it came to is not kept.
+    /// Returns the data of an ended call. `None`: its result is not kept.
     pub(super) fn ended(self, state: CallState, text: Option<&'a RawValue>) -> CallView<'a> {
         let is_finished = state == CallState::Finished;
         CallView {
@@ -239,7 +239,7 @@ fn content() -> Schema {
     ArrayBuilder::new().items(block).build().into()
 }
 
-/// The thing itself: its address, and its text or its bytes.
+/// Adds the content of the resource to its schema: the URI, and the text or the bytes.
 fn with_contents(mut block: Object) -> Object {
     let string = || ObjectBuilder::new().schema_type(Type::String);
     let mut contents = ObjectBuilder::new().required("uri");

@@ -1,5 +1,4 @@
-//! `/api/sessions`: an agent is given a prompt, and what it says and does is told as it happens
-//! (spec aynd 74, 75).
+//! `/api/sessions`: starts an agent with a prompt and streams its events (spec aynd 74, 75).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,10 +28,11 @@ use crate::tool::{Moment, Tool};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// A server that ends has ended its sessions long before this; a reader that hangs does not matter.
+/// Time for which session streams continue after shutdown has started. Sessions end long before; a
+/// reader that hangs does not matter.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// What the routes share.
+/// State that the routes share.
 pub(super) struct Desk {
     sessions: Sessions,
     /// Fires when the server ends.
@@ -93,7 +93,7 @@ pub(super) struct SessionCancelled<'a> {
     cancelled: bool,
 }
 
-/// The routes of sessions.
+/// Returns the routes of sessions.
 pub(crate) fn sessions_router(sessions: &Sessions, stop: &CancellationToken) -> Router {
     let desk = Arc::new(Desk {
         sessions: sessions.clone(),
@@ -206,7 +206,8 @@ pub(super) async fn events(
     let session = desk.session(&client, &id)?;
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
     let last = last.and_then(|last| last.trim().parse::<u64>().ok());
-    // What is not yet there is waited for, so a number of another session does no harm.
+    // Events that do not exist yet are awaited, so the number of an event of another session does
+    // no harm.
     let from = last.map_or(0, |last| last.saturating_add(1).min(session.log.count()));
     told(&desk, &client, session, from)
 }
@@ -239,17 +240,17 @@ pub(super) async fn cancel(
     Ok((status, fresh(body)).into_response())
 }
 
-/// The stream of a session's events from this number on. When the server ends the last ones still go
-/// out, since it ends its sessions first.
+/// Returns the stream of a session's events from this number on. The server ends its sessions
+/// before its connections, so the last events are still sent.
 fn told(desk: &Desk, client: &Client, session: Arc<Session>, from: u64) -> Result<Response, Fault> {
     let permit = client.begin_stream()?;
     let stopped = desk.stop.clone();
     let mut response = sse::response(frames(session, from).take_until(async move {
         stopped.cancelled().await;
-        // Longer than a session needs to end; a reader that hangs is cut off by the server.
+        // Longer than a session needs to end. The server disconnects a reader that hangs.
         sleep(LAST_WORDS).await;
     }));
-    // The session goes on without it, and its events can be asked for again.
+    // The session continues without this stream, and its events can be requested again.
     response.extensions_mut().insert(Standing);
     Ok(held(response, permit))
 }
@@ -295,7 +296,7 @@ fn refused(why: Refused) -> Fault {
                 .hint("wait for one, or end one; `sessions.most` in the configuration is the limit")
         }
         Refused::Ending => Fault::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending"),
-        // The request may be right: it is the machine that lacks the agent.
+        // The request may be valid: the agent is missing on this machine.
         Refused::Because(error) if error.kind() == ErrorKind::Load => {
             let fault = Fault::new(StatusCode::FAILED_DEPENDENCY, error.message());
             match error.hint() {
@@ -308,7 +309,7 @@ fn refused(why: Refused) -> Fault {
 }
 
 impl Desk {
-    /// The session of that id, if the client may know of it.
+    /// Returns the session with this id, if the client may see it.
     fn session(&self, client: &Client, id: &str) -> Result<Arc<Session>, Fault> {
         check_scope(client)?;
         let session = self.sessions.get(id);
@@ -317,7 +318,7 @@ impl Desk {
     }
 }
 
-/// An agent does more than call tools.
+/// Checks the permission for sessions, because an agent can do more than call tools.
 fn check_scope(client: &Client) -> Result<(), Fault> {
     match client.allows_sessions() {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! What the routes of one server share, and what it tells by itself.
+//! State that the routes of one server share, and the events that the server publishes by itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::surface::http::Client;
 use crate::surface::wire::ProblemView;
 use crate::tool::CatalogChange;
 
-/// What the routes share.
+/// State that the routes share.
 pub(super) struct Shared {
     /// The tools.
     pub(super) host: Host,
@@ -23,17 +23,17 @@ pub(super) struct Shared {
     pub(super) stop: CancellationToken,
     /// The list of tools as it was last sent.
     pub(super) listing: Listing,
-    /// What happens.
+    /// The event feeds.
     pub(super) feeds: Arc<Feeds>,
-    /// The calls.
+    /// The call log.
     pub(super) ledger: Arc<Ledger>,
-    /// Those that the log knows.
+    /// The calls in the audit log.
     pub(super) history: Arc<History>,
-    /// The problems as they were last told; `None` before the tools were looked for.
+    /// The problems as they were last published; `None` before the first search for tools.
     told: Mutex<Option<String>>,
 }
 
-/// Which tools came, went or are not what they were.
+/// Added, removed and changed tools.
 #[derive(Serialize)]
 struct ToolsChanged<'a> {
     generation: u64,
@@ -43,7 +43,7 @@ struct ToolsChanged<'a> {
 }
 
 impl<'a> ToolsChanged<'a> {
-    /// What a client hears of a change; `None`: nothing of it is about a tool that it may know.
+    /// Returns the part of a change that a client may see; `None` if that is empty.
     fn told(change: &'a CatalogChange, catalog: &Catalog, client: Option<&Client>) -> Option<Self> {
         let Some(client) = client else {
             let all = |names: &'a [String]| names.iter().map(String::as_str).collect();
@@ -62,7 +62,7 @@ impl<'a> ToolsChanged<'a> {
             let names = names.iter().map(String::as_str);
             names.filter(|name| is_allowed(name)).collect()
         };
-        // What such a tool did is not known any more.
+        // The tier of a removed tool is unknown.
         let removed = change.removed.iter().map(String::as_str);
         let removed: Vec<_> = match client.max_tier() {
             None => removed.filter(|name| client.allows_name(name)).collect(),
@@ -79,7 +79,7 @@ impl<'a> ToolsChanged<'a> {
     }
 }
 
-/// What is wrong with what was found, all of it.
+/// All problems that were found.
 #[derive(Serialize)]
 struct Problems<'a> {
     problems: Vec<ProblemView<'a>>,
@@ -99,7 +99,8 @@ impl Shared {
         }
     }
 
-    /// The calls that only the log knows, for the client: of a token those that were made with it.
+    /// Returns the calls of the audit log that the client may see: for a token those that were made
+    /// with it.
     pub(super) async fn history_for(&self, client: &Client) -> Vec<Arc<Recorded>> {
         let mut calls = self.history.calls().await;
         if let Some(token) = client.token_name() {
@@ -108,7 +109,7 @@ impl Shared {
         calls
     }
 
-    /// Tells of every change of the catalog and of its problems until the server ends.
+    /// Publishes every change of the catalog and of its problems until the server ends.
     pub(super) async fn tell_changes(self: Arc<Self>) {
         let mut changes = self.host.changes();
         let mut problem_changes = self.host.problem_changes();
@@ -139,7 +140,7 @@ impl Shared {
         stop.run_until_cancelled(telling).await;
     }
 
-    /// Tells what is wrong with what was found, if that is news.
+    /// Publishes the problems if they have changed.
     pub(super) fn tell_problems(&self, catalog: &Catalog) {
         let problems = catalog.problems.iter().map(ProblemView::from).collect();
         let problems = Problems { problems };

@@ -1,7 +1,7 @@
-//! A tool, all tools and a reload in aynd's words (spec aynd 17, 20, 68–70).
+//! A tool, all tools and a reload in the format of aynd (spec aynd 17, 20, 68–70).
 //!
-//! aynd knows two sources, and every tool that haft does not bring itself is a plugin to it. What else
-//! haft knows of a tool is in the catalog of `/api/catalog`.
+//! aynd has two sources, so every tool that is not built into haft is a plugin. `/api/catalog` has
+//! the other data of a tool.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::surface::http::Client;
 use crate::surface::wire;
 use crate::tool::{Severity, Tool};
 
-/// The provider of the tools that are built in.
+/// Provider of the built-in tools.
 const BUILT_IN: &str = "builtin";
 
 /// A tool.
@@ -102,11 +102,12 @@ impl<'a> From<&'a Tool> for ToolInfo<'a> {
 }
 
 impl<'a> ToolList<'a> {
-    /// The tools that the client may call.
+    /// Lists the tools that the client may call.
     pub(super) fn of(catalog: &'a Catalog, client: &Client) -> Self {
         let tools = listed(catalog).filter(|tool| client.allows(tool));
         let mut tools: Vec<ToolInfo<'a>> = tools.map(ToolInfo::from).collect();
-        // A stable sort: those of a kind stay in the order in which they claimed their names.
+        // The sort is stable: tools of the same source stay in the order in which they claimed
+        // their names.
         tools.sort_by_key(|tool| tool.source == SourceName::Plugin);
         let total = tools.len();
         let is_plugin = |tool: &&ToolInfo<'_>| tool.source == SourceName::Plugin;
@@ -144,7 +145,7 @@ impl<'a> From<&'a Catalog> for Reloaded<'a> {
     }
 }
 
-/// The tools that can be called and are shown to models.
+/// Returns the tools that are trusted and visible to models.
 fn listed(catalog: &Catalog) -> impl Iterator<Item = &Tool> {
     catalog.tools().filter(|tool| tool.trusted && !tool.hidden)
 }

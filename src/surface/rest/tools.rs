@@ -1,4 +1,4 @@
-//! `/api/tools`: what there is, and looking again. aynd's bodies (spec aynd 68–71).
+//! `/api/tools`: lists and reloads the tools, with aynd's bodies (spec aynd 68–71).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use super::tool_info::{Reloaded, ToolInfo, ToolList};
 use crate::registry::Catalog;
 use crate::surface::http::{Client, Fault, PathText};
 
-/// The list as it was last sent: the same catalog gives the same bytes.
+/// The list as it was last sent. The same catalog gives the same bytes.
 #[derive(Default)]
 pub(super) struct Listing(Mutex<Option<Sent>>);
 
@@ -73,7 +73,7 @@ pub(super) async fn list(
     let sent = shared.listing.of(shared.host.catalog().await, &client)?;
     let about = [
         (ETAG, sent.tag.clone()),
-        // To be asked about each time; the tag makes that cheap.
+        // Clients revalidate the list each time, which the `ETag` makes cheap.
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     let known = headers
@@ -141,7 +141,7 @@ pub(super) async fn reload(
     Ok(fresh(bytes(&Reloaded::from(&*catalog))?))
 }
 
-/// A value as the body of an answer.
+/// Serializes a value as the body of a response.
 pub(super) fn bytes(value: &impl Serialize) -> Result<Bytes, Fault> {
     match serde_json::to_vec(value) {
         Ok(bytes) => Ok(bytes.into()),
@@ -149,7 +149,7 @@ pub(super) fn bytes(value: &impl Serialize) -> Result<Bytes, Fault> {
     }
 }
 
-/// An answer that holds only now.
+/// Returns a response that must not be cached.
 pub(super) fn fresh(body: Bytes) -> Response {
     let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     (headers, json(body)).into_response()

@@ -1,4 +1,4 @@
-//! Asks the peer whether a call may run.
+//! Requests the peer's approval of calls.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ struct Ask<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a str>,
     arguments: &'a RawValue,
-    /// All of it as haft would show it.
+    /// The complete call as haft would display it.
     text: String,
 }
 
@@ -47,7 +47,7 @@ impl Approver for Questions {
             text: request.to_text(),
         };
         let asked = Questions::ask(self, "approval/ask", "approval/withdrawn", params);
-        // What is no answer is no consent.
+        // An invalid answer is not an approval.
         match asked.await {
             Some(Answered { decision }) => match decision {
                 Word::Approve => Decision::Approved,

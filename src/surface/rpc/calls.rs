@@ -1,7 +1,7 @@
-//! `tools/call` and `tools/cancel`: the calls that run, each under its id.
+//! `tools/call` and `tools/cancel`: registry of the running calls by id.
 //!
 //! A call that was refused for its arguments or its name, by the policy or by the user is a result
-//! with `isError`, because the model must read it; that haft could not run the tool is an error.
+//! with `isError`, so that the model can read it. A tool that haft could not run is an error.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::surface::lines::writer::Writer;
 use crate::surface::wire::OutcomeView;
 use crate::tool::{Call, Event, Outcome};
 
-/// The running calls.
+/// Registry of the running calls.
 #[derive(Default)]
 pub(super) struct Calls(Arc<Mutex<HashMap<String, CancellationToken>>>);
 
@@ -53,14 +53,14 @@ struct UpdateParams<'a> {
     partial_result: &'a RawValue,
 }
 
-/// Takes a call off the list when it ends.
+/// Registry entry of a call, removed when it is dropped.
 struct Listed {
     calls: Arc<Mutex<HashMap<String, CancellationToken>>>,
     id: String,
 }
 
 impl Calls {
-    /// Starts a call and lists it: a `tools/cancel` on the next line finds it.
+    /// Starts a call and registers it at once, so that a `tools/cancel` on the next line finds it.
     pub(super) fn start(
         &self,
         host: Host,
@@ -88,7 +88,7 @@ impl Calls {
         })
     }
 
-    /// Asks a call to stop; the answer says whether there was one.
+    /// Cancels a call. The response states if a call with this id was running.
     pub(super) fn cancel(&self, params: Option<&RawValue>) -> Answer {
         let CancelParams { call_id } = payload::read("tools/cancel", params)?;
         let token = lock(&self.0).get(&call_id).cloned();
@@ -100,7 +100,7 @@ impl Calls {
         })
     }
 
-    /// Asks every call to stop.
+    /// Cancels every call.
     pub(super) fn cancel_all(&self) {
         for token in lock(&self.0).values() {
             token.cancel();
@@ -122,8 +122,8 @@ impl Drop for Listed {
     }
 }
 
-/// Passes the updates on until the call ends. A peer that reads too slowly misses some,
-/// never the newest.
+/// Forwards the updates until the call ends. A peer that reads too slowly misses some, but never
+/// the newest.
 async fn follow(
     mut running: RunningCall,
     call_id: &str,
@@ -166,7 +166,7 @@ fn answer(ended: Result<Outcome, Error>) -> Answer {
     payload::json(&OutcomeView::from(&outcome))
 }
 
-/// A call that was never started, as the model is told.
+/// Returns the outcome of a call that was refused before its start, for the model.
 fn refusal(text: &str) -> Outcome {
     Outcome {
         details: json!({ "isError": true, "error": text }),
@@ -174,13 +174,13 @@ fn refusal(text: &str) -> Outcome {
     }
 }
 
-/// The request's own id: a peer that needs no updates need not think of another.
+/// Returns the request's own id, which a peer can use if it does not set `callId`.
 fn default_id(request: Option<&RawValue>) -> String {
     let raw = request.map_or("notification", RawValue::get);
     serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned())
 }
 
-/// No code that holds the lock can panic, so a poisoned one is still whole.
+/// Code that holds the lock cannot panic, so the data of a poisoned lock is still consistent.
 fn lock(
     calls: &Mutex<HashMap<String, CancellationToken>>,
 ) -> MutexGuard<'_, HashMap<String, CancellationToken>> {

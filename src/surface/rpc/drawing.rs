@@ -1,4 +1,4 @@
-//! `tools/render`: a call, or what came of it, as lines for the peer's terminal.
+//! `tools/render`: renders a call or its result as lines for the peer's terminal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -14,9 +14,9 @@ use crate::tool::{Call, Colors, ImageProtocol, Look, Screen};
 pub(super) struct RenderParams {
     name: String,
     arguments: Option<Box<RawValue>>,
-    /// Drawings of one call have one id.
+    /// All renderings of one call share this id.
     call_id: Option<String>,
-    /// `{content, details, isError?}`; without it the call itself is drawn.
+    /// `{content, details, isError?}`; without it the call itself is rendered.
     result: Option<Box<RawValue>>,
     width: usize,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub(super) struct RenderParams {
     screen: ScreenParams,
 }
 
-/// What the peer's terminal can show; nothing but text where it says nothing.
+/// Capabilities of the peer's terminal. The default is plain text.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ScreenParams {
@@ -72,7 +72,7 @@ struct Rendered<'a> {
     problem: Option<ProblemView<'a>>,
 }
 
-/// Draws what `asked` wants to see.
+/// Renders the call or the result of the request.
 pub(super) async fn render(host: Host, asked: RenderParams) -> Answer {
     let look = Look {
         width: asked.width,

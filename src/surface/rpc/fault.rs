@@ -1,7 +1,7 @@
-//! The errors of the protocol and their numbers.
+//! Errors of the protocol and their codes.
 //!
-//! The only place that knows the codes: those of JSON-RPC, and from -32001 down our own.
-//! The match over the kinds is exhaustive, so a new kind does not compile without one.
+//! Only this module knows the codes: those of JSON-RPC, and haft's own from -32001 down. The match
+//! over the kinds is exhaustive, so a new kind does not compile without a code.
 
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ pub(super) struct Fault {
     data: Option<Data>,
 }
 
-/// What a program can use beyond the code.
+/// Error data for programs, in addition to the code.
 #[derive(Debug, Default, Serialize)]
 struct Data {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,17 +42,17 @@ struct Data {
 }
 
 impl Fault {
-    /// The line is no JSON.
+    /// The line is not valid JSON.
     pub(super) fn parse(message: impl Into<String>) -> Self {
         Self::new(PARSE_ERROR, message)
     }
 
-    /// The message is no request.
+    /// The message is not a request.
     pub(super) fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(INVALID_REQUEST, message)
     }
 
-    /// There is no such method.
+    /// The method is unknown.
     pub(super) fn no_method(name: &str, nearest: Option<&str>) -> Self {
         let mut fault = Self::new(METHOD_NOT_FOUND, format!("there is no method `{name}`"));
         fault.data = nearest.map(|name| Data {
@@ -62,17 +62,17 @@ impl Fault {
         fault
     }
 
-    /// The parameters do not fit the method.
+    /// The parameters do not match the method.
     pub(super) fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(INVALID_PARAMS, message)
     }
 
-    /// A defect of ours.
+    /// A defect of haft.
     pub(super) fn internal(message: impl Into<String>) -> Self {
         Self::new(INTERNAL_ERROR, message)
     }
 
-    /// `initialize` after something else.
+    /// `initialize` came after another request.
     pub(super) fn already_initialized() -> Self {
         let text = "`initialize` comes once, before anything else";
         Self::new(ALREADY_INITIALIZED, text)

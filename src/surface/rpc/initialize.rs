@@ -1,7 +1,7 @@
-//! `initialize`: what a peer can say before anything is looked for.
+//! `initialize`: settings of the peer, before any tools are loaded.
 //!
-//! What it leaves unsaid stays as `haft rpc` was started; paths it names come after those
-//! of the command line.
+//! Settings that are missing keep the values that `haft rpc` was started with. The peer's paths
+//! come after those of the command line.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use crate::config::{Config, Flags};
 use crate::surface::wire;
 use crate::tool::ApprovalMode;
 
-/// The version of this protocol; it grows when a client could break.
+/// Protocol version. It is increased by changes that could break a client.
 const PROTOCOL: u32 = 1;
 
-/// The parameters.
+/// Parameters of `initialize`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Initialize {
@@ -30,13 +30,13 @@ pub(super) struct Initialize {
     capabilities: Capabilities,
 }
 
-/// What the peer can do for us.
+/// Capabilities of the peer.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Capabilities {
-    /// It answers `approval/ask`.
+    /// The peer answers `approval/ask`.
     pub(super) approval: bool,
-    /// It answers `ui/select` and its kin.
+    /// The peer answers `ui/select` and the other `ui/` questions.
     pub(super) ui: bool,
 }
 
@@ -49,7 +49,7 @@ struct Limits {
     spill_kb: Option<u32>,
 }
 
-/// The result.
+/// Result of `initialize`.
 #[derive(Serialize)]
 pub(super) struct Initialized<'a> {
     name: &'static str,
@@ -59,12 +59,12 @@ pub(super) struct Initialized<'a> {
 }
 
 impl Initialize {
-    /// What the peer can do for us.
+    /// Returns the capabilities of the peer.
     pub(super) fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// The flags of the command line with the peer's wishes over them.
+    /// Returns the flags of the command line, overridden by the peer's settings.
     pub(super) fn over(self, flags: Flags) -> Result<Flags, Fault> {
         let limits = self.limits.unwrap_or_default();
         let call_timeout = millis("callTimeoutMs", limits.call_timeout_ms)?;

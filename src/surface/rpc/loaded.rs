@@ -1,7 +1,7 @@
-//! The answer of `tools/load`, in the shapes of oh-my-pi's loader.
+//! Response of `tools/load`, in the format of oh-my-pi's loader.
 //!
-//! Other hosts test themselves against these, so names and order are the loader's own;
-//! what haft knows beyond them comes after.
+//! Other hosts run their tests against this format, so names and order are those of the loader.
+//! Additional data of haft comes after them.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::registry::Entry;
 use crate::surface::wire;
 use crate::tool::{Level, Problem, Source, Tier};
 
-/// `{tools, errors}`.
+/// Result of `tools/load`: `{tools, errors}`.
 #[derive(Serialize)]
 pub(super) struct LoadedView<'a> {
     tools: Vec<LoadedTool<'a>>,
@@ -87,7 +87,8 @@ fn tool(entry: &Entry) -> LoadedTool<'_> {
     }
 }
 
-/// A path that the peer named was found by no provider: the loader gives it no source.
+/// Returns the source of a tool. A path that the peer passed was not found by a provider, so the
+/// loader gives it no source.
 fn source(source: &Source) -> Option<SourceView<'_>> {
     (!source.provider.is_empty()).then_some(SourceView {
         provider: &source.provider,

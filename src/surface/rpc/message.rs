@@ -1,21 +1,21 @@
-//! JSON-RPC messages: a line in, requests out; an answer in, a response out.
+//! JSON-RPC messages: parses lines to requests, and builds responses.
 //!
-//! Pure text to data: no stream, no host. Parameters and ids stay raw, so that an id
-//! comes back as it was sent and arguments reach a tool digit by digit.
+//! Nothing here does I/O. Parameters and ids stay raw, so that an id is returned exactly as it was
+//! sent, and arguments keep all their digits.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::fault::Fault;
 
-/// The id of a request, as it was sent.
+/// Id of a request, exactly as it was sent.
 pub(super) type Id = Box<RawValue>;
 
-/// One line.
+/// A parsed line.
 pub(super) enum Message {
-    /// Nothing but spaces.
+    /// Only spaces.
     Blank,
-    /// No message at all.
+    /// Not a JSON-RPC message.
     Bad(Fault),
     Single(Item),
     Batch(Vec<Item>),
@@ -24,9 +24,9 @@ pub(super) enum Message {
 /// One message of a line.
 pub(super) enum Item {
     Request(Request),
-    /// An answer to a question of ours.
+    /// A reply to a request of haft.
     Reply(Reply),
-    /// Not a request, from whoever can be told.
+    /// An invalid message, with its id if that could be read.
     Bad(Option<Id>, Fault),
 }
 
@@ -37,14 +37,14 @@ pub(super) struct Request {
     pub(super) params: Option<Box<RawValue>>,
 }
 
-/// What the peer says to a question of ours.
+/// The peer's reply to a request of haft.
 pub(super) struct Reply {
     pub(super) id: Option<Id>,
-    /// `None`: it answered with an error.
+    /// `None`: the peer replied with an error.
     pub(super) result: Option<Box<RawValue>>,
 }
 
-/// A question of ours.
+/// A request of haft.
 #[derive(Serialize)]
 pub(super) struct Question<'a, P> {
     jsonrpc: &'static str,
@@ -53,7 +53,7 @@ pub(super) struct Question<'a, P> {
     params: P,
 }
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Serialize)]
 pub(super) struct Response {
     jsonrpc: &'static str,
@@ -64,7 +64,7 @@ pub(super) struct Response {
     error: Option<Fault>,
 }
 
-/// A message of ours that wants no answer.
+/// A message of haft that expects no response.
 #[derive(Serialize)]
 pub(super) struct Notification<P> {
     jsonrpc: &'static str,
@@ -72,7 +72,7 @@ pub(super) struct Notification<P> {
     params: P,
 }
 
-/// The members that mean something; others are ignored.
+/// The known members of a message; others are ignored.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -90,7 +90,7 @@ struct Envelope<'a> {
 }
 
 impl Response {
-    /// The response to the request `id`; `None` where not even the id could be read.
+    /// Creates the response to the request `id`; `None` if not even the id could be read.
     pub(super) fn new(id: Option<Id>, answer: Result<Box<RawValue>, Fault>) -> Self {
         let (result, error) = match answer {
             Ok(result) => (Some(result), None),
@@ -126,7 +126,7 @@ impl<P> Notification<P> {
     }
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn parse(line: &str) -> Message {
     if line.trim().is_empty() {
         return Message::Blank;
@@ -184,7 +184,7 @@ fn item(json: &RawValue) -> Item {
     }
 }
 
-/// Tells `null` from a member that is not there: an id of `null` wants an answer.
+/// Distinguishes `null` from a missing member: a request with the id `null` expects a response.
 fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(member).map(Some)
 }

@@ -1,9 +1,8 @@
 //! JSON-RPC 2.0 over standard input and output, for hosts in other languages and for tests.
 //!
-//! One loop takes the lines in order and starts what they ask for; everything slow runs
-//! beside it, so that a long call never holds up a list. One thread reads and one writes:
-//! a peer that stops reading blocks neither the calls nor their cancellation.
-//! `docs/rpc.md` is the contract.
+//! One loop reads the lines in order and starts their requests. Slow work runs concurrently, so
+//! that a long call never delays a list. One thread reads and one writes: a peer that stops reading
+//! blocks neither the calls nor their cancellation. `docs/rpc.md` is the specification.
 
 mod fault;
 mod message;
@@ -35,23 +34,24 @@ use fault::Fault;
 use message::{Item, Message, Response};
 use service::{Service, Work};
 
-/// Calls that run when our input ends may finish in this time, as long as somebody reads.
+/// Time for running calls to finish after the end of our input, while the peer still reads.
 const FINISHING: Duration = Duration::from_secs(5);
-// Together below two seconds, the longest that a peer waits for us to go once it told us to.
-/// What was asked before the end may still be answered in this time.
+// A peer that requested the end waits at most two seconds for it. The following times together are
+// shorter.
+/// Time for requests to be answered after the end was requested.
 const ANSWERING: Duration = Duration::from_millis(1000);
-/// Tools that heard of the session's start may take this long to deal with its end.
+/// Time for tools that handled the start of the session to handle its end.
 const FAREWELL: Duration = Duration::from_millis(250);
-/// The host may take this long to stop what is left.
+/// Time for the host to stop the rest.
 const STOPPING: Duration = Duration::from_millis(300);
-/// What ended with the host may take this long to be answered.
+/// Time to answer requests that ended together with the host.
 const LATE: Duration = Duration::from_millis(100);
-/// The peer may take this long to read the last lines.
+/// Time for the peer to read the last lines.
 const WRITING: Duration = Duration::from_millis(200);
 
-/// Serves until the peer closes our input and what it asked for is answered, asks for `shutdown`,
-/// stops reading, or a signal comes; gives the exit code. `watches`: files that change are loaded
-/// again, and the peer is told.
+/// Serves the peer and returns the exit code. Ends when the peer has closed our input and all its
+/// requests are answered, requests `shutdown` or stops reading, or on a signal. `watches`: changed
+/// files are reloaded, and the peer is notified.
 pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<u8> {
     let mut lines = Input::open(stdin::claim()?)?;
     let mut signals = Signals::take()?;
@@ -69,7 +69,7 @@ pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<
         tokio::select! {
             line = lines.next(), if finishing.is_none() => match line {
                 Some(line) => take(line, &mut service, &mut tasks, &writer),
-                // No more requests, but somebody may still read the answers.
+                // The peer sends no more requests, but may still read responses.
                 None => {
                     service.no_more_replies();
                     finishing = Some(Instant::now() + FINISHING);
@@ -87,7 +87,7 @@ pub(crate) async fn serve(flags: Flags, watches: bool, out: File) -> io::Result<
     }
 }
 
-/// Starts what one line asks for.
+/// Starts the requests of one line.
 fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Writer) {
     let message = match line {
         Line::Text(text) => message::parse(&text),
@@ -119,9 +119,9 @@ fn take(line: Line, service: &mut Service, tasks: &mut JoinSet<()>, writer: &Wri
     }
 }
 
-/// A request that has been started.
+/// A started request.
 enum Begun {
-    /// Nothing will be answered.
+    /// No response is sent.
     Silent,
     Answered(Response),
     Running(Running),
@@ -133,7 +133,7 @@ struct Running {
 }
 
 impl Running {
-    /// The response; `None` where none was asked for.
+    /// Returns the response; `None` for a notification.
     async fn finish(self) -> Option<Response> {
         let answer = service::guarded(self.work).await;
         self.id.map(|id| Response::new(Some(id), answer))
@@ -153,12 +153,12 @@ fn begin(item: Item, service: &mut Service) -> Begun {
     match (service.begin(request), id) {
         (Work::Later(work), id) => Begun::Running(Running { id, work }),
         (Work::Done(answer), Some(id)) => Begun::Answered(Response::new(Some(id), answer)),
-        // The end of the program answers `shutdown`.
+        // The response to `shutdown` is sent at the end of the program.
         (Work::Done(_) | Work::AtTheEnd, _) => Begun::Silent,
     }
 }
 
-/// Answers a batch in one array, when its last request is done; its requests run together.
+/// Answers a batch with one array when its last request is done. Its requests run concurrently.
 async fn answer_batch(begun: Vec<Begun>, writer: Writer) {
     let responses = futures::future::join_all(begun.into_iter().map(|begun| async {
         match begun {
@@ -177,14 +177,14 @@ async fn answered(tasks: &mut JoinSet<()>) {
     while tasks.join_next().await.is_some() {}
 }
 
-/// Cancels the calls, lets what was asked be answered, stops the host, says good-bye.
+/// Cancels the calls, waits for pending responses, stops the host, and answers `shutdown`.
 async fn wind_down(mut service: Service, mut tasks: JoinSet<()>, writer: &Writer) {
     service.cancel_all();
     let _ = timeout(ANSWERING, answered(&mut tasks)).await;
     if let Some(host) = service.host_if_any() {
         let ending = host.shutdown_within(Duration::ZERO, FAREWELL);
         let _ = timeout(FAREWELL + STOPPING, ending).await;
-        // What has not ended in time has ended with the host.
+        // Requests that were still running have ended with the host.
         let _ = timeout(LATE, answered(&mut tasks)).await;
     }
     tasks.abort_all();

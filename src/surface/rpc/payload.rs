@@ -1,4 +1,4 @@
-//! Parameters and results: JSON text to data and back, with the errors that a peer gets.
+//! Parses parameters and serializes results, with the errors for the peer.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,10 +6,10 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::fault::Fault;
 
-/// The result of a request as JSON, or what was wrong.
+/// The result of a request as JSON, or the error.
 pub(super) type Answer = Result<Box<RawValue>, Fault>;
 
-/// The parameters of `method`, by name.
+/// Parses the parameters of `method`, which are passed by name.
 pub(super) fn read<T: DeserializeOwned>(
     method: &str,
     params: Option<&RawValue>,
@@ -25,12 +25,12 @@ pub(super) fn read<T: DeserializeOwned>(
     })
 }
 
-/// A result as JSON.
+/// Serializes a result.
 pub(super) fn json(value: &impl Serialize) -> Answer {
     to_raw_value(value).map_err(|error| Fault::internal(error.to_string()))
 }
 
-/// `null`, the result of what has nothing to say.
+/// Returns `null`, the result of methods without a result.
 pub(super) fn null() -> Box<RawValue> {
     RawValue::NULL.to_owned()
 }

@@ -1,7 +1,7 @@
-//! Requests from us to the peer, by ids of ours: the questions that are not answered yet.
+//! Requests of haft to the peer, and the registry of those without a reply.
 //!
-//! A question is answered once, withdrawn when nobody waits for it any more, and nobody waits for a
-//! peer whose messages have ended.
+//! A request is answered once, and withdrawn when its caller stops waiting. After the end of the
+//! peer's messages all pending requests fail.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use super::message::{Notification, Question, Reply};
 use crate::surface::lines::writer::Writer;
 
-/// The questions that the peer has not answered yet.
+/// Registry of the requests to the peer without a reply.
 pub(super) struct Questions {
     open: Mutex<Open>,
     writer: Writer,
@@ -32,7 +32,7 @@ struct Withdrawn<'a> {
     id: &'a str,
 }
 
-/// Takes a question back when nobody waits for its answer any more.
+/// Guard of a pending request. Withdraws the request if it is dropped before the reply.
 struct Waiting<'a> {
     questions: &'a Questions,
     id: String,
@@ -47,8 +47,8 @@ impl Questions {
         }
     }
 
-    /// Asks with `method`; `withdrawal` is the notification that takes it back. `None`: an error, an
-    /// answer that cannot be read, or nobody who could answer.
+    /// Sends a request with `method` and waits for the reply. `withdrawal` is the notification that
+    /// withdraws it. `None`: an error, an invalid reply, or a peer that cannot reply.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -62,12 +62,12 @@ impl Questions {
         serde_json::from_str(result.get()).ok()
     }
 
-    /// Says what needs no answer.
+    /// Sends a notification, which needs no reply.
     pub(super) fn tell(&self, method: &'static str, params: impl Serialize) {
         self.writer.send(&Notification::new(method, params));
     }
 
-    /// Hands an answer to whoever waits for it.
+    /// Delivers a reply to the waiting request.
     pub(super) fn take(&self, reply: Reply) {
         let id = reply.id.as_deref().map(RawValue::get).unwrap_or_default();
         let Ok(id) = serde_json::from_str::<String>(id) else {
@@ -80,15 +80,15 @@ impl Questions {
         }
     }
 
-    /// The peer will say nothing more.
+    /// Fails all pending requests, because the peer sends no more messages.
     pub(super) fn close(&self) {
         let mut open = self.lock();
         open.closed = true;
-        // Whoever waits hears it from the dropped sender.
+        // Dropping the senders notifies the waiting tasks.
         open.waiting.clear();
     }
 
-    /// Whether the peer can still answer.
+    /// Returns true if the peer can still reply.
     pub(super) fn is_open(&self) -> bool {
         !self.lock().closed
     }

@@ -1,8 +1,8 @@
-//! The methods: parameters in, the host asked, an answer out.
+//! The methods of the protocol: parse parameters, call the host, build the response.
 //!
-//! What depends on the order of the messages happens in [`Service::begin`], before the
-//! next line is looked at: the host is made, a call is registered, a cancel finds it.
-//! The rest is work for later.
+//! Steps that depend on the order of the messages run in [`Service::begin`], before the next line
+//! is read. Examples are creating the host, registering a call and finding the call to cancel. The
+//! other work runs later.
 
 use std::any::Any;
 use std::future::Future;
@@ -48,14 +48,14 @@ const METHODS: [&str; 12] = [
     "shutdown",
 ];
 
-/// Work that ends in an answer.
+/// Asynchronous work that ends with a response.
 pub(super) type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// What became of a request.
+/// State of a request after its start.
 pub(super) enum Work {
     Done(Answer),
     Later(Later),
-    /// It is answered when all else has ended.
+    /// It is answered at the end of the program.
     AtTheEnd,
 }
 
@@ -67,10 +67,10 @@ pub(super) struct Service {
     questions: Arc<Questions>,
     ui: Arc<PeerUi>,
     writer: Writer,
-    /// Files are to be watched once tools were asked for.
+    /// True if files have to be watched as soon as the peer requests tools.
     watches: bool,
     told: Option<Told>,
-    /// Ends when the last session event so far has been delivered.
+    /// Resolves when the last session event so far has been delivered.
     last_event: oneshot::Receiver<()>,
     ending: bool,
     shutdown: Option<Id>,
@@ -105,7 +105,7 @@ struct Validity {
     error: Option<String>,
 }
 
-/// Looked at for its presence; the host reads the whole.
+/// Checks that the event is present; the host parses the whole.
 #[derive(Deserialize)]
 struct SessionEvent {
     #[serde(rename = "event")]
@@ -130,7 +130,7 @@ impl Service {
         }
     }
 
-    /// Starts a request. Whatever must happen in the order of the messages happens here.
+    /// Starts a request. Steps that depend on the order of the messages run here.
     pub(super) fn begin(&mut self, request: Request) -> Work {
         let Request { id, method, params } = request;
         let params = params.as_deref();
@@ -162,37 +162,37 @@ impl Service {
         begun.unwrap_or_else(|fault| Work::Done(Err(fault)))
     }
 
-    /// Hands the peer's answer to whoever asked.
+    /// Delivers the peer's reply to the waiting request.
     pub(super) fn take_reply(&self, reply: Reply) {
         self.questions.take(reply);
     }
 
-    /// Nobody will answer any more.
+    /// Fails all pending requests to the peer.
     pub(super) fn no_more_replies(&self) {
         self.questions.close();
     }
 
-    /// Whether the peer has asked for the end.
+    /// Returns true if the peer has requested the end.
     pub(super) fn is_ending(&self) -> bool {
         self.ending
     }
 
-    /// The request to which the end is the answer.
+    /// Returns the id of the `shutdown` request, which is answered at the end.
     pub(super) fn shutdown_id(&mut self) -> Option<Id> {
         self.shutdown.take()
     }
 
-    /// Asks every running call to stop.
+    /// Cancels every running call.
     pub(super) fn cancel_all(&self) {
         self.calls.cancel_all();
     }
 
-    /// The host, if anything needed one.
+    /// Returns the host, if one was created.
     pub(super) fn host_if_any(&self) -> Option<&Host> {
         self.host.as_ref()
     }
 
-    /// The host; with the defaults if nobody said otherwise before.
+    /// Returns the host. Creates it with the defaults if `initialize` was not called.
     fn host(&mut self) -> Result<Host, Fault> {
         if let Some(host) = &self.host {
             return Ok(host.clone());
@@ -221,7 +221,7 @@ impl Service {
         json(&Initialized::new(host.config()))
     }
 
-    /// The host, whose files are watched from now on: the peer knows of tools.
+    /// Returns the host and starts to watch its files, since the peer now knows its tools.
     fn watched_host(&mut self) -> Result<Host, Fault> {
         let host = self.host()?;
         if self.watches && self.told.is_none() {
@@ -250,7 +250,8 @@ impl Service {
         })
     }
 
-    /// Starts nothing: whoever asks wants to know whether something has begun.
+    /// Returns the state of the search without starting it: the peer wants to know if one has
+    /// begun.
     fn status(&mut self) -> Answer {
         let host = self.host()?;
         let state = *host.scan_state().borrow();
@@ -302,7 +303,8 @@ impl Service {
         later(drawing::render(host, asked))
     }
 
-    /// Events reach the tools one after another, in the order in which they came.
+    /// Delivers an event to the tools. Events are delivered one after another, in the order in
+    /// which they arrived.
     fn session_event(&mut self, params: Option<&RawValue>) -> Result<Work, Fault> {
         let _: SessionEvent = read("session/event", params)?;
         let event = params.map_or_else(Call::no_arguments, ToOwned::to_owned);
@@ -310,7 +312,7 @@ impl Service {
         let (delivered, last_event) = oneshot::channel();
         let before = std::mem::replace(&mut self.last_event, last_event);
         later(async move {
-            // An error says that the event before has been dealt with, and its sender dropped.
+            // An error means that the event before was delivered and its sender dropped.
             let _ = before.await;
             host.session_event(&event).await;
             drop(delivered);
@@ -319,7 +321,7 @@ impl Service {
     }
 }
 
-/// Does the work; a panic in it is an answer and not the end of the program.
+/// Runs the work and converts a panic to an error response.
 pub(super) async fn guarded(work: Later) -> Answer {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(answer) => answer,

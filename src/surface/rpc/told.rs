@@ -1,4 +1,4 @@
-//! `tools/changed`: tells the peer what became of files that changed.
+//! `tools/changed`: notifies the peer of changed files.
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
@@ -8,7 +8,7 @@ use crate::host::{Host, Watching};
 use crate::surface::lines::writer::Writer;
 use crate::surface::wire::ReloadView;
 
-/// Watches the files of a host as long as it is held.
+/// Watches the files of a host until it is dropped.
 pub(super) struct Told {
     _watching: Watching,
     telling: JoinHandle<()>,
@@ -22,7 +22,7 @@ impl Told {
             loop {
                 let reload = match reloads.recv().await {
                     Ok(reload) => reload,
-                    // What was missed is in the numbers of the generations.
+                    // The peer notices missed changes from the generation numbers.
                     Err(RecvError::Lagged(_)) => continue,
                     Err(RecvError::Closed) => return,
                 };

@@ -1,4 +1,4 @@
-//! `pi.ui` over the peer: its questions are requests from us, what it tells are notifications.
+//! `pi.ui` over the peer: questions are requests to the peer, messages are notifications.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,14 +11,14 @@ use super::payload::{self, Answer as Result, read};
 use super::questions::Questions;
 use crate::tool::{Answer, Asked, Notice, NoticeLevel, Question, Speaker, Told, UserInterface};
 
-/// The person behind the peer.
+/// User interface of the peer.
 pub(super) struct PeerUi {
     questions: Arc<Questions>,
-    /// What the peer said last about its editor.
+    /// The text of the peer's editor, as last reported.
     editor_text: Mutex<String>,
 }
 
-/// The parameters of a question or notification of ours.
+/// Parameters of a request or a notification to the peer.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Params<'a, T: Serialize> {
@@ -58,7 +58,7 @@ enum Rest<'a> {
     },
     Status {
         key: &'a str,
-        /// `null` takes the line away.
+        /// `null` removes the line.
         text: Option<&'a str>,
     },
     EditorText {
@@ -85,7 +85,7 @@ impl PeerUi {
         }
     }
 
-    /// `ui/editorText`: what is in the peer's editor now.
+    /// `ui/editorText`: sets the current text of the peer's editor.
     pub(super) fn set_editor_text(&self, params: Option<&RawValue>) -> Result {
         let EditorText { text } = read("ui/editorText", params)?;
         *self.editor() = text;

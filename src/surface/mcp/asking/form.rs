@@ -1,6 +1,6 @@
-//! Questions as the forms that clients show, and what came back as answers.
+//! Converts questions to forms (`elicitation/create`), and the results of forms to answers.
 //!
-//! Each form has one field. Whoever declines or closes it has not said yes.
+//! Each form has one field. A form that is declined or closed is not an approval.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::tool::{Answer, ApprovalRequest, Asked, Decision, Question, visible};
 
 const APPROVE: &str = "Approve";
 
-/// Whether a call may run. `None`: it cannot be asked.
+/// Builds the form that asks whether a call may run. `None`: the form cannot be built.
 pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
     let message = format!(
         "{}\n\nMay the tool `{}` run?",
@@ -26,7 +26,7 @@ pub(super) fn approval(request: &ApprovalRequest) -> Option<ElicitRequestParams>
     form(&message, "decision", field)
 }
 
-/// What became of that.
+/// Converts the result of the approval form to a decision.
 pub(super) fn decision(result: &ElicitResult) -> Decision {
     match field(result, "decision") {
         Some(Value::String(word)) if word == APPROVE => Decision::Approved,
@@ -34,8 +34,8 @@ pub(super) fn decision(result: &ElicitResult) -> Decision {
     }
 }
 
-/// A tool's question, behind the tool's name: it cannot be taken for one of haft's. `None`: it cannot be
-/// asked.
+/// Builds the form of a tool's question. The tool's name comes first, so that the question cannot
+/// be taken for one of haft's. `None`: the form cannot be built.
 pub(super) fn question(question: &Question) -> Option<ElicitRequestParams> {
     let form = |text: &str, name: &str, field: Value| form(&from(question, text), name, field);
     match &question.what {
@@ -68,7 +68,8 @@ pub(super) fn question(question: &Question) -> Option<ElicitRequestParams> {
     }
 }
 
-/// Only the first line says who asks, so the others are framed.
+/// Prefixes `text` with the tool's name. Only the first line shows it, so the other lines are
+/// framed.
 fn from(question: &Question, text: &str) -> String {
     let mut message = format!("[{}] ", visible::name(&question.from.tool));
     for (index, line) in text.lines().enumerate() {
@@ -81,7 +82,7 @@ fn from(question: &Question, text: &str) -> String {
     message
 }
 
-/// What became of that.
+/// Converts the result of a question's form to the answer.
 pub(super) fn answer(asked: &Asked, result: &ElicitResult) -> Answer {
     let name = match asked {
         Asked::Select { .. } => "choice",
@@ -114,7 +115,7 @@ fn form(message: &str, name: &str, field: Value) -> Option<ElicitRequestParams> 
         .ok()
 }
 
-/// The field of a form that was filled in.
+/// Returns a field of a form that the user accepted.
 fn field<'a>(result: &'a ElicitResult, name: &str) -> Option<&'a Value> {
     match result.action {
         ElicitationAction::Accept => result.content.as_ref()?.get(name),

@@ -1,7 +1,9 @@
-//! Questions of one call to the user behind its client: a tool's own, and whether it may run at all.
+//! Elicitation: questions of one call to the user of its client. These are the tool's own
+//! questions, and the request for approval of the call.
 //!
-//! The call asks on its own task and waits; whoever serves the request takes the questions from the
-//! [`Inbox`] and puts them in the way of its era. A question that nobody waits for any more is closed.
+//! The call runs on its own task and waits for the answer. The code that serves the request takes
+//! the questions from the [`Inbox`] and sends them as its protocol version requires. A question is
+//! closed when the call does not wait for its answer any more.
 
 mod form;
 
@@ -17,27 +19,27 @@ use crate::tool::{
     NoticeLevel, Question, Told, UserInterface,
 };
 
-/// Where a call puts its questions.
+/// Sending end of one call's questions.
 pub(super) struct Questions {
     sender: mpsc::UnboundedSender<Open>,
     asked: AtomicU64,
-    /// Where goes what needs no answer.
+    /// Receives messages that need no answer.
     log: Option<Arc<dyn LogListener>>,
 }
 
-/// Where they arrive.
+/// Receiving end of one call's questions.
 pub(super) type Inbox = mpsc::UnboundedReceiver<Open>;
 
-/// A question that has no answer yet. Dropped, it is answered as where nobody can be asked.
+/// A question without an answer. If it is dropped, the call continues as if no user could be asked.
 pub(super) struct Open {
-    /// Names it among all questions of its call.
+    /// Identifies it among all questions of its call.
     pub(super) key: String,
     /// The form for the user.
     pub(super) form: ElicitRequestParams,
     reply: oneshot::Sender<ElicitResult>,
 }
 
-/// The two ends for one call.
+/// Creates both ends for one call.
 pub(super) fn channel(log: Option<Arc<dyn LogListener>>) -> (Questions, Inbox) {
     let (sender, inbox) = mpsc::unbounded_channel();
     let asked = AtomicU64::new(0);
@@ -45,7 +47,7 @@ pub(super) fn channel(log: Option<Arc<dyn LogListener>>) -> (Questions, Inbox) {
 }
 
 impl Questions {
-    /// Asks; `None` if nobody could be asked.
+    /// Asks the question and waits for the answer. Returns `None` if it could not be asked.
     async fn put(&self, form: Option<ElicitRequestParams>) -> Option<ElicitResult> {
         let (reply, answer) = oneshot::channel();
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -57,24 +59,24 @@ impl Questions {
 }
 
 impl Open {
-    /// Hands over the answer.
+    /// Sends the answer to the call.
     pub(super) fn answer(self, result: ElicitResult) {
-        // The call may have gone on without it.
+        // An error means that the call has continued without the answer.
         let _ = self.reply.send(result);
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Returns true if the call does not wait for the answer any more.
     pub(super) fn is_withdrawn(&self) -> bool {
         self.reply.is_closed()
     }
 
-    /// Waits until nobody waits for the answer any more.
+    /// Waits until the call does not wait for the answer any more.
     pub(super) async fn withdrawn(&mut self) {
         self.reply.closed().await;
     }
 }
 
-/// Answers what is answered; gives the questions that are still open.
+/// Delivers the answers to their questions and returns the questions that are still open.
 pub(super) fn hand_over(open: Vec<Open>, answers: &InputResponses) -> Vec<Open> {
     let mut rest = Vec::new();
     for open in open {

@@ -1,8 +1,8 @@
-//! The one message of a request, read as it is over standard input, and its text as rmcp takes it.
+//! Reads the one message of an HTTP request as on standard input, and prepares the text for rmcp.
 //!
-//! rmcp reads a body by itself once more, arguments included: it would round their numbers, and refuse
-//! those that nest deeper than it reads. So a call's arguments stay beside the request, and what rmcp
-//! cannot read of them is left out of the text that it gets.
+//! rmcp parses a body itself again, including the arguments. It would round their numbers and
+//! refuse arguments that are nested too deeply for it. So the arguments of a call are kept beside
+//! the request, and the text for rmcp leaves out what it cannot read.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,11 @@ use crate::surface::mcp::message::{self, CALL, Said};
 use crate::surface::mcp::request::RawArguments;
 use crate::tool::json;
 
-/// rmcp reads 128 levels, some of which are around the arguments.
+/// Depth limit for arguments that rmcp can read. Its own limit is 128 levels, which include the
+/// levels around the arguments.
 const MAX_DEPTH: usize = 100;
 
-/// The requests of earlier revisions that 2026-07-28 does not have.
+/// Requests of earlier revisions that MCP 2026-07-28 removed.
 const REMOVED: [&str; 5] = [
     "initialize",
     "logging/setLevel",
@@ -27,22 +28,22 @@ const REMOVED: [&str; 5] = [
     "resources/unsubscribe",
 ];
 
-/// A message.
+/// A parsed message.
 pub(super) struct Incoming {
-    /// What rmcp gets.
+    /// The text that is passed to rmcp.
     pub(super) text: String,
     /// The method of a request or of a notification.
     pub(super) method: Option<String>,
-    /// No answer is expected.
+    /// True for a notification, which has no response.
     pub(super) is_notification: bool,
-    /// The arguments of a call, as they were written.
+    /// The arguments of a call, exactly as the client wrote them.
     pub(super) arguments: Option<RawArguments>,
 }
 
-/// Reads a body.
+/// Parses a body.
 ///
 /// # Errors
-/// What its sender gets if it is not exactly one message.
+/// The error response, if the body is not exactly one message.
 pub(super) fn read(body: Vec<u8>) -> Result<Incoming, JsonRpcError> {
     let refused = |error: ErrorData| JsonRpcError::new(None, error);
     let text = String::from_utf8(body)
@@ -87,7 +88,8 @@ pub(super) fn read(body: Vec<u8>) -> Result<Incoming, JsonRpcError> {
     })
 }
 
-/// What a request gets whose method 2026-07-28 does not have any more; its parameters do not matter.
+/// Returns the error for a request whose method MCP 2026-07-28 removed. Its parameters are not
+/// checked.
 pub(super) fn refusal_of_removed(body: &[u8]) -> Option<JsonRpcError> {
     #[derive(Deserialize)]
     struct Head {
@@ -105,7 +107,7 @@ fn method_of(notification: &ClientNotification) -> Option<String> {
     Some(value.get("method")?.as_str()?.to_owned())
 }
 
-/// The same message without the arguments of its call.
+/// Returns the same message without the arguments of its call.
 fn without_arguments(text: &str) -> serde_json::Result<String> {
     type Map<'a> = BTreeMap<String, &'a RawValue>;
     let mut message: Map<'_> = serde_json::from_str(text)?;

@@ -1,7 +1,8 @@
-//! Many clients over streamable HTTP at `/mcp`: sessions for the older era, none for the newer.
+//! MCP over streamable HTTP at `/mcp` for many clients. MCP up to 2025-11 uses sessions; MCP
+//! 2026-07 does not.
 //!
-//! Who may talk to us is checked by the guard of `surface::http` before anything comes here. rmcp does
-//! the rest, between two layers of ours: one reads the message, the other knows the sessions.
+//! The guard of `surface::http` checks access before a request arrives here. rmcp implements the
+//! transport between two layers of haft: one parses the message, the other manages the sessions.
 
 mod incoming;
 mod sessions;
@@ -32,15 +33,15 @@ use crate::surface::http::{
 use incoming::Incoming;
 use sessions::{Refused, Sessions};
 
-/// Where clients find it.
+/// Path of the endpoint.
 const PATH: &str = "/mcp";
-/// What streams changes in the newer era.
+/// Method that streams changes of the tool list in MCP 2026-07.
 const LISTEN: &str = "subscriptions/listen";
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// The endpoint. What streams without end does so until `stop` fires; connections and sessions are cut
-/// when `cut` does. Calls are entered in `book`. Needs a runtime.
+/// Returns the router of the endpoint. Endless streams end when `stop` fires; connections and
+/// sessions end when `cut` fires. Calls are logged in `book`. Needs a runtime.
 pub(crate) fn router(
     host: &Host,
     selection: Selection,
@@ -56,7 +57,7 @@ pub(crate) fn router(
     let host = host.called_by(|caller| caller.surface = "mcp-http".to_owned());
     let server = Server::new(host, selection, || false, stop.child_token(), book);
     let config = StreamableHttpServerConfig::default()
-        // The guard knows which names and origins are ours.
+        // The guard checks the host names and origins.
         .disable_allowed_hosts()
         .with_json_response(true)
         .with_max_request_body_bytes(limits.bytes)
@@ -75,7 +76,7 @@ pub(crate) fn router(
         .layer(from_fn_with_state(sessions, prepared))
 }
 
-/// Reads the message of a request, and mends what rmcp makes of it.
+/// Parses the message of a request, and corrects the responses of rmcp.
 async fn prepared(
     State(sessions): State<Arc<Sessions>>,
     Extension(client): Extension<Arc<Client>>,
@@ -94,7 +95,7 @@ async fn prepared(
     }
     if method != Method::POST {
         let mut response = in_session(&client, next.run(request)).await;
-        // The session is gone when that is answered; clients take "accepted" for a failure.
+        // The session has ended when this is answered, and clients take "accepted" for a failure.
         if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::OK;
         }
@@ -106,7 +107,7 @@ async fn prepared(
         Err(fault) => return fault.into_response(),
     };
     if !says_json(&parts.headers) {
-        // rmcp has the words for it, and looks at nothing else before.
+        // rmcp builds the error response, and checks nothing else first.
         let request = Request::from_parts(parts, Body::empty());
         return next.run(request).await;
     }
@@ -128,7 +129,7 @@ async fn prepared(
         parts.extensions.insert(arguments);
     }
     if is_notification && is_new_era(&parts.headers) {
-        // Of notifications the protocol does not demand it, but rmcp does.
+        // The protocol does not require the header for notifications, but rmcp does.
         let value = method.as_deref().map(HeaderValue::from_str);
         if let (Some(Ok(value)), false) = (value, parts.headers.contains_key(MCP_METHOD)) {
             parts.headers.insert(MCP_METHOD, value);
@@ -163,7 +164,7 @@ async fn read_body(parts: &Parts, body: Body) -> Result<(Vec<u8>, BodyMemory), F
     BodyReader::of(&parts.extensions)?.read(body).await
 }
 
-/// What is answered, unless the reason is that there is no such session or no room for one.
+/// Returns the response of rmcp, or an error if the session is missing or no session is free.
 async fn in_session(client: &Arc<Client>, answered: impl Future<Output = Response>) -> Response {
     let (response, refused) = sessions::noting(Arc::clone(client), answered).await;
     match refused {
@@ -184,18 +185,18 @@ async fn in_session(client: &Arc<Client>, answered: impl Future<Output = Respons
     }
 }
 
-/// The answer where there is no such session, or it is another client's.
+/// The response for a session that is missing or belongs to another client.
 fn gone() -> Response {
     Fault::not_found("there is no such session any more")
         .hint("send `initialize` again, without a session id")
         .into_response()
 }
 
-/// The answer to what is not a message, or not one of the protocol.
+/// The response for a body that is not a message of the protocol.
 fn refusal(error: &JsonRpcError, headers: &HeaderMap) -> Response {
     let is_request = error.error.code == ErrorCode::INVALID_PARAMS;
     let status = match is_request && !is_new_era(headers) {
-        // Up to 2025-11-25 a request is answered, whatever is wrong with it.
+        // Up to 2025-11-25 an invalid request still gets the status 200.
         true => StatusCode::OK,
         false => StatusCode::BAD_REQUEST,
     };

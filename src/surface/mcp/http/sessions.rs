@@ -1,8 +1,8 @@
-//! The sessions of clients up to MCP 2025-11-25: bounded in number, and ended when they are unused.
+//! Sessions of clients up to MCP 2025-11-25: bounded in number, and ended when unused.
 //!
-//! rmcp keeps a session for as long as its client does not end it, and most clients never do. A session
-//! is in use while one of its calls runs or one of its streams is open. When there are too many, the
-//! one that can best be spared ends; its client gets 404 and begins a new one, as the protocol says.
+//! rmcp keeps a session until its client ends it, and most clients never do. A session is in use
+//! while one of its calls runs or one of its streams is open. If there are too many, the least used
+//! one ends. Its client gets 404 and starts a new session, as the protocol says.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -28,25 +28,25 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::surface::http::Client;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The longest time between two looks for sessions that are unused for too long.
+/// Longest interval between two searches for unused sessions.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Why a request cannot be served in a session. rmcp answers both as errors of the server.
+/// Reason for which a request cannot be served in a session. rmcp answers both as server errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// A call runs in every session that there may be.
+    /// A call runs in every session that the server allows.
     Full,
-    /// A call runs in each of so many sessions, which are all that the client may have.
+    /// A call runs in each of this many sessions, which is the limit of the client.
     TooMany(usize),
-    /// There is no such session any more.
+    /// The session does not exist any more.
     Gone,
 }
 
-/// What the layers around rmcp tell each other while it handles a request.
+/// Data that the layers around rmcp share while rmcp handles a request.
 pub(super) struct Notes {
     client: Arc<Client>,
     refused: Cell<Option<Refused>>,
-    /// Fires with the end of the connection that is being made.
+    /// Fires when the connection that is being made ends.
     ended: RefCell<Option<CancellationToken>>,
 }
 
@@ -54,7 +54,7 @@ tokio::task_local! {
     static NOTES: Notes;
 }
 
-/// Handles a request; gives what is answered, and why it was refused if a session was the reason.
+/// Handles a request. Returns the response, and the reason for the refusal if a session caused it.
 pub(super) async fn noting<T>(
     client: Arc<Client>,
     handled: impl Future<Output = T>,
@@ -72,9 +72,9 @@ pub(super) async fn noting<T>(
         .await
 }
 
-/// The connection that is being made wants to know when it ends.
+/// Registers a token that fires when the connection that is being made ends.
 pub(super) fn expect_end(ended: CancellationToken) {
-    // Outside of a request there is no session either.
+    // Outside of a request no session is being made.
     let _ = NOTES.try_with(|notes| notes.ended.replace(Some(ended)));
 }
 
@@ -82,7 +82,7 @@ fn refuse(why: Refused) {
     let _ = NOTES.try_with(|notes| notes.refused.set(Some(why)));
 }
 
-/// Why a session cannot do what it should.
+/// Error of an operation on a session.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     #[error("a call runs in each of the sessions")]
@@ -95,7 +95,7 @@ pub(super) enum Error {
     Local(#[from] LocalSessionManagerError),
 }
 
-/// All sessions.
+/// Registry of all sessions of clients up to MCP 2025-11.
 pub(super) struct Sessions {
     local: LocalSessionManager,
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
@@ -103,28 +103,29 @@ pub(super) struct Sessions {
     idle: Duration,
 }
 
-/// Whose a session is, and how it is used.
+/// Owner and usage of a session.
 struct Session {
-    /// No other client can use it, not even the user: it says what that client told and is told.
+    /// The only client that may use the session, since it contains that client's messages. Not even
+    /// the user may use it.
     client: Arc<Client>,
     usage: Mutex<Usage>,
 }
 
 struct Usage {
-    /// The requests that are not answered.
+    /// The requests without a response.
     running: HashSet<RequestId>,
-    /// The answers that are being read, and streams for what is told besides.
+    /// Number of open streams: responses that are being read, and streams of notifications.
     streams: usize,
-    /// When something came or ended last.
+    /// Time of the last message or of the last end of a stream.
     last: Instant,
-    /// Its client said more than `initialize`.
+    /// True if its client has sent more than `initialize`.
     has_begun: bool,
 }
 
-/// An answer that is being read.
+/// A response that is being read.
 struct OpenStream(Arc<Session>);
 
-/// A session's messages, which tell how it is used.
+/// Transport that observes the messages of a session to record its usage.
 pub(super) struct Watched {
     inner: WorkerTransport<LocalSessionWorker>,
     session: Arc<Session>,
@@ -132,10 +133,10 @@ pub(super) struct Watched {
 }
 
 impl Sessions {
-    /// At most `limit` sessions, each until it has been unused for `idle`.
+    /// Creates a manager of at most `limit` sessions. Each ends after being unused for `idle`.
     pub(super) fn new(limit: usize, idle: Duration) -> Sessions {
         let mut config = SessionConfig::default();
-        // It would also end a session whose call is silent.
+        // The setting of rmcp would also end a session whose call sends nothing.
         config.keep_alive = None;
         let mut local = LocalSessionManager::default();
         local.session_config = config;
@@ -147,7 +148,7 @@ impl Sessions {
         }
     }
 
-    /// Ends what is unused for too long, until `stop`.
+    /// Ends sessions that are unused for too long, until `stop` fires.
     pub(super) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
         let interval = (self.idle / 4).min(SWEEP_INTERVAL);
         while stop.run_until_cancelled(sleep(interval)).await.is_some() {
@@ -172,7 +173,7 @@ impl Sessions {
         idle
     }
 
-    /// Adds a session; gives one that has to end for it.
+    /// Adds a session. Returns the session that has to end for it, if any.
     fn add(&self, id: &SessionId, session: &Arc<Session>) -> Result<Option<SessionId>, Error> {
         let mut open = self.open();
         let mut spared = None;
@@ -184,7 +185,7 @@ impl Sessions {
             let ranked = open.iter();
             let ranked = ranked.filter(|(_, other)| !has_all_own || is_own(other));
             let ranked = ranked.filter_map(|(id, other)| {
-                // A client's own sessions give way before those of others.
+                // A client's own sessions end before those of other clients.
                 Some(((!is_own(other), other.usage().rank()?), id))
             });
             let first = ranked.min_by_key(|(rank, _)| *rank);
@@ -206,14 +207,14 @@ impl Sessions {
         }
     }
 
-    /// The session, in which something happens now.
+    /// Returns the session and records that it is being used.
     fn used(&self, id: &SessionId) -> Option<Arc<Session>> {
         let session = self.open().get(id).cloned()?;
         session.usage().note(|usage| usage.has_begun = true);
         Some(session)
     }
 
-    /// Whether the session that a request names is one of another client.
+    /// Returns true if the request names a session of another client.
     pub(super) fn is_of_another(&self, headers: &HeaderMap, client: &Client) -> bool {
         let named = headers.get_all(SESSION_ID).iter();
         let mut named = named.filter_map(|id| id.to_str().ok());
@@ -253,8 +254,8 @@ impl Usage {
         !self.running.is_empty() || self.streams > 0
     }
 
-    /// How well it can be spared: the smallest ends first; `None` is never ended for another one. A
-    /// stream on which nothing is told does not keep a new client out.
+    /// Rank among the sessions that may end for a new one: the smallest ends first, `None` never
+    /// ends. An idle stream does not keep a session from ending.
     fn rank(&self) -> Option<(bool, bool, Instant)> {
         let is_spared = self.running.is_empty();
         is_spared.then_some((self.streams > 0, self.has_begun, self.last))
@@ -273,7 +274,7 @@ impl OpenStream {
         Some(OpenStream(session))
     }
 
-    /// The same stream, open until it is dropped.
+    /// Wraps a stream, so that it counts as open until it is dropped.
     fn hold(
         session: Option<Arc<Session>>,
         stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
@@ -292,7 +293,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// An error of rmcp's, noted if it means that the session is gone.
+/// Converts an error of rmcp, and records it if it means that the session has ended.
 fn noted(error: LocalSessionManagerError) -> Error {
     if matches!(
         error,
@@ -389,7 +390,7 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
         let session = self.used(id);
-        // rmcp answers a stream that cannot be resumed by an empty one.
+        // rmcp answers a stream that cannot be resumed with an empty one.
         let stream = self.local.resume(id, last_event_id).await?;
         Ok(OpenStream::hold(session, stream))
     }
@@ -427,7 +428,7 @@ impl Transport<RoleServer> for Watched {
                 });
             }
             JsonRpcMessage::Notification(notification) => {
-                // What was taken back is not answered.
+                // A cancelled request gets no response.
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id

@@ -1,4 +1,4 @@
-//! What we say to the client.
+//! Sends messages to the client.
 #![allow(deprecated, reason = "see `log`")]
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use crate::surface::lines::writer::Writer;
 
-/// All that is said in one turn of the program's loop goes out together at its end: writing costs more
-/// than most answers.
+/// Buffers all messages of one turn of the event loop and writes them together, since a write costs
+/// more than most responses.
 #[derive(Clone)]
 pub(super) struct Answers {
     writer: Writer,
@@ -22,14 +22,14 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Needs a runtime.
+    /// Starts the task that flushes the messages. Needs a runtime.
     pub(super) fn start(writer: Writer) -> Answers {
         let said = Arc::new(Notify::new());
         let answers = Answers {
             writer: writer.clone(),
             said: said.clone(),
         };
-        // A task that is woken runs after those that can already go on.
+        // A task that is woken runs after the tasks that are ready already.
         tokio::spawn(async move {
             loop {
                 tokio::select! {
@@ -46,7 +46,7 @@ impl Answers {
         self.said.notify_one();
     }
 
-    /// Says what a tool logs.
+    /// Sends a line that a tool logs.
     pub(super) fn tell(&self, line: LoggingMessageNotificationParam) {
         let line = LoggingMessageNotification::new(line);
         let line = ServerNotification::LoggingMessageNotification(line);

@@ -1,8 +1,8 @@
-//! Plain calls, answered without a way through rmcp's service.
+//! Fast path for plain calls, which bypasses rmcp's service.
 //!
-//! What that does for a request (a task of its own, tokens, two channels, several moves of the largest
-//! message that there is) takes longer than a small tool. A call that wants to know nothing but what it
-//! comes to needs none of it; all others, and everything that is no call, are rmcp's.
+//! The service spends a task, tokens, two channels and several moves of its largest message type on
+//! each request. That takes longer than a small tool. A call that only needs its outcome needs none
+//! of it. All other messages go to rmcp.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,35 +31,37 @@ pub(super) struct Direct {
     server: Server,
     client: Client,
     traits: ClientTraits,
-    /// Who calls: what tools log is said to the client.
+    /// The host of the calls. It sends what tools log to the client.
     host: Host,
-    /// Where `host` says it.
+    /// The listener that `host` sends log lines to.
     log: Arc<dyn LogListener>,
     running: FuturesUnordered<Running>,
 }
 
-/// A call on its way.
+/// A running call.
 struct Running {
     id: RequestId,
     call: Plain,
 }
 
-/// What a call came to.
+/// The result of a call.
 pub(super) struct Answered {
     pub(super) id: RequestId,
-    /// What would have ended it, which tells it from a later call with its id.
+    /// The cancellation handle of the call. It distinguishes the call from a later one with the
+    /// same id.
     pub(super) stopper: Stopper,
     pub(super) ended: Result<CallToolResult, ErrorData>,
 }
 
-/// What is known of whoever calls.
+/// State of the client's handshake.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Client {
-    /// Nothing, or that its calls are not plain: it says more with each, or may be asked meanwhile.
+    /// No handshake yet, or a client whose calls are not plain: each call has metadata, or the
+    /// client can be asked during a call.
     Other,
-    /// It has introduced itself as one whose calls are plain.
+    /// The client has sent an `initialize` that allows plain calls.
     Introduced,
-    /// It may call.
+    /// The handshake is complete.
     Ready,
 }
 
@@ -77,12 +79,12 @@ impl Direct {
         }
     }
 
-    /// Whether `call` may come here.
+    /// Returns true if `call` can take the fast path.
     pub(super) fn takes(&self, call: &WrittenCall) -> bool {
         self.client == Client::Ready && call.is_plain()
     }
 
-    /// Hears what is said to rmcp.
+    /// Observes the messages that are passed to rmcp.
     pub(super) fn hear(&mut self, message: &ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -104,7 +106,8 @@ impl Direct {
         }
     }
 
-    /// Starts a call; gives what ends it. Nobody waits for its answer then, but it comes.
+    /// Starts a call and returns its cancellation handle. A cancelled call still returns a result,
+    /// which must be ignored.
     pub(super) fn start(&mut self, id: RequestId, call: WrittenCall) -> Stopper {
         let WrittenCall {
             name, arguments, ..
@@ -123,7 +126,7 @@ impl Direct {
         stopper
     }
 
-    /// Waits for what the next call comes to; for ever if there is none.
+    /// Waits for the result of the next call; waits forever if no call runs.
     pub(super) async fn next(&mut self) -> Answered {
         match self.running.next().await {
             Some(answered) => answered,

@@ -1,4 +1,4 @@
-//! One client on standard input and output.
+//! MCP over standard input and output, for one client.
 
 mod answers;
 mod direct;
@@ -22,19 +22,20 @@ use crate::surface::signals::Signals;
 use crate::surface::stdin;
 use transport::{Lines, Phases, STOPPING};
 
-// Together below two seconds, the longest that a client waits for us to go: what was asked has had its
-// time to end and to be stopped (see `transport`), tools hear of the end, the host ends what is left.
-/// Tools that heard of the session's start may take this long to deal with its end.
+// A client waits at most two seconds for the server to exit. All phases together are shorter:
+// requests finish or are stopped (see `transport`), tools handle the end, the host kills the rest.
+/// Time for tools that handled the start of the session to handle its end.
 const FAREWELL: Duration = Duration::from_millis(250);
-/// The host may take this long to end what is left.
+/// Time for the host to kill the rest.
 const KILLING: Duration = Duration::from_millis(200);
-/// The client may take this long to read the last lines.
+/// Time for the client to read the last lines.
 const WRITING: Duration = Duration::from_millis(150);
 
-/// What a second signal ends with.
+/// Exit code after a second signal.
 const INTERRUPTED: u8 = 130;
 
-/// Serves until the client closes our input, stops reading, or a signal comes; gives the exit code.
+/// Serves until the client closes our input, stops reading, or a signal arrives. Returns the exit
+/// code.
 pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Result<u8> {
     let input = Input::open(stdin::claim()?)?;
     let mut signals = Signals::take()?;
@@ -45,7 +46,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     let closing = phases.closing.clone();
     let server = Server::new(host.clone(), selection, is_behind, closing, None);
     let warming = tokio::spawn({
-        // Tools are looked for while the client still introduces itself.
+        // Tools are loaded while the client still sends its handshake.
         let server = server.clone();
         async move {
             server.offer().await;
@@ -59,7 +60,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
         tokio::select! {
             () = &mut talking => break true,
             () = phases.stopping.cancelled() => break false,
-            // Answers are not read any more.
+            // The client does not read responses any more.
             () = writer.closed() => break false,
             () = signals.next() => match signals.heard() {
                 1 => phases.closing.cancel(),
@@ -72,13 +73,13 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     warming.abort();
     let ending = async {
         let answering = async {
-            // Requests that are not done in time are refused by `transport`.
+            // `transport` sends errors for requests that do not end in time.
             if !has_ended {
                 let _ = timeout(STOPPING + WRITING, &mut talking).await;
             }
         };
         let all = async { tokio::join!(host.shutdown_within(STOPPING, FAREWELL), answering) };
-        // What hangs in the system is left to the end of the program.
+        // A process that hangs in the kernel is left to the end of the program.
         let _ = timeout(STOPPING + FAREWELL + KILLING, all).await;
         let _ = timeout(WRITING, writer.finish()).await;
     };
@@ -88,7 +89,7 @@ pub(crate) async fn serve(host: Host, selection: Selection, out: File) -> io::Re
     }
 }
 
-/// Waits for the signal that waits for nothing.
+/// Waits for the second signal, which ends the program at once.
 async fn second(signals: &mut Signals) {
     loop {
         signals.next().await;
@@ -98,10 +99,10 @@ async fn second(signals: &mut Signals) {
     }
 }
 
-/// Answers the client until it ends.
+/// Answers the client until the conversation ends.
 async fn talk(server: Server, lines: Lines) {
     match server.serve(lines).await {
-        // A client that says nothing at all is no error of ours.
+        // A client that closes without a message is not an error.
         Err(ServerInitializeError::ConnectionClosed(_)) => {}
         Err(error) => tracing::warn!(%error, "the client did not begin"),
         Ok(running) => {

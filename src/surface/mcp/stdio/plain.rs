@@ -1,4 +1,4 @@
-//! One plain call, from its request to its answer.
+//! One plain call, from its request to its response.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,10 +20,9 @@ use crate::surface::mcp::result::ResultForm;
 use crate::surface::mcp::server::Server;
 use crate::tool::{Call, LogListener};
 
-/// A call of a client of the older era that wants to know nothing but what it comes to. Dropping it
-/// takes it back.
+/// A call of a client up to MCP 2025-11 that only needs its outcome. Dropping it cancels the call.
 pub(super) struct Plain {
-    /// Who calls.
+    /// The host with the settings of the caller.
     host: Host,
     traits: ClientTraits,
     form: ResultForm,
@@ -34,13 +33,14 @@ pub(super) struct Plain {
 }
 
 enum Stage {
-    /// What is offered is looked for.
+    /// The tool list is being loaded.
     Looking(BoxFuture<'static, Arc<Offer>>, Box<RawValue>),
     Calling(Arc<Offer>, OutcomeOnly),
 }
 
 impl Plain {
-    /// A call by `host` of the tool that `server` offers as `name`; `log` is the one of `host`.
+    /// Creates a call by `host` of the tool that `server` lists as `name`. `log` is the listener of
+    /// `host`.
     pub(super) fn new(
         server: &Server,
         host: Host,
@@ -61,7 +61,7 @@ impl Plain {
                 let call = outcome_of(&host, tool, Some(entry), arguments, &stopper);
                 Stage::Calling(offer, call)
             }
-            // There are tools that come and go.
+            // Some tools appear and disappear.
             None => {
                 let (server, name) = (server.clone(), name.clone());
                 let looking = async move { server.offer_for_call(&name, None).await };
@@ -79,7 +79,7 @@ impl Plain {
         }
     }
 
-    /// What ends it.
+    /// Returns the cancellation handle of the call.
     pub(super) fn stopper(&self) -> &Stopper {
         &self.stopper
     }
@@ -115,7 +115,7 @@ impl Future for Plain {
                     let ended = ready!(call.poll_unpin(cx));
                     let answer = execution::answer(ended, offer.find(name), *form, Some(&**log));
                     return Poll::Ready(answer.map(|mut result| {
-                        // The older era does not know it.
+                        // MCP up to 2025-11 does not have this field.
                         result.result_type = None;
                         result
                     }));
@@ -125,7 +125,7 @@ impl Future for Plain {
     }
 }
 
-/// The host for a call of the tool that is offered as `name`.
+/// Returns the host for a call of the tool that is listed as `name`.
 fn host_for(host: Host, traits: ClientTraits, offer: &Offer, name: &str) -> Host {
     match offer.find(name) {
         Some(tool) => traits.host_for(host, tool),

@@ -1,7 +1,8 @@
-//! rmcp's transport over our lines: it survives whatever a client may send.
+//! rmcp transport over standard input and output that tolerates any input.
 //!
-//! Garbage is answered and skipped, nothing that comes too early ends the conversation, and at its end
-//! every request is answered: by what it comes to in a while, or as stopped, or with an error.
+//! Invalid input is answered and skipped, and messages before the handshake do not end the
+//! conversation. At the end every request gets a response: its outcome if it ends in time, or the
+//! result of a stopped call, or an error.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -31,65 +32,67 @@ use crate::surface::mcp::message::{self, Said};
 use crate::surface::mcp::request::WrittenCall;
 use crate::surface::mcp::server::Server;
 
-/// What was asked before the end may come to its own end in this time.
+/// Time for requests to finish after the end of the input.
 const FINISHING: Duration = Duration::from_millis(900);
-/// What was asked to stop then may be answered in this time.
+/// Time for requests to be answered after they were stopped.
 pub(super) const STOPPING: Duration = Duration::from_millis(400);
 
-/// More than run at a time: a client that names none of its tasks hears of them in another way.
+/// Limit of [`Lines::unseen_tasks`], which is cleared beyond it. Fewer tasks can run at a time, so
+/// the client must have learnt of the others in another way.
 const MAX_UNSEEN_TASKS: usize = 1024;
 
 const SHUTTING_DOWN: &str = "the host is shutting down, and the request did not end in time";
 
-/// No more lines are read while a handshake waits; clients send none before its answer.
+/// Limit of the lines that are read while a handshake waits. Clients send none before its response.
 const MAX_HELD_LINES: usize = 256;
 
-/// One client's messages.
+/// Transport of one client.
 pub(super) struct Lines {
     lines: Input,
-    /// Messages that came on one line.
+    /// Messages of a line that are not handled yet.
     waiting: VecDeque<ClientJsonRpcMessage>,
     answers: Answers,
     direct: Direct,
     server: Server,
-    /// The requests that wait for their answer.
+    /// The requests without a response.
     open: FxHashMap<RequestId, Taken>,
-    /// Requests that were answered with a task, until the client names the task. It may cancel the
-    /// request before it reads that answer, and then knows nothing of the task.
+    /// Requests that were answered with a task, until the client names the task. The client may
+    /// cancel the request before it reads that response, and does not know of the task then.
     unseen_tasks: FxHashMap<RequestId, String>,
-    /// The client has said which era it speaks.
+    /// True if the client has sent a request that determines the protocol version.
     has_begun: bool,
-    /// Nothing more is read; what is open is waited for so long.
+    /// Set when no more input is read: the end of the time for open requests.
     ends: Option<Instant>,
     phases: Phases,
-    /// Everything has its answer; what comes now is too late.
+    /// True when every request has its response. Later responses are dropped.
     is_over: bool,
-    /// Ends when the tools are known that instructions name. Handshakes wait for it here, since rmcp reads
-    /// nothing while it answers one, and would not see the end of the input.
+    /// Resolves when the tools are known that instructions name. Handshakes wait for it here. rmcp
+    /// reads nothing while it answers one, so it would not see the end of the input.
     loading: BoxFuture<'static, ()>,
     has_loaded: bool,
-    /// What was read while a handshake waited.
+    /// Lines that were read while a handshake waited.
     held: VecDeque<Line>,
 }
 
-/// How the conversation ends.
+/// Phases of the end of the conversation.
 #[derive(Clone, Default)]
 pub(super) struct Phases {
-    /// Fires when nothing more is read.
+    /// Fires when no more input is read.
     pub(super) closing: CancellationToken,
-    /// Fires when the calls that still run have had their time.
+    /// Fires when the time for calls to finish is over.
     pub(super) stopping: CancellationToken,
 }
 
-/// Who answers a request.
+/// The component that answers a request.
 enum Taken {
     Rmcp,
-    /// Ourselves, as it is a plain call; this ends it.
+    /// The fast path answers it. Contains the cancellation handle.
     Direct(Stopper),
 }
 
 impl Lines {
-    /// Reads until `phases` or the input end, and moves the phases on. `server` answers plain calls.
+    /// Creates a transport that reads until `phases` or the input end, and advances the phases.
+    /// `server` answers plain calls.
     pub(super) fn new(lines: Input, writer: Writer, server: Server, phases: Phases) -> Self {
         let answers = Answers::start(writer);
         let loading = {
@@ -114,13 +117,13 @@ impl Lines {
         }
     }
 
-    /// Nothing more is read.
+    /// Stops reading and starts the time for open requests.
     fn close(&mut self) {
         self.phases.closing.cancel();
         self.ends = Some(Instant::now() + FINISHING);
     }
 
-    /// What is still open has had its time: first to end by itself, then to be stopped.
+    /// Handles the end of a phase: open requests are first stopped, then answered with errors.
     fn time_is_up(&mut self) {
         if !self.phases.stopping.is_cancelled() {
             self.phases.stopping.cancel();
@@ -162,7 +165,7 @@ impl Lines {
         }
     }
 
-    /// Starts a call that is answered without rmcp.
+    /// Starts a call on the fast path.
     fn start(&mut self, id: RequestId, call: WrittenCall) {
         let free = match self.open.entry(id) {
             Entry::Vacant(free) => free,
@@ -175,17 +178,18 @@ impl Lines {
         free.insert(Taken::Direct(self.direct.start(id, call)));
     }
 
-    /// Answers it, unless it was taken back.
+    /// Sends the response of a call, unless the call was cancelled.
     fn answer(&mut self, answered: Answered) {
         let Answered { id, stopper, ended } = answered;
-        // Another request may have its id by now.
+        // Another request may use its id by now.
         let is_it = |taken: &Taken| matches!(taken, Taken::Direct(its) if its.is(&stopper));
         if !self.open.get(&id).is_some_and(is_it) {
             return;
         }
         self.open.remove(&id);
         match ended {
-            // As rmcp would write it; its own message has room for any answer, and is moved a lot.
+            // Same JSON as rmcp writes. Its own message type is as large as the largest response,
+            // and is moved often.
             Ok(result) => self.answers.send(&JsonRpcResponse {
                 jsonrpc: JsonRpcVersion2_0,
                 id,
@@ -195,7 +199,7 @@ impl Lines {
         }
     }
 
-    /// Passes on what may come now.
+    /// Passes a message on to rmcp if it is allowed now.
     fn admit(&mut self, message: ClientJsonRpcMessage) {
         self.direct.hear(&message);
         match &message {
@@ -209,13 +213,14 @@ impl Lines {
                     }
                 }
                 self.has_begun |= begins(&request.request);
-                // An id that is used again means the new request.
+                // A reused id refers to the new request.
                 self.unseen_tasks.remove(&request.id);
                 if let Some(task) = named_task(&request.request) {
                     self.unseen_tasks.retain(|_, unseen| unseen != task);
                 }
             }
-            // rmcp takes them for a client that is no MCP client, and ends.
+            // rmcp would take such a client for one that does not use MCP, and end the
+            // conversation.
             _ if !self.has_begun => {
                 tracing::debug!("a message before the first request is passed over");
                 return;
@@ -225,12 +230,12 @@ impl Lines {
                 if let ClientNotification::CancelledNotification(cancelled) = notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // It is not answered any more, and its id may be used again at once.
+                    // The request gets no response, and its id may be reused at once.
                     if let Some(Taken::Direct(stopper)) = self.open.remove(id) {
                         stopper.cancel();
                     }
                     if let Some(task) = self.unseen_tasks.remove(id) {
-                        // It may be forgotten by now, which is as good.
+                        // An error means that the task was forgotten already.
                         let _ = self.server.tasks().cancel(None, &task);
                     }
                 }
@@ -240,7 +245,7 @@ impl Lines {
         self.waiting.push_back(message);
     }
 
-    /// Refuses a request with the id of one that is not answered yet.
+    /// Sends an error for a request with the id of one that is not answered yet.
     fn refuse_twin(&self, id: &RequestId) {
         let text = format!("a request with the id {id} is still running");
         self.refuse(None, ErrorData::invalid_request(text, None));
@@ -262,7 +267,7 @@ impl Transport<RoleServer> for Lines {
         if self.is_over {
             return ready(Ok(()));
         }
-        // At once, so that the order of the calls is the order of the lines.
+        // Sent at once, so that the order of the messages is the order of the calls to `send`.
         self.answers.send(&item);
         match &item {
             JsonRpcMessage::Response(response) => {
@@ -285,7 +290,8 @@ impl Transport<RoleServer> for Lines {
         ready(Ok(()))
     }
 
-    // Dropped and called again whenever something else happens: what it knows is in `self`.
+    // Cancel-safe: this future is dropped and created again on other events, so all state is in
+    // `self`.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let waits = self.waiting.front().is_some_and(is_handshake) && !self.has_loaded;
@@ -300,7 +306,7 @@ impl Transport<RoleServer> for Lines {
                 if self.open.is_empty() {
                     return None;
                 }
-                // What rmcp answers meanwhile brings us back here.
+                // A response of rmcp drops this future, and `receive` is called again.
                 tokio::select! {
                     biased;
                     answered = self.direct.next() => self.answer(answered),
@@ -326,7 +332,7 @@ impl Transport<RoleServer> for Lines {
                 line = self.lines.next(), if self.held.len() < MAX_HELD_LINES => line,
             };
             match line {
-                // What comes after a handshake is answered after it.
+                // Messages after a handshake are handled after its response.
                 Some(line) if waits => self.held.push_back(line),
                 Some(line) => self.take(line),
                 None => self.close(),
@@ -339,7 +345,7 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-/// Requests whose answers carry instructions.
+/// Returns true for requests whose responses contain instructions.
 fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
     let JsonRpcMessage::Request(request) = message else {
         return false;
@@ -350,7 +356,7 @@ fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
     )
 }
 
-/// The task that a request is about.
+/// Returns the task that a request is about.
 fn named_task(request: &ClientRequest) -> Option<&str> {
     match request {
         ClientRequest::GetTaskRequest(request) => Some(&request.params.task_id),
@@ -360,12 +366,12 @@ fn named_task(request: &ClientRequest) -> Option<&str> {
     }
 }
 
-/// Requests that are answered when the conversation ends.
+/// Returns true for requests that are only answered when the conversation ends.
 fn is_endless(request: &ClientRequest) -> bool {
     matches!(request, ClientRequest::SubscriptionsListenRequest(_))
 }
 
-/// Whether rmcp takes this request for the beginning of a conversation.
+/// Returns true if rmcp accepts this request as the beginning of a conversation.
 fn begins(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,

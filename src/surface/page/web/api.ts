@@ -1,4 +1,4 @@
-// The server as the page sees it: typed answers, one kind of error, the token.
+// Client of the server's API: typed responses, one error class, the token.
 
 import { events, type ServerEvent } from "./sse.ts";
 
@@ -40,7 +40,7 @@ export type Block =
   | { type: "resource"; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
   | { type: "resource_link"; uri: string; name: string; title?: string; description?: string };
 
-/** What a tool says, in part or at its end. */
+/** Result of a call, partial or complete. */
 export interface Said {
   content?: Block[];
   details?: unknown;
@@ -49,7 +49,7 @@ export interface Said {
   stopped?: string;
 }
 
-/** Why the server did not do it (RFC 9457). */
+/** Error response of the server (RFC 9457). */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -63,7 +63,7 @@ export class Refusal extends Error {
 
 const TOKEN = "haft-token";
 
-/** Whoever is asked for the token when the server wants one. */
+/** Opens the token dialog when the server requires a token. */
 let askForToken: (() => void) | null = null;
 
 export function whenTokenIsWanted(ask: () => void): void {
@@ -74,7 +74,7 @@ export function rememberToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
 }
 
-/** The answer to a request; an error is thrown as a `Refusal`. */
+/** Sends a request and returns the response. An error response is thrown as a `Refusal`. */
 export async function request(
   method: string,
   path: string,
@@ -102,7 +102,7 @@ export async function json<T>(method: string, path: string, body?: string): Prom
   return (await response.json()) as T;
 }
 
-/** The events of an answer that is a stream. */
+/** Sends a request and returns the events of its response stream. */
 export async function stream(
   method: string,
   path: string,
@@ -115,7 +115,7 @@ export async function stream(
   return events(response.body ?? new ReadableStream());
 }
 
-/** What a failure is called; words for what has none. */
+/** Converts a JSON error to a `Refusal`, with a generic message if it has none. */
 export function refusalFrom(value: unknown, status = 0): Refusal {
   const details = typeof value === "object" && value !== null ? (value as any) : {};
   const message = details.detail ?? details.message ?? details.error ?? details.title;

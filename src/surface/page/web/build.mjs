@@ -1,4 +1,4 @@
-// Bundles the page: one script, one style sheet, and the two files that need no work.
+// Bundles the page: one script, one style sheet, and two files that are copied unchanged.
 //
 //     node src/surface/page/web/build.mjs --out DIR
 
@@ -16,7 +16,7 @@ if (options.out === undefined) {
 const from = dirname(fileURLToPath(import.meta.url));
 const out = resolve(options.out);
 
-// The first that know `light-dark()`; all of them are of spring 2024 or before.
+// The first versions with `light-dark()`, from spring 2024 or before.
 const target = ["chrome123", "firefox120", "safari17.5"];
 
 await mkdir(out, { recursive: true });

@@ -1,4 +1,5 @@
-// The view of all calls, whoever made them: how they ended, what they said, and once more.
+// View of all calls, including those of other clients: their end, their result, and a button to
+// repeat them.
 
 import { json, Refusal } from "./api.ts";
 import { button, el, fill } from "./dom.ts";
@@ -82,7 +83,9 @@ function stopButton(entry: CallEntry): HTMLButtonElement {
   return stop;
 }
 
-/** What a call said is asked for only when somebody wants to see it. */
+/**
+ * A button that shows the result of a call. The result is only requested when the user opens it.
+ */
 function showButton(entry: CallEntry, more: HTMLElement, again: Again): HTMLButtonElement {
   const line = el("tr", {}, more);
   const show = button("Show", async () => {

@@ -1,5 +1,5 @@
-// Elements made and filled in one call. Text is always text: nothing here ever parses markup, and no
-// character of it hides or reorders what is around it.
+// Creates and fills elements. Text is never parsed as markup, and invisible or reordering
+// characters in it are shown as escapes.
 
 import { exact, prose } from "./visible.ts";
 
@@ -12,11 +12,11 @@ export interface Attributes {
   /** Text that is a name or a path. */
   named?: string;
   on?: { [Event in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Event]) => void };
-  /** Any other attribute; `false`, null and undefined leave it out, `true` sets it empty. */
+  /** Any other attribute. `false`, null and undefined omit it; `true` sets it to an empty value. */
   [name: string]: unknown;
 }
 
-/** A new element. */
+/** Creates an element. */
 export function el<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
@@ -34,12 +34,12 @@ export function el<Name extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** What people read of an attribute is text as well. */
+/** Cleans the attributes that the user can read, like other text. */
 function attribute(key: string, value: string): string {
   return key === "title" || key === "placeholder" || key === "aria-label" ? prose(value) : value;
 }
 
-/** Replaces everything in `parent`. */
+/** Replaces the content of `parent`. */
 export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren();
   append(parent, children);
@@ -60,13 +60,13 @@ function listen(element: HTMLElement, listeners: NonNullable<Attributes["on"]>):
 
 let ids = 0;
 
-/** An id that no other element has. */
+/** Returns an id that is unique in the document. */
 export function freshId(prefix: string): string {
   ids += 1;
   return `${prefix}-${ids}`;
 }
 
-/** A button that submits nothing. */
+/** Creates a button that does not submit a form. */
 export function button(
   text: string,
   action: () => void,
@@ -75,7 +75,7 @@ export function button(
   return el("button", { type: "button", text, on: { click: action }, ...attributes });
 }
 
-/** Tells those who listen to the page instead of looking at it. */
+/** Announces a text to users of screen readers. */
 export function announce(text: string): void {
   const region = document.getElementById("announcer");
   if (region) region.textContent = prose(text);

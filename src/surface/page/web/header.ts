@@ -1,4 +1,4 @@
-// The top of the page: where one is, what runs, whether the server is there.
+// Header of the page: navigation, counts, state of the connection.
 
 import { el } from "./dom.ts";
 import { isRunning } from "./log.ts";
@@ -13,7 +13,7 @@ const WORDS: { [State in Connection]: string } = {
   lost: "Not connected",
 };
 
-/** Fills the header; the answer shows which view is there. */
+/** Fills the header. The returned function marks the current view. */
 export function header(parent: HTMLElement, store: Store): (view: View) => void {
   const counts = {
     tools: el("span", { class: "count" }),

@@ -1,4 +1,4 @@
-// The log of calls: what the server tells of them, the newest first.
+// Call log: the calls that the server reports, newest first.
 
 export type CallState = "running" | "done" | "failed" | "refused" | "stopped";
 
@@ -11,10 +11,10 @@ export interface CallEntry {
   durationMs?: number;
 }
 
-/** Calls that the page shows. */
+/** Limit of the calls that the page shows. */
 const MOST = 500;
 
-/** What the arguments were of calls from this page; the server does not keep them. */
+/** Arguments of the calls from this page, because the server does not keep them. */
 const given = new Map<string, string>();
 
 /** Keeps the arguments of a call, as JSON text. */
@@ -30,7 +30,7 @@ export function argumentsOf(id: string): string | undefined {
   return given.get(id);
 }
 
-/** The list with what an event of a call says; null: the event says nothing of a call. */
+/** Returns the list with the call of an event; null if the event is not about a call. */
 export function noteCall(calls: CallEntry[], event: string, data: string): CallEntry[] | null {
   if (event !== "call.started" && event !== "call.ended") return null;
   const entry = entryOf(JSON.parse(data));
@@ -38,7 +38,7 @@ export function noteCall(calls: CallEntry[], event: string, data: string): CallE
   return sorted([entry, ...rest]);
 }
 
-/** Calls as the server lists them. */
+/** Converts the server's list of calls. */
 export function entriesOf(list: unknown[]): CallEntry[] {
   return sorted(list.map(entryOf));
 }

@@ -1,4 +1,5 @@
-// Puts the page together: views by the address, keys, what happens on the server.
+// Entry point of the page: selects the view for the address, handles keys, and follows the server's
+// events.
 
 import { json, type Tool, whenTokenIsWanted } from "./api.ts";
 import { callsView } from "./calls.ts";
@@ -12,7 +13,7 @@ import { takeTokenFromAddress, tokenDialog } from "./token.ts";
 import { type ToolView, toolView } from "./tool.ts";
 import { exact } from "./visible.ts";
 
-/** Views of tools that are kept, with what was typed in them and the calls that run. */
+/** Limit of the tool views that are kept, with their input and their running calls. */
 const MOST_KEPT = 50;
 
 takeTokenFromAddress();
@@ -30,7 +31,7 @@ const views = {
 };
 const titles = { calls: "Calls", sessions: "Sessions", problems: "Problems" };
 const dialog = tokenDialog(() => store.retry());
-/** What the keys run and cancel. */
+/** The view that the run and cancel keys apply to. */
 let current: Pick<ToolView, "run" | "cancel"> | null = null;
 let isFirst = true;
 
@@ -90,7 +91,7 @@ function showTool(name: string | null): void {
   }
 }
 
-/** The view of a tool, as it was left; a new one where the tool itself has changed. */
+/** Returns the view of a tool with its previous input; a new one if the tool itself has changed. */
 function viewOf(tool: Tool): ToolView {
   const known = kept.get(tool.name);
   if (known && JSON.stringify(known.tool) === JSON.stringify(tool)) return known.view;
@@ -104,7 +105,9 @@ function viewOf(tool: Tool): ToolView {
   return view;
 }
 
-/** The list has changed; what is typed in the tool that is shown stays if that did not. */
+/**
+ * Updates the view after a change of the list. The input is kept if the shown tool has not changed.
+ */
 function refresh(): void {
   const { view, name } = route();
   if (view !== "tools") return;
@@ -130,7 +133,7 @@ function pressed(event: KeyboardEvent): void {
   }
 }
 
-/** Shows a call's tool with its arguments, ready to be run again. */
+/** Shows a call's tool with the arguments of the call, ready to run again. */
 function again(name: string, args: unknown): void {
   const tool = store.state.tools.find((one) => one.name === name);
   if (!tool) return announce(`There is no tool ${name} any more`);

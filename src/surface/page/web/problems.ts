@@ -1,4 +1,4 @@
-// What is wrong with what was found, and what to do about it.
+// View of the problems that were found, with hints for solving them.
 
 import type { Problem } from "./api.ts";
 import { button, el, fill } from "./dom.ts";

@@ -1,4 +1,4 @@
-// One call from this page: its life, and how it looks.
+// One call from this page: its state and its display.
 
 import { json, Refusal, refusalFrom, type Said, stream } from "./api.ts";
 import { announce, button, el, fill } from "./dom.ts";
@@ -24,9 +24,9 @@ export interface Run {
 }
 
 interface Hooks {
-  /** The run goes on or has ended. */
+  /** Called when the run continues or has ended. */
   changed(): void;
-  /** The server said no. */
+  /** Called when the server refused the call. */
   refused(refusal: Refusal): void;
 }
 
@@ -63,7 +63,7 @@ export function startRun(tool: string, text: string, hooks: Hooks): Run {
   async function go(): Promise<void> {
     try {
       const path = `/api/tools/${encodeURIComponent(tool)}/call`;
-      // The text of the arguments goes out as it is: numbers keep their digits.
+      // The text of the arguments is sent unchanged, so that numbers keep their digits.
       const body = `{"callId":${JSON.stringify(id)},"arguments":${text}}`;
       keepArguments(id, text);
       const happened = await stream("POST", path, abort.signal, body);
@@ -123,7 +123,8 @@ export function startRun(tool: string, text: string, hooks: Hooks): Run {
   }
   function cancel(): void {
     if (state !== "running") return;
-    // A server that does not answer is not asked twice: then we hang up, which cancels as well.
+    // If the server has not reacted to the first request, the second click closes the connection,
+    // which cancels the call too.
     if (isCancelled) return abort.abort();
     isCancelled = true;
     cancelButton.textContent = "Hang up";
@@ -133,7 +134,7 @@ export function startRun(tool: string, text: string, hooks: Hooks): Run {
   return { element, cancel, isRunning: () => state === "running" };
 }
 
-/** An id that nobody else has, so that a call can be cancelled from its first moment. */
+/** Returns a unique id, so that the call can be cancelled from the start. */
 function freshCallId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(9));
   return `page-${[...bytes].map((byte) => byte.toString(36).padStart(2, "0")).join("")}`;

@@ -1,14 +1,14 @@
-// What a tool said: text, images, JSON as a tree, details.
+// Display of a call's result: text, images, JSON as a tree, details.
 
 import type { Block, Said } from "./api.ts";
 import { button, el } from "./dom.ts";
 import { parse, tree } from "./tree.ts";
 import { prose } from "./visible.ts";
 
-/** Text beyond this is cut until somebody asks. */
+/** Length above which a text is cut until the user expands it. */
 const LONG = 40_000;
 
-/** The elements that show it. */
+/** Returns the elements that show the result. */
 export function said(what: Said): HTMLElement[] {
   const shown = (what.content ?? []).map(block);
   const { details } = what;
@@ -33,7 +33,7 @@ function block(one: Block): HTMLElement {
   return el("div", {}, named(uri, mimeType), text(words));
 }
 
-/** What is not shown itself: its name, and what is known of it. */
+/** A description of content that is not shown itself, from its known properties. */
 function named(...facts: (string | undefined)[]): HTMLElement {
   return el("p", { class: "path", text: facts.filter(Boolean).join(", ") });
 }
@@ -67,7 +67,7 @@ function text(value: string): HTMLElement {
   return el("div", {}, asTree, swap);
 }
 
-/** The object or list that a text is. */
+/** Parses a text that is a JSON object or array; undefined for other texts. */
 function structured(value: string): unknown {
   const start = value.trimStart()[0];
   if (start !== "{" && start !== "[") return undefined;
@@ -79,7 +79,7 @@ function structured(value: string): unknown {
 }
 
 function image(data: string, mimeType: string): HTMLElement {
-  // Only kinds that a browser draws; anything else is offered as a file.
+  // Only image types that browsers can show. Other types only get a caption.
   const isDrawn = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/.test(mimeType);
   const source = `data:${mimeType};base64,${data.replaceAll(/[^A-Za-z0-9+/=]/g, "")}`;
   const caption = el("figcaption", { text: `${mimeType}, ${kibibytes(data)}` });
@@ -105,7 +105,7 @@ export function copyButton(value: string): HTMLButtonElement {
   return copy;
 }
 
-/** Milliseconds as people read them. */
+/** Formats milliseconds for the user. */
 export function time(milliseconds: number): string {
   if (milliseconds < 10) return `${milliseconds.toFixed(1)} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

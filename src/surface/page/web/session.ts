@@ -1,4 +1,4 @@
-// One session of an agent: what it says and does, as it happens, and the button that ends it.
+// One session of an agent: its events as they arrive, and the button that ends it.
 
 import { json, Refusal, stream } from "./api.ts";
 import { announce, button, el, fill } from "./dom.ts";
@@ -6,7 +6,7 @@ import { said, time } from "./said.ts";
 import { tree } from "./tree.ts";
 import { prose } from "./visible.ts";
 
-/** As `/api/sessions` tells it. */
+/** A session in the format of `/api/sessions`. */
 export interface Session {
   sessionId: string;
   state: State;
@@ -25,7 +25,7 @@ const WORDS: { [Name in State]: string } = {
   cancelled: "Cancelled",
 };
 
-/** How the colours of calls say it. */
+/** Names of the states in the style sheet, which are those of calls. */
 const LOOKS: { [Name in State]: string } = {
   running: "running",
   completed: "done",
@@ -33,26 +33,26 @@ const LOOKS: { [Name in State]: string } = {
   cancelled: "stopped",
 };
 
-/** Events beyond so many leave the page, the oldest first; the server keeps more. */
+/** Limit of the events on the page. The oldest are removed; the server keeps more. */
 const MOST_SHOWN = 1000;
 
 export interface SessionCard {
   id: string;
   element: HTMLElement;
-  /** Shows its events from the first on, and those that come. */
+  /** Shows its events from the first one, and follows new ones. */
   follow(): void;
-  /** Follows it no more. */
+  /** Stops following it. */
   leave(): void;
-  /** What the server says of it now. */
+  /** Sets the state that the server reports. */
   is(state: State): void;
   isRunning(): boolean;
   cancel(): void;
 }
 
 interface Hooks {
-  /** It runs, or has ended. */
+  /** Called when it starts to run or has ended. */
   changed(): void;
-  /** It is followed from now on. */
+  /** Called when this card starts to follow it. */
   followed(id: string): void;
 }
 
@@ -157,7 +157,7 @@ export function sessionCard(session: Session, hooks: Hooks): SessionCard {
   return { id, element, follow, leave, is, cancel, isRunning: () => state === "running" };
 }
 
-/** How each event looks; nothing for what says nothing to people. */
+/** Rendering of each event; null for an event without content for the user. */
 const SHOWN: { [event: string]: (data: any) => (Node | string)[] | null } = {
   message(data) {
     if (data.role === "system") {

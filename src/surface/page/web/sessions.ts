@@ -1,4 +1,4 @@
-// The view of agents at work: a prompt starts one, its events are shown, a button ends it.
+// View of agent sessions: starts one with a prompt, shows its events, and ends it with a button.
 
 import { json, Refusal } from "./api.ts";
 import { button, el, freshId } from "./dom.ts";
@@ -6,11 +6,11 @@ import { type Session, type SessionCard, sessionCard } from "./session.ts";
 
 export interface SessionsView {
   element: HTMLElement;
-  /** It is shown now: looks what there is. */
+  /** Loads the list when the view is shown. */
   shown(): void;
-  /** Starts a session with what is written. */
+  /** Starts a session with the entered prompt. */
   run(): void;
-  /** Ends the newest one that runs. */
+  /** Ends the newest running session. */
   cancel(): void;
 }
 
@@ -96,7 +96,7 @@ export function sessionsView(): SessionsView {
   async function look(): Promise<void> {
     try {
       const { sessions } = await json<{ sessions: Session[] }>("GET", "/api/sessions");
-      // The newest is the first; each is put above those before it.
+      // The server lists the newest first. Each card is inserted above the older ones.
       for (const session of [...sessions].reverse()) {
         const known = cards.get(session.sessionId);
         if (!known) add(session);
@@ -121,7 +121,7 @@ export function sessionsView(): SessionsView {
     draw();
     return card;
   }
-  /** A browser has few connections to a server: one session is followed at a time. */
+  /** A browser opens few connections to a server, so only one session is followed at a time. */
   function followed(id: string): void {
     for (const card of cards.values()) if (card.id !== id) card.leave();
   }

@@ -1,10 +1,10 @@
-// The catalog beside the tool: a search, and a list to go through with the arrow keys.
+// Tool list beside the tool: a search field, and a list that arrow keys navigate.
 
 import type { Tool } from "./api.ts";
 import { announce, el, fill } from "./dom.ts";
 import type { Store } from "./store.ts";
 
-/** Tools that are drawn at once; the search finds the others. */
+/** Limit of the tools that are shown at once. The search finds the others. */
 const MOST_SHOWN = 500;
 
 export interface Side {
@@ -104,12 +104,12 @@ export function side(parent: HTMLElement, store: Store): Side {
   };
 }
 
-/** The address of a tool in this page. */
+/** Returns the address of a tool in this page. */
 export function address(name: string): string {
   return `#/tools/${encodeURIComponent(name)}`;
 }
 
-/** Tools that have every word: first those whose name has it. */
+/** Returns the tools that contain every word, sorted by the match of their names. */
 function ranked(tools: Tool[], words: string[]): Tool[] {
   if (words.length === 0) return tools;
   const scored = tools.map((tool) => ({ tool, score: score(tool, words) }));

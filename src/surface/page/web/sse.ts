@@ -1,4 +1,5 @@
-// Reads `text/event-stream` from a response: `EventSource` can neither post nor send a token.
+// Parser of `text/event-stream` responses. `EventSource` can neither send POST requests nor a
+// token.
 
 export interface ServerEvent {
   event: string;
@@ -6,7 +7,7 @@ export interface ServerEvent {
   id: string;
 }
 
-/** The events of a stream, until it ends or its request is aborted. */
+/** Returns the events of a stream, until it ends or its request is aborted. */
 export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const reader = body.pipeThrough(new TextDecoderStream() as any).getReader();
   let rest = "";

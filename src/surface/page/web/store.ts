@@ -1,4 +1,4 @@
-// What the page knows: the catalog, the calls, and whether the server still talks to us.
+// State of the page: the catalog, the calls, and the connection to the server.
 
 import { type Catalog, json, type Problem, Refusal, stream, type Tool } from "./api.ts";
 import { type CallEntry, entriesOf, noteCall } from "./log.ts";
@@ -46,19 +46,19 @@ export class Store {
     this.set("problems", problems);
   }
 
-  /** Follows what happens on the server for as long as the page is there. */
+  /** Follows the server's events for as long as the page is open. */
   async follow(): Promise<never> {
     let wait = FIRST_WAIT;
     for (;;) {
       try {
         const happened = await stream("GET", "/api/events", new AbortController().signal);
-        // Asked after the stream is there, so that nothing falls between the two.
+        // Loaded after the stream has started, so that no event is lost in between.
         await this.loadAll();
         this.set("connection", "live");
         wait = FIRST_WAIT;
         for await (const event of happened) await this.take(event.event, event.data);
       } catch (error) {
-        // Without the token there is nothing to try again until it is given.
+        // Without the token a retry is useless until the user enters it.
         if (error instanceof Refusal && error.status === 401) wait = LONGEST_WAIT * 1000;
       }
       this.set("connection", "lost");
@@ -67,7 +67,7 @@ export class Store {
     }
   }
 
-  /** Tries again now. */
+  /** Retries now. */
   retry(): void {
     this.wakeUp?.();
   }

@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; remembered in this browser.
+// Theme of the page: light, dark, or that of the system. The browser stores the choice.
 
 import { button } from "./dom.ts";
 

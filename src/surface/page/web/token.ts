@@ -1,9 +1,9 @@
-// Asks for the server's token, once it is wanted.
+// Dialog for the server's token, shown when the server requires it.
 
 import { rememberToken } from "./api.ts";
 import { el, freshId } from "./dom.ts";
 
-/** Takes a token out of the address, so that it is neither shown nor kept in the history. */
+/** Removes a token from the address, so that it is neither shown nor kept in the history. */
 export function takeTokenFromAddress(): void {
   const found = /^#token=([^&]+)$/.exec(location.hash);
   if (!found?.[1]) return;
@@ -11,7 +11,7 @@ export function takeTokenFromAddress(): void {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-/** The dialog; `given` is told when there is a new token. */
+/** Creates the dialog; `given` is called after the user has entered a new token. */
 export function tokenDialog(given: () => void): { ask: () => void } {
   const id = freshId("token");
   const input = el("input", { id, type: "password", autocomplete: "off", spellcheck: "false" });

@@ -1,4 +1,4 @@
-// One tool: what it is, a form for its arguments, and the calls made from here.
+// View of one tool: its description, a form for its arguments, and the calls made from here.
 
 import type { Tool } from "./api.ts";
 import { button, el, freshId } from "./dom.ts";
@@ -7,11 +7,13 @@ import { type Run, startRun } from "./run.ts";
 import { copyButton } from "./said.ts";
 import { tree } from "./tree.ts";
 
-/** Calls of one tool that stay on the page. */
+/** Limit of the calls of one tool that stay on the page. */
 const MOST_RUNS = 20;
 
-/** Calls of the page that run at once: a browser has six connections to a server, one of them is
- * for the news, one for a session, and cancelling needs one. */
+/**
+ * Limit of the concurrent calls of the page. A browser has six connections to a server: one is for
+ * events, one for a session, and cancelling needs one.
+ */
 const MOST_AT_ONCE = 3;
 
 const running = new Set<Run>();

@@ -1,13 +1,13 @@
-// JSON as a tree that can be opened and closed, with all digits of its numbers.
+// JSON as a tree with expandable nodes, which keeps all digits of numbers.
 
 import { el } from "./dom.ts";
 import { prose } from "./visible.ts";
 
-/** Entries of one level that are shown before somebody asks for the rest. */
+/** Limit of the entries of one level that are shown before the user expands the rest. */
 const AT_ONCE = 200;
-/** Levels that are open at first. */
+/** Number of levels that are expanded at first. */
 const OPEN = 2;
-/** A text of the tree beyond this is cut until somebody asks. */
+/** Length above which a text in the tree is cut until the user expands it. */
 const LONG = 2000;
 
 /** A number as it was written: `Number` would lose digits of long ones. */
@@ -15,7 +15,7 @@ export class Digits {
   constructor(readonly source: string) {}
 }
 
-/** JSON whose long numbers keep their digits, where the browser can tell them. */
+/** Parses JSON and keeps the digits of long numbers, if the browser supports that. */
 export function parse(text: string): unknown {
   const revive = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
@@ -26,7 +26,7 @@ export function parse(text: string): unknown {
   return JSON.parse(text, revive as any);
 }
 
-/** The tree of a value. */
+/** Creates the tree of a value. */
 export function tree(value: unknown): HTMLElement {
   return el("div", { class: "tree" }, node(null, value, 0));
 }

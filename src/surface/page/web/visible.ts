@@ -1,7 +1,7 @@
-// Text whose every character can be seen; the page's twin of `src/tool/visible.rs`.
+// Escapes invisible characters in text, in the same way as `src/tool/visible.rs`.
 //
-// Controls, zero-width characters, tags and whatever reorders text are shown as `\u{202e}`. Prose
-// keeps what emoji and scripts whose letters join need; names keep nothing of the kind.
+// Control characters, zero-width characters, tags and characters that reorder text are shown as
+// `\u{202e}`. Prose keeps those that emoji and scripts with joining letters need. Names keep none.
 
 const JOINING =
   "\\p{sc=Arabic}\\p{sc=Syriac}\\p{sc=Nko}\\p{sc=Mandaic}\\p{sc=Devanagari}\\p{sc=Bengali}" +
@@ -11,7 +11,7 @@ const RIGHT_TO_LEFT = "[\\p{sc=Hebrew}\\p{sc=Arabic}\\p{sc=Syriac}\\p{sc=Thaana}
 const HARMFUL =
   "[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u{fff9}-\\u{fffb}\\u{e0000}-\\u{e0fff}]";
 
-/** What prose needs where it stands. */
+/** Patterns of invisible characters that prose needs in their context. */
 const KEPT = [
   "[\\n\\t]",
   "\\r(?=\\n)",
@@ -31,18 +31,18 @@ const IN_NAMES = new RegExp(
   "gu",
 );
 
-/** A subdivision flag's tags, with their end. */
+/** Returns the tags of a subdivision flag, with their end. */
 function tags(letters: string): string {
   const tag = (letter: string) => `\\u{${(0xe0000 + letter.charCodeAt(0)).toString(16)}}`;
   return `${[...letters].map(tag).join("")}\\u{e007f}`;
 }
 
-/** Text as it may be shown. */
+/** Escapes a text that may contain prose. */
 export function prose(text: string): string {
   return text.replace(IN_PROSE, (found: string, kept?: string) => kept ?? escaped(found));
 }
 
-/** A name or a path: every character that cannot be seen is an escape. */
+/** Escapes a name or a path, where every invisible character becomes an escape. */
 export function exact(text: string): string {
   return text.replace(IN_NAMES, escaped);
 }

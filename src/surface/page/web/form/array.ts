@@ -1,4 +1,4 @@
-// A list of fields: as long as one likes, or one for each place of a tuple.
+// Fields for arrays: a list of any length, or one field for each item of a tuple.
 
 import { button, el, fill } from "../dom.ts";
 import { prose } from "../visible.ts";
@@ -96,7 +96,7 @@ export function arrayField(node: Schema, place: Place): Field {
   return self;
 }
 
-/** The values of a list in which each may stand once. */
+/** Returns the choices of an array whose items are unique values of an enum; else null. */
 function uniqueChoices(node: Schema, place: Place): unknown[] | null {
   if (node["uniqueItems"] !== true) return null;
   const items = place.schemas.resolve(node["items"]);

@@ -1,4 +1,4 @@
-// What every control of a form is, and which one a schema gets.
+// Interface of the form controls, and the selection of a control for a schema.
 
 import { arrayField } from "./array.ts";
 import { jsonField } from "./json.ts";
@@ -7,11 +7,11 @@ import { booleanField, choiceField, fixedField, numberField, textField } from ".
 import { kindOf, type Schema, type Schemas } from "./schema.ts";
 import { unionField } from "./union.ts";
 
-/** One control, or a group of them. */
+/** A control, or a group of controls. */
 export interface Field {
-  /** What is shown. */
+  /** The element to show. */
   readonly element: HTMLElement;
-  /** The element that a label is for; null where the field is a group. */
+  /** The element for a label's `for`; null if the field is a group. */
   readonly control: HTMLElement | null;
   /**
    * The value as JSON text, which keeps all digits of a number; undefined: nothing is set.
@@ -20,9 +20,9 @@ export interface Field {
   text(wrong: Wrong[]): string | undefined;
   /** Shows a value; undefined clears the field. */
   set(value: unknown): void;
-  /** The field below this one that the path leads to, if any. */
+  /** Returns the field below this one at the path, if any. */
   find(path: string[]): Field | null;
-  /** Says what is wrong with it; an empty text takes that back. */
+  /** Shows an error message; an empty text removes it. */
   mark(message: string): void;
 }
 
@@ -31,20 +31,20 @@ export interface Wrong {
   message: string;
 }
 
-/** Where a field stands. */
+/** Context of a field. */
 export interface Place {
   schemas: Schemas;
   required: boolean;
-  /** What it is called, for those who cannot see where it is. */
+  /** Name of the field for screen readers. */
   name: string;
   depth: number;
   changed: () => void;
 }
 
-/** Deeper than this a form is of no help; the rest is written as JSON. */
+/** Depth limit of nested fields. Deeper values are edited as JSON. */
 const DEEPEST = 8;
 
-/** The field for a schema. */
+/** Creates the field for a schema. */
 export function fieldFor(schema: unknown, place: Place): Field {
   const node: Schema = place.schemas.resolve(schema);
   if (place.depth > DEEPEST) return jsonField(node, place);
@@ -72,7 +72,7 @@ export function fieldFor(schema: unknown, place: Place): Field {
   }
 }
 
-/** The place of something inside of the field at `place`. */
+/** Returns the context of a field inside of the field at `place`. */
 export function inside(place: Place, name: string, required: boolean): Place {
   return { ...place, name, required, depth: place.depth + 1 };
 }

@@ -1,4 +1,4 @@
-// The arguments of a tool, as a form or as JSON; both show the same and either can be used.
+// Arguments of a tool, edited in a form or as JSON. Both views have the same content.
 
 import { el, fill } from "../dom.ts";
 import { type Field, fieldFor, type Wrong } from "./field.ts";
@@ -9,17 +9,20 @@ export type Mode = "form" | "json";
 
 export interface Form {
   element: HTMLElement;
-  /** The arguments as JSON text; null if something is wrong, which is shown then. */
+  /**
+   * Returns the arguments as JSON text; null if they are invalid, in which case the errors are
+   * shown.
+   */
   arguments(): string | null;
   /** Shows these arguments. */
   set(value: unknown): void;
-  /** Shows what the tool says about single arguments; what it cannot place is left out. */
+  /** Shows the tool's errors at the arguments. Errors for unknown arguments are left out. */
   mark(message: string): void;
   clear(): void;
   focus(): void;
 }
 
-/** A form for a schema. `changed` is told whenever somebody changes something. */
+/** Creates a form for a schema. `changed` is called after each change by the user. */
 export function makeForm(schema: unknown, changed: () => void): Form {
   const root: Schema = isRecord(schema) ? schema : {};
   const schemas = new Schemas(root);
@@ -141,7 +144,7 @@ export function makeForm(schema: unknown, changed: () => void): Form {
   };
 }
 
-/** The lines `- where.it.is: what is wrong` of a message. */
+/** Parses the lines `- path.to.argument: error` of a message. */
 export function complaints(message: string): { path: string[]; text: string }[] {
   const lines = message.split("\n").map((line) => /^\s*-\s+([^\s:]+):\s+(.+)$/.exec(line));
   return lines.flatMap((found) => {

@@ -1,4 +1,4 @@
-// A field for what has no better control: JSON, as it is written.
+// Field that edits any value as JSON text, for schemas without a better control.
 
 import { el, freshId } from "../dom.ts";
 import type { Field, Place } from "./field.ts";
@@ -33,7 +33,7 @@ export function jsonField(node: Schema, place: Place): Field {
   return field;
 }
 
-/** What is wrong with a text as JSON, in words; null: nothing. */
+/** Returns the syntax error of a JSON text; null if it is valid. */
 export function faultOf(text: string): string | null {
   try {
     JSON.parse(text);

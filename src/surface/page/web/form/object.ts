@@ -1,4 +1,4 @@
-// A group of fields, one for each property, and rows for properties of any name.
+// Fields for objects: one for each property, and rows for properties of any name.
 
 import { button, el, freshId } from "../dom.ts";
 import { prose } from "../visible.ts";
@@ -14,7 +14,7 @@ interface Property {
 export function objectField(node: Schema, place: Place): Field {
   const declared: [string, unknown][] = Object.entries(node["properties"] ?? {});
   const required = new Set<string>(Array.isArray(node["required"]) ? node["required"] : []);
-  // What may be left out comes after what must be there; else the author's order holds.
+  // Required properties come first. Otherwise the order of the schema is kept.
   const ordered = [
     ...declared.filter(([name]) => required.has(name)),
     ...declared.filter(([name]) => !required.has(name)),
@@ -67,7 +67,10 @@ function pair(name: string, text: string | undefined): string[] {
   return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
 }
 
-/** A property that may be left out. A group is made only when somebody wants it: it may hold itself. */
+/**
+ * Creates the field of an optional property. A group is only created when the user adds it, because
+ * its schema may contain itself.
+ */
 function optional(schema: unknown, place: Place): Field {
   const node = place.schemas.resolve(schema);
   if (!fillsItself(node)) return fieldFor(schema, place);
@@ -108,13 +111,13 @@ function optional(schema: unknown, place: Place): Field {
   return self;
 }
 
-/** Whether there is something in it as soon as it is there. */
+/** Returns true if the field has content as soon as it exists. */
 function fillsItself(node: Schema): boolean {
   const isTuple = Array.isArray(node["prefixItems"]) || Number(node["minItems"] ?? 0) > 0;
   return kindOf(node) === "object" || (kindOf(node) === "array" && isTuple);
 }
 
-/** A property with its name, what it is, and its description. */
+/** Creates the row of a property: its name, type, description and field. */
 function row(name: string, node: Schema, field: Field, place: Place): HTMLElement {
   const hint = freshId("hint");
   const head = el(
@@ -142,7 +145,7 @@ function row(name: string, node: Schema, field: Field, place: Place): HTMLElemen
   );
 }
 
-/** The type in a word or two. */
+/** Returns a short name of the type. */
 export function typeName(node: Schema, place: Place): string {
   switch (kindOf(node)) {
     case "const":
@@ -174,11 +177,11 @@ interface FreeRows {
   find(name: string, rest: string[]): Field | null;
 }
 
-/** Rows for properties that the schema does not name, where it lets them in. */
+/** Creates rows for properties that the schema does not name, if it allows them. */
 function freeRows(node: Schema, place: Place): FreeRows | null {
   const schema = node["additionalProperties"] ?? Object.values(node["patternProperties"] ?? {})[0];
   const declared = Object.keys(node["properties"] ?? {}).length;
-  // Nobody said that there is more; but without any name there must be.
+  // A schema without `additionalProperties` gets such rows only if it declares no properties.
   const isOpen = isRecord(schema) || schema === true || (schema === undefined && declared === 0);
   const list = el("div", { class: "free" });
   const all = new Map<HTMLElement, { key: HTMLInputElement; field: Field }>();

@@ -1,4 +1,4 @@
-// Fields for one plain value: text, numbers, yes or no, one of a list, what is fixed.
+// Fields for simple values: text, numbers, booleans, enums, constants.
 
 import { el, freshId } from "../dom.ts";
 import { prose } from "../visible.ts";
@@ -7,12 +7,12 @@ import { initial, type Schema, same } from "./schema.ts";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** How JSON Schema's formats are called where a browser has an input for them. */
+/** Input types of the browser for formats of JSON Schema. */
 const INPUTS: { [format: string]: string } = { date: "date", time: "time", color: "color" };
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
-/** What the fields with a single control have in common. */
+/** Creates the common part of the fields with a single control. */
 export function single(
   control: Control,
   element: HTMLElement,
@@ -37,7 +37,7 @@ export function single(
   }
 }
 
-// A field finds itself by its element, so that it can be a plain object.
+// Maps the elements to their fields, so that a field can be a plain object.
 const fields = new WeakMap<HTMLElement, Field>();
 
 function known(field: Field): Field {
@@ -55,7 +55,7 @@ export function textField(node: Schema, place: Place): Field {
     autocomplete: "off",
     on: { input: place.changed },
   };
-  // Text may have line breaks, so it gets an area that grows.
+  // Text may contain line breaks, so it gets a text area that grows.
   const control = input
     ? el("input", { ...common, type: input })
     : el("textarea", { ...common, rows: "1", class: "grows" });
@@ -91,7 +91,7 @@ export function numberField(node: Schema, place: Place): Field {
       text(wrong) {
         const written = control.value.trim();
         if (written === "") return undefined;
-        // The text itself goes out: `Number` would lose digits.
+        // The text itself is sent, since `Number` would lose digits.
         if (NUMBER.test(written)) return written;
         wrong.push({ field, message: isWhole ? "not a whole number" : "not a number" });
         return undefined;
@@ -159,7 +159,7 @@ function choice(values: unknown[], unset: string, node: Schema, place: Place): F
   return field;
 }
 
-/** A value that cannot be chosen. Where it may be left out it can be switched on. */
+/** Creates the field of a constant. If the constant is optional, the user can switch it on. */
 export function fixedField(node: Schema, place: Place): Field {
   const value = "const" in node ? node["const"] : null;
   const text = JSON.stringify(value);

@@ -1,4 +1,5 @@
-// JSON Schema as a form needs it: references followed, parts put together, one kind for each node.
+// Prepares JSON Schema for a form: resolves references, merges `allOf`, and determines the kind of
+// each node.
 
 export type Schema = { [keyword: string]: any };
 
@@ -15,14 +16,14 @@ export type Kind =
   | "array"
   | "any";
 
-/** References that lead in a circle are given up after so many steps. */
+/** Limit of the steps while resolving a node. It ends circular references. */
 const MOST_STEPS = 32;
 
-/** One schema with its definitions. */
+/** A schema with its definitions. */
 export class Schemas {
   constructor(private readonly root: Schema) {}
 
-  /** The node itself: no `$ref`, no `allOf`, no `true`. */
+  /** Resolves a node: the result has no `$ref`, no `allOf`, and is not `true`. */
   resolve(schema: unknown): Schema {
     let node = asSchema(schema);
     for (let step = 0; step < MOST_STEPS; step++) {
@@ -39,7 +40,10 @@ export class Schemas {
     return {};
   }
 
-  /** The variants of a union, each with what stands beside them; null is not one of them. */
+  /**
+   * Returns the variants of a union without null. Keywords beside the union are merged into each
+   * variant.
+   */
   variants(node: Schema): { variants: Schema[]; nullable: boolean } {
     const { anyOf, oneOf, type, ...beside } = node;
     const listed: unknown[] = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : [];
@@ -61,7 +65,7 @@ export class Schemas {
   }
 }
 
-/** What kind of control a resolved node needs. */
+/** Returns the kind of control that a resolved node needs. */
 export function kindOf(node: Schema): Kind {
   if ("const" in node) return node["const"] === null ? "null" : "const";
   if (Array.isArray(node["enum"])) return "enum";
@@ -77,13 +81,13 @@ function isUnion(node: Schema): boolean {
   if (types(node).length > 1) return true;
   const listed = node["anyOf"] ?? node["oneOf"];
   if (!Array.isArray(listed) || listed.length === 0) return false;
-  // `anyOf` with nothing but `required` says which keys go together, not what the value is.
+  // `anyOf` with only `required` describes which keys belong together, not the type of the value.
   const says = (part: any) =>
     isRecord(part) && Object.keys(part).some((key) => key !== "required" && key !== "not");
   return listed.some(says);
 }
 
-/** What a node is called in a list of variants. */
+/** Returns the name of a node in a list of variants. */
 export function titleOf(node: Schema, schemas: Schemas): string {
   if (typeof node["title"] === "string") return node["title"];
   const kind = kindOf(node);
@@ -103,7 +107,7 @@ export function titleOf(node: Schema, schemas: Schemas): string {
   return kind;
 }
 
-/** Whether a value could be meant by a node; for choosing a variant, not for judging. */
+/** Returns true if a value may belong to a node. This selects a variant; it does not validate. */
 export function fits(value: unknown, node: Schema, schemas: Schemas): boolean {
   switch (kindOf(node)) {
     case "const":
@@ -142,7 +146,7 @@ export function fits(value: unknown, node: Schema, schemas: Schemas): boolean {
   }
 }
 
-/** What a node starts with: its default, or the one value that it can have. */
+/** Returns the initial value of a node: its default, or its constant. */
 export function initial(node: Schema): unknown {
   if ("default" in node) return node["default"];
   return "const" in node ? node["const"] : undefined;

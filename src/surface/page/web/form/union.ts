@@ -1,4 +1,4 @@
-// A value that may be of several kinds: a choice of the kind, then the field for it.
+// Field for a value of several possible types: a selection of the type, then the field for it.
 
 import { el, freshId } from "../dom.ts";
 import { type Field, fieldFor, inside, type Place } from "./field.ts";
@@ -55,7 +55,7 @@ export function unionField(node: Schema, place: Place): Field {
       field?.mark(message);
     },
   };
-  /** What must be there is shown at once; the kind can still be changed. */
+  /** A required value is shown at once. The user can still change its type. */
   function start(): string {
     return place.required && !nullable ? "0" : NOTHING;
   }
