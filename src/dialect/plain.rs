@@ -18,7 +18,7 @@ impl Rewriter<'_> {
         if let Some(Value::Array(types)) = schema.get("type").cloned() {
             self.find(at, "a list of types", Effect::Rewritten);
             let mut types: Vec<Value> = types;
-            is_nullable = types.contains(&json!("null"));
+            is_nullable |= types.contains(&json!("null"));
             types.retain(|one| *one != json!("null"));
             schema.remove("type");
             match types.len() {

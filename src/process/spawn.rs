@@ -184,7 +184,11 @@ impl Spawn {
         cancel: &CancellationToken,
     ) -> Result<Finished, SpawnError> {
         // The semaphore is never closed.
-        let mut turn = turns.acquire().await.ok();
+        let mut turn = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(Finished::never_started()),
+            turn = turns.acquire() => turn.ok(),
+        };
         let Some(running) = Running::begin(self, None, cancel).await? else {
             return Ok(Finished::never_started());
         };
