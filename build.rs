@@ -332,7 +332,8 @@ fn escaped(text: &str) -> String {
     ascii
 }
 
-/// Where Deno's Node modules answer otherwise than Node: a script, what is in it once, and what should be.
+/// Corrections of Deno's Node modules where they differ from Node: a script, a text that occurs in
+/// it once, and its replacement.
 const CORRECTIONS: &[(&str, &str, &str)] = &[
     (
         // Of a program that cannot be started the result has all members, and `error` whatever the reason.
@@ -534,7 +535,7 @@ fn corrected(specifier: &str, source: String) -> String {
         })
 }
 
-/// What is not in the snapshot is embedded as text: sorted, wrapped and transpiled, as
+/// Embeds the sources that are not in the snapshot as text: sorted, wrapped and transpiled, as
 /// deno_core expects of residual sources.
 fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
     let consumed: HashSet<_> = snapshot.consumed_lazy_specifiers.iter().collect();

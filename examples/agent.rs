@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What the model wants next.
+/// The next action of the model.
 pub enum Turn {
     /// A call of a tool.
     Call {
@@ -27,7 +27,7 @@ pub enum Turn {
     Say(&'static str),
 }
 
-/// A model that says what its script says, whatever it is told.
+/// A model that follows its script and ignores all messages.
 pub struct ScriptedModel(VecDeque<Turn>);
 
 impl ScriptedModel {
@@ -78,7 +78,7 @@ fn count_words(project: &Path) -> CustomTool {
     .approval(Tier::Read)
 }
 
-/// A user who allows everything and is told about it.
+/// An approver that allows every call and logs it.
 struct Agreeable;
 
 #[async_trait::async_trait]
@@ -148,7 +148,7 @@ async fn answer(host: &Host, call: Call, transcript: &mut Vec<String>) -> Result
     Ok(format!("{prefix}{}", outcome.text()))
 }
 
-/// A tool as models want to hear of it.
+/// Describes a tool in the format that models expect.
 fn for_model(tool: &haft::Tool) -> Value {
     json!({
         "name": tool.name,

@@ -1,8 +1,8 @@
-//! What one call costs an embedding program: the median of calls one after the other, or the mean
-//! of many at once.
+//! Cost of one call for an embedding program: the median of sequential calls, or the mean of many
+//! concurrent calls.
 //!
-//! `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`. A call that answered something else is never a
-//! number.
+//! `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`. A call with an unexpected answer is an error,
+//! never a measurement.
 
 use std::env;
 use std::process::ExitCode;

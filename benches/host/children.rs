@@ -1,7 +1,8 @@
-//! What a child costs through the process room, beside the least that Rust can do for the same.
+//! Cost of a child process of haft's `process` module, compared with the least that Rust can do for
+//! the same job.
 //!
-//! Both sides of a pair are in this program, so that they start from the same parent. A child that
-//! did not do what it was told is never a number.
+//! Both sides of a pair are in this program, so that they start from the same parent. A child with
+//! an unexpected result is an error, never a measurement.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 const CALLS: u32 = 300;
 
-/// What the tool reads, as an argument object of common size.
+/// Input of the tool: an argument object of common size.
 const INPUT: &[u8] = br#"{"question":"how does one find the files that nobody reads","limit":10}"#;
 
 const GRACE: Duration = Duration::from_millis(200);
@@ -128,7 +129,8 @@ fn bare_drain(bytes: u64) -> Duration {
     took
 }
 
-/// What a stop takes beyond the grace, for a program that does not listen and has children.
+/// Measures the time that a stop takes beyond the grace period, for a program that ignores the
+/// signal and has children.
 async fn stop() -> Duration {
     let cancel = CancellationToken::new();
     let spawn = Spawn {

@@ -1,6 +1,6 @@
-//! What it costs to draw a long result: from the JSON of the result to lines that can be printed.
+//! Cost of rendering a long result: from the JSON of the result to printable lines.
 //!
-//! `render MODULE`: a module with the tool `document`, which draws its result itself.
+//! `render MODULE`: a module with the tool `document`, which renders its result itself.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -17,7 +17,7 @@ const DRAWINGS: usize = 60;
 const WIDTH: usize = 120;
 const LEAST_LINES: usize = 10_000;
 
-/// So much of a result is given to whoever called, instead of its two ends and a file.
+/// Limit up to which the caller gets a result whole. A longer result is cut and spilled to a file.
 const WHOLE_KB: u32 = 16 << 10;
 
 pub async fn run(words: &[&str]) -> ExitCode {

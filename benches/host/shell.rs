@@ -1,7 +1,7 @@
-//! What YAML shell tools cost: reading many of them, one command, a hundred steps at once.
+//! Cost of YAML shell tools: loading many of them, one command, a hundred parallel steps.
 //!
-//! `shell load|parse FOLDER`: the processor time of loading every tool in the folder, beside that of
-//! a YAML parser alone. `shell [bare-]call`, `shell [bare-]parallel`: beside bash itself.
+//! `shell load|parse FOLDER`: the processor time of loading every tool in the folder, beside that
+//! of a YAML parser alone. `shell [bare-]call`, `shell [bare-]parallel`: beside bash itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! What one request costs a server: the mean of many, by connections that are kept.
+//! Cost of one request to a server: the mean of many requests over kept-alive connections.
 //!
-//! `web list|call CONNECTIONS EXPECT PROGRAM ARGUMENT…` starts the program, which says on standard
-//! error where it listens. One and the same client for both sides, on one thread, as bare as can be:
-//! what it costs itself stands on both sides. An answer that is not the expected one is never a number.
+//! `web list|call CONNECTIONS EXPECT PROGRAM ARGUMENT…` starts the program, which prints its
+//! address on standard error. Both sides are measured with the same minimal client on one thread,
+//! so the client's own cost is the same on both sides. An unexpected answer is an error, never a
+//! measurement.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};

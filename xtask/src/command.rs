@@ -52,7 +52,7 @@ pub fn display(command: &Command) -> String {
     words.map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// Where a program of this name is, if it is on the `PATH`.
+/// Returns the path of the program with this name, if it is on the `PATH`.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)

@@ -1,7 +1,7 @@
-//! Why a chore could not be done, and what to do about it.
+//! Errors of the tasks: the reason of a failure, and a hint.
 //!
-//! One closed enum for the whole program: chores stop at the first failure and tell a person,
-//! nobody matches on the kind.
+//! One closed enum serves the whole program. A task stops at the first failure and prints it for a
+//! person; no code matches on the kind.
 
 use std::error::Error as _;
 use std::io;

@@ -1,10 +1,11 @@
-//! `cargo xtask layout`: which functions of haft run, so that the linker lays them side by side.
+//! `cargo xtask layout`: lists the functions of haft that run, so that the linker can place them
+//! side by side.
 //!
-//! Of the program's functions one in twenty ever runs, and they lie all over it. Each brings its page
-//! with it, and the system maps that page's neighbours: most of what haft holds in memory was code that
-//! nobody runs. `build.rs` gives the list that is written here to the linker. Names that are not known any
-//! more (another compiler, other versions of crates) are passed over, so the list ages without harm:
-//! write it anew when crates were updated.
+//! Only one in twenty of the program's functions ever runs, and they are spread over the whole
+//! file. Each one brings its page into memory, and the system maps the neighbouring pages with it.
+//! So most of haft's resident memory was code that never runs. `build.rs` passes the list that is
+//! written here to the linker. The linker ignores unknown names (another compiler, other versions
+//! of crates), so an old list does no harm. Write it anew after crates were updated.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -30,7 +31,7 @@ pub struct Layout {}
 const MODULE: &str = include_str!("bench/module.ts");
 const MODULES: usize = 100;
 
-/// What a client of the MCP server says before it calls.
+/// Requests of an MCP client before its first call.
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"layout","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":1,"method":"tools/list"}
@@ -124,7 +125,7 @@ impl Ground {
             .into_iter()
             .flat_map(|out| BufReader::new(out).lines())
         {
-            // A server goes on until nobody is there.
+            // The server runs until its input is closed.
             if line.during(running)?.contains(&last) {
                 drop(talking.take().map(JoinHandle::join));
             }
@@ -147,8 +148,8 @@ fn conversation() -> String {
     HELLO.to_owned() + &calls.collect::<String>()
 }
 
-/// The names in valgrind's answer: `fn=(7) name`, also of whom a function calls. A number behind `'` tells
-/// how deep a function calls itself.
+/// Extracts the function names from callgrind's output: `fn=(7) name`, and `cfn=` for callees. A
+/// number behind `'` is the recursion depth.
 fn functions_in(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter_map(|line| {
         let named = line

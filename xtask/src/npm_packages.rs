@@ -236,7 +236,7 @@ impl Project {
         Ok(())
     }
 
-    /// What haft says on both streams, however it ends.
+    /// Runs haft and returns both of its output streams, whatever its exit status.
     fn haft(&self, arguments: &[&str]) -> Result<String> {
         let mut haft = Command::new(&self.program);
         haft.args(arguments)

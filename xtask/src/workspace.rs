@@ -1,4 +1,4 @@
-//! Where things are: the checkout, cargo's home, the build directory, and what `Cargo.lock` pins.
+//! Paths and pins of the workspace: the checkout, cargo's home, the build directory, `Cargo.lock`.
 
 use std::env;
 use std::fs;
@@ -37,7 +37,7 @@ pub fn user_cache() -> Result<PathBuf> {
         .ok_or_else(|| Error::unexpected("there is no home directory"))
 }
 
-/// Where cargo puts what it builds, as cargo itself says.
+/// Returns cargo's build directory, as cargo itself reports it.
 pub fn target_dir(root: &Path) -> Result<PathBuf> {
     let metadata = metadata(root, &["--no-deps"])?;
     match metadata["target_directory"].as_str() {
@@ -48,7 +48,7 @@ pub fn target_dir(root: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The program that somebody names, else the one that `build` makes.
+/// Returns the program that the user named, or else the one that `build` makes.
 pub fn program(named: Option<&Path>, build: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
     match named {
         Some(path) => path
@@ -81,7 +81,7 @@ pub fn package_source(directory: &Path, package: &str) -> Result<PathBuf> {
         .ok_or_else(|| Error::unexpected(format!("cargo knows no source of `{package}`")))
 }
 
-/// What cargo knows of the packages.
+/// Returns cargo's metadata of the packages.
 pub fn metadata(directory: &Path, more: &[&str]) -> Result<serde_json::Value> {
     let mut cargo = command::cargo(directory);
     cargo.args(["metadata", "--format-version", "1"]).args(more);

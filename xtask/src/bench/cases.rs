@@ -1,11 +1,11 @@
-//! The table of what is measured: for every case what each of the two is told to do.
+//! Table of the benchmark cases: the job of haft and the job of its peer for each case.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::fixture::{EXECUTABLES, Fixture, MANY};
 
-/// How often the loop of the `pi.exec` case starts a child.
+/// Number of children that the loop of the `pi.exec` case starts.
 const CHILDREN: usize = 200;
 
 pub struct Case {
@@ -17,14 +17,14 @@ pub struct Case {
     pub cold: bool,
 }
 
-/// A command, and a text that its output has when it did what it was told.
+/// A command, and a text that its output contains if the job was done.
 pub struct Job {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub expect: String,
 }
 
-/// What the number of a run is.
+/// Meaning of a run's number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reading {
     /// From the start of the process to its end.
@@ -39,7 +39,7 @@ pub struct Programs<'a> {
     /// `benches/host`, which uses the library.
     pub host: &'a Path,
     pub bun: &'a Path,
-    /// What the official MCP SDK runs on.
+    /// The Node that runs the official MCP SDK.
     pub node: &'a Path,
     /// One that has FastMCP.
     pub python: &'a Path,

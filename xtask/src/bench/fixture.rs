@@ -1,4 +1,4 @@
-//! What is measured: generated tool modules, and the script with which bun does the same.
+//! Benchmark inputs: generated tool modules, and the script with which bun does the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,16 +37,16 @@ const MCP: [(&str, &str); 4] = [
     ("mcp_tools.ts", include_str!("mcp_tools.ts")),
 ];
 
-/// How many executables are asked for what they are.
+/// Number of executables that are asked for their description.
 pub const EXECUTABLES: usize = 50;
 
 /// A YAML shell tool as people write them: a few parameters, steps, a test.
 const SHELL_TOOL: &str = include_str!("shell_tool.yaml");
 
-/// How many YAML shell tools are loaded.
+/// Number of YAML shell tools that are loaded.
 pub const SHELL_TOOLS: usize = 200;
 
-/// How many modules the large listing has.
+/// Number of modules in the large listing.
 pub const MANY: usize = 100;
 
 /// A temporary folder with an empty home in it.

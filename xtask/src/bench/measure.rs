@@ -1,7 +1,7 @@
-//! Runs the two sides of a case in turn and takes the time and the peak memory of each process.
+//! Runs the two sides of a case alternately and takes the time and the peak memory of each process.
 //!
-//! In turn, and with the first one changing: whatever else the machine does then falls on both.
-//! A run that did not do what it was told is an error and never a number.
+//! The sides alternate and also change their order, so that other load on the machine affects both.
+//! A run that did not do its job is an error, never a measurement.
 
 use std::fs;
 use std::io::{Read, Seek};
@@ -32,7 +32,7 @@ impl Plan {
     };
 }
 
-/// What one process took.
+/// Measurements of one process.
 #[derive(Clone, Copy)]
 pub struct Sample {
     pub took: Duration,
@@ -74,7 +74,7 @@ fn sample(job: &Job, reading: Reading, fixture: &Fixture) -> Result<Sample> {
     command.args(&job.arguments);
     clean(&mut command, fixture);
     let doing = || format!("run `{}`", command::display(&Command::new(&job.program)));
-    // Files, not pipes: nobody has to read while the process runs.
+    // Files, not pipes: a full pipe would block the process unless it is read meanwhile.
     let mut printed = tempfile::tempfile().during(doing)?;
     let mut complained = tempfile::tempfile().during(doing)?;
     command.stdout(printed.try_clone().during(doing)?);

@@ -26,7 +26,7 @@ pub struct Peer {
     pub python: PathBuf,
     pub zod: String,
     pub express: &'static str,
-    /// Where the peer's script finds zod.
+    /// Folder in which the peer's script finds zod.
     pub modules: PathBuf,
 }
 

@@ -11,7 +11,7 @@ use super::table::Table;
 use crate::command;
 use crate::error::{During, Result};
 
-/// What a reader needs to repeat a run or to doubt it.
+/// Facts that a reader needs to repeat or question a run.
 pub struct About {
     date: String,
     machine: String,

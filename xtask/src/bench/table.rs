@@ -17,7 +17,7 @@ pub struct Row {
     pub peer: Vec<Sample>,
 }
 
-/// What is told about one side of a row.
+/// Statistics of one side of a row.
 #[derive(Debug, PartialEq)]
 struct Summary {
     median_ms: f64,

@@ -1,4 +1,4 @@
-//! What goes where below a prefix, as the file hierarchy of Unix systems has it.
+//! File layout below an installation prefix, following the Unix file hierarchy.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -54,8 +54,8 @@ impl Install {
 
         let mut installed = vec![layout.program()];
         place::copy(&haft, &layout.program(), place::PROGRAM)?;
-        // One file under six names: a link by name would be followed by whoever asks for the real path,
-        // and the name says which tool it is.
+        // Hard links, one file under six names. A symbolic link would be resolved by programs that
+        // ask for their real path, and the name tells the program which tool it is.
         let mut first: Option<PathBuf> = None;
         for name in system_tools::names(&system_tools)? {
             let tool = layout.system_tool(&name);

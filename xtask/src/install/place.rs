@@ -1,7 +1,7 @@
-//! Puts one file where it belongs, whole: whoever opens it meanwhile gets the old one or the new one.
+//! Installs one file atomically: a program that opens it meanwhile gets the old or the new version.
 //!
-//! The new file is made beside the old one and then takes its name, so that a program that runs is
-//! never "busy" either.
+//! The new file is written beside the old one and then renamed to its name. So a running program
+//! never makes the installation fail with "text file busy" either.
 
 use std::fs::{self, Permissions};
 use std::io;

@@ -87,7 +87,7 @@ impl Judges {
         python
     }
 
-    /// Where the packages of the agents are.
+    /// Folder with the packages of the agents.
     pub fn agent_packages(&self) -> PathBuf {
         self.agents().join("node_modules")
     }
@@ -100,7 +100,7 @@ impl Judges {
         self.folder.join("agents")
     }
 
-    /// What our Node starts by the name `node` is that Node again.
+    /// Returns a `PATH` on which `node` is the same Node that we start.
     fn path(&self) -> String {
         let path = std::env::var("PATH").unwrap_or_default();
         format!("{}:{path}", self.modules().join(".bin").display())

@@ -76,7 +76,7 @@ struct Case {
     command: Command,
 }
 
-/// Where everything is.
+/// Paths and address that a run of the judges needs.
 struct Scene<'a> {
     judges: &'a Judges,
     haft: &'a Path,

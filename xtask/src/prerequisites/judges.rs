@@ -12,7 +12,7 @@ use crate::error::{During, Result};
 use crate::machine::Machine;
 use crate::{command, workspace};
 
-/// What is pinned, as pip reads it.
+/// Pinned Python packages, in pip's format.
 const PINNED: &str = "tests/judges/requirements.txt";
 
 pub fn ensure(root: &Path) -> Result<()> {

@@ -1,7 +1,8 @@
-//! What a machine must have before haft can be built, made sure of in the order of its price.
+//! Prerequisites of a build of haft, checked in the order of their price.
 //!
-//! What is missing is got when that is ours to do (a package as root, node modules, the V8
-//! archive), else the chore stops with one sentence and the one command that helps.
+//! A missing prerequisite is installed if this program may do that (a package as root, node
+//! modules, the V8 archive). Otherwise the task stops with one sentence and the one command that
+//! helps.
 
 mod chromium;
 mod judges;
@@ -25,7 +26,7 @@ pub fn for_a_build() -> Result<()> {
     node_modules::ensure(&workspace::root())
 }
 
-/// What the tests need besides.
+/// Ensures the additional prerequisites of the tests.
 pub fn for_the_tests() -> Result<()> {
     for_a_build()?;
     chromium::ensure(&Machine::look())?;

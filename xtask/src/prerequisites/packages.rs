@@ -26,7 +26,7 @@ pub fn ensure(why: &str, packages: &[String], machine: &Machine) -> Result<()> {
     command::run(&mut install)
 }
 
-/// The error that tells a person what to install.
+/// Returns the error that asks the user to install packages.
 fn ask(why: &str, names: &str, machine: &Machine) -> Error {
     let hint = if machine.apt {
         format!("run `sudo apt-get update && sudo apt-get install --yes {names}`, then this again")

@@ -77,7 +77,7 @@ impl Advisories {
     }
 }
 
-/// What `xtask/advisories.jsonl` holds.
+/// Content of `xtask/advisories.jsonl`.
 struct Snapshot {
     commit: String,
     /// Of that commit.

@@ -1,4 +1,4 @@
-//! What haft is made of besides its own code: may it be used, is anything known against it, whose is it.
+//! Supply chain of haft: licences, security advisories and notices of its dependencies.
 //!
 //! `docs/supply-chain.md` says what is checked, and how to go about it when a check fails.
 

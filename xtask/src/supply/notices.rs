@@ -17,7 +17,7 @@ use crate::workspace;
 /// V8 has no files for it in its crate.
 const V8: &str = include_str!("../../notices-v8.txt");
 
-/// How the names of files with licences begin, in lower case.
+/// Prefixes of the names of licence files, in lower case.
 const FILES: [&str; 6] = [
     "license",
     "licence",
@@ -63,7 +63,7 @@ struct Package {
 #[derive(Default)]
 struct Texts {
     by_text: BTreeMap<String, BTreeSet<Package>>,
-    /// Those that come with none.
+    /// Packages without a licence text.
     without: BTreeSet<Package>,
 }
 
@@ -141,7 +141,7 @@ fn files(folder: &Path) -> Result<BTreeSet<String>> {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().to_lowercase();
         let is_it = FILES.iter().any(|start| name.starts_with(start));
-        // A folder of this name, or bytes that are no text.
+        // A folder of this name, or a file that is not UTF-8, is skipped.
         if let (true, Ok(text)) = (is_it, fs::read_to_string(entry.path())) {
             let lines: Vec<_> = text.lines().map(str::trim_end).collect();
             texts.insert(lines.join("\n").trim_matches('\n').to_owned());

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::{During, Error, Result};
 
-/// Where packages may come from.
+/// The only registry from which packages may come.
 const REGISTRY: &str = "https://registry.npmjs.org/";
 
 pub fn check(root: &Path) -> Result<()> {

@@ -1,5 +1,5 @@
-//! What the `v8` crate calls its prebuilt library, where it would download it from, and under
-//! which name it looks for it in cargo's cache.
+//! Names of the `v8` crate's prebuilt library: its file name, its download address, and its name in
+//! cargo's cache.
 //!
 //! The rules are those of the crate's own build script. They hold for every cargo profile: a debug
 //! build links the release archive too, unless `V8_FORCE_DEBUG` is set.

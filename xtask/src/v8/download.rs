@@ -20,7 +20,7 @@ use crate::error::{During, Result};
 /// Long enough for a slow line, short enough for a machine that has none.
 const CONNECT: Duration = Duration::from_secs(8);
 
-/// How the attempt ended; that nobody answers is no error, there is another way.
+/// Result of a download. An unreachable server is not an error, because V8 can also be built.
 pub enum Download {
     Done,
     Unreachable(String),

@@ -27,7 +27,7 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// Those of the repository.
+    /// Returns the pins of the repository.
     pub fn of_repository() -> Self {
         Self {
             table: TABLE.to_owned(),

@@ -1,7 +1,7 @@
-//! Where an archive may already be on this machine, in the order in which the places count.
+//! Local places that may already hold an archive, in the order of their precedence.
 //!
-//! Nothing here reaches out or builds: it looks, and checks what it found. A place that somebody
-//! named and that holds the wrong thing is an error, not a reason to look further.
+//! Nothing here downloads or builds: it searches, and checks what it found. A place that the user
+//! named and that holds the wrong archive is an error, not a reason to search further.
 
 use std::env;
 use std::fs;

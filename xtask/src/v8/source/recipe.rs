@@ -55,9 +55,9 @@ pub fn builtins() -> String {
 
 /// The arguments of `gn gen`, beyond those in the crate's own `.gn`.
 ///
-/// They give the library that the crate's shipped bindings belong to. No Rust inside means that
-/// there is no `Temporal`. Clusters compile some 25 files as one, which parses their headers once:
-/// they cut the time to a third.
+/// They give the library that the crate's shipped bindings belong to. Without Rust, `Temporal` is
+/// not available. Clusters compile some 25 files as one, which parses their headers once: they cut
+/// the time to a third.
 pub fn gn_args(clang: &str) -> String {
     let fixed = [
         "is_debug=false",
