@@ -149,7 +149,7 @@ impl Heard {
         }
     }
 
-    /// What the agent says next.
+    /// Returns the agent's next message.
     fn said(&mut self) -> String {
         loop {
             let data = self.until("message");
@@ -344,7 +344,7 @@ fn the_end_of_the_server_ends_its_sessions() {
     let events = &mut streams[0];
     let mut site = site;
     site.server.signal("TERM");
-    // Whoever listens hears the end.
+    // A connected reader gets the `completed` event.
     assert_eq!(events.until("completed")["state"], "cancelled");
     assert_eq!(site.server.wait(), Some(0));
     site.is_over = true;
@@ -408,8 +408,8 @@ fn what_an_agent_says_wrong_is_told_and_ends_nothing() {
     assert_eq!(last(&events)["state"], "failed");
 }
 
-/// What Claude Code 2.1.197 writes where nobody has logged in, in so far as it is read: the last line calls
-/// itself a success.
+/// Replays what Claude Code 2.1.197 prints without a login, as far as haft reads it: the last line
+/// has the subtype `success`.
 #[test]
 fn an_agent_that_is_not_logged_in_has_failed() {
     let site = Site::open();
@@ -457,7 +457,7 @@ fn readers_come_late_leave_and_come_back() {
     assert_eq!(first.said(), "one");
     let place = first.last_id.clone().expect("events have ids");
     drop(first);
-    // The session goes on, and nothing is lost on whoever comes back.
+    // The session goes on, and a reader that reconnects loses nothing.
     let mut again = site.events_after(&id, Some(&place));
     assert_eq!(again.said(), "two");
     assert_eq!(again.said(), "three");
@@ -479,7 +479,7 @@ fn a_reader_that_does_not_read_holds_up_nobody() {
     let site = Site::open();
     let id = site.start(json!({"prompt": "flood 12000"}));
     let slow = site.events(&id);
-    // Another reader hears the end while the first one holds nothing up.
+    // Another reader gets the end although the first one does not read.
     site.events(&id).until("completed");
     // The oldest are gone, and that is said.
     let events = site.events(&id).rest();
@@ -506,7 +506,7 @@ fn as_many_sessions_as_may_run_side_by_side() {
     site.ask("DELETE", &format!("/api/sessions/{}", ids[0]), None);
     assert_eq!(streams[0].until("completed")["state"], "cancelled");
     assert!(streams[0].next().is_none(), "nothing comes after it");
-    // Whoever has heard the end finds the place free again.
+    // Once a reader has got the end, the session's slot is free again.
     site.start(json!({"prompt": "say now"}));
 }
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which rooms a room may use. A room not named may be used by nobody but itself.
+/// Allowed dependencies: the modules that each module may use. Others may not use a module that is
+/// missing here.
 const EDGES: &[(&str, &[&str])] = &[
     ("error", &["tool"]),
     ("tool", &["error"]),
@@ -72,8 +73,8 @@ const EDGES: &[(&str, &[&str])] = &[
         "tool_registry",
         &["config", "error", "host", "registry", "tool"],
     ),
-    // The files of YAML shell tools, for whoever writes them. It is the one way from a surface to
-    // a family: what a file says is the family's to know.
+    // Authoring of YAML shell tool files. It is the only way from a surface to a family, because
+    // only the family knows the file format.
     (
         "workshop",
         &["config", "family", "files", "process", "tool", "error"],
@@ -148,7 +149,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What may lie in the root of the checkout.
+/// Files and folders that may be in the root of the checkout.
 const ROOT: &[&str] = &[
     ".cargo",
     ".ci",

@@ -22,13 +22,13 @@ const SEED: &str = "HAFT_TEST_SEED";
 /// The longest that killed processes may take to go.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where a test runs alone.
+/// A process and a folder of its own for one test.
 pub struct Arena {
     folder: PathBuf,
     seed: u64,
 }
 
-/// What a process holds at one moment.
+/// Resources that a process holds at one moment.
 #[derive(Debug)]
 pub struct Holding {
     descriptors: BTreeSet<String>,
@@ -55,7 +55,7 @@ pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
     let ended = Command::new(env::current_exe().expect("Linux"))
         .args(["--exact", name, "--nocapture"])
         .env(FOLDER, &real)
-        // Large blocks go back to the system at once: what is still there is held by somebody.
+        // Freed large blocks go back to the system at once, so what remains is still in use.
         .env("MALLOC_MMAP_THRESHOLD_", "262144")
         .env("MALLOC_TRIM_THRESHOLD_", "262144")
         .output()
@@ -110,7 +110,7 @@ impl Arena {
     }
 }
 
-/// Whether there is a child, dead or alive, besides the shell that waits for the end of this program.
+/// Returns true if there is a child, dead or alive, besides haft's guard process.
 fn has_children() -> bool {
     let threads = fs::read_dir("/proc/self/task").expect("Linux");
     let children = threads.filter_map(|thread| {
@@ -144,8 +144,8 @@ impl Holding {
         }
     }
 
-    /// The same as soon as there is no descriptor more than `before`, or when that takes too long: an
-    /// isolate that nobody needs any more is taken down beside us.
+    /// Waits until at most as many descriptors as `before` are open, or until `PATIENCE` is over.
+    /// An isolate that is not needed any more is torn down on another thread.
     pub fn once_back_to(before: &Self) -> Self {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -203,7 +203,7 @@ fn seed() -> u64 {
     given.unwrap_or(now).max(1)
 }
 
-/// Who carries the mark, but for ourselves.
+/// Returns the processes that carry the mark, except this one.
 fn marked(folder: &Path) -> Vec<Pid> {
     let mark = format!("{FOLDER}={}", folder.display());
     let processes = fs::read_dir("/proc").expect("Linux").filter_map(|entry| {
@@ -228,7 +228,7 @@ fn marked(folder: &Path) -> Vec<Pid> {
         .collect()
 }
 
-/// All that tells whose it is.
+/// Describes a process in enough detail to find its origin.
 fn description(pid: Pid) -> String {
     let folder = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
     let read = |name| fs::read(folder.join(name)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `haft log`: which calls are recorded, by whom, and what happens to a log that somebody changes.
+//! `haft log`: the recorded calls and their clients, and the detection of a changed log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -248,7 +248,8 @@ fn eight_processes_make_one_chain() {
     assert!(said.starts_with("the chain holds: "), "{said}");
 }
 
-/// What somebody does to the log, and what is said of it.
+/// A change of the log, and what `haft log verify` says about it: its name, the change, the
+/// message.
 type Tampering = (&'static str, fn(&Path), &'static str);
 
 fn edit(path: &Path, change: impl FnOnce(&mut Vec<String>)) {
@@ -735,7 +736,7 @@ fn the_calls_of_a_server_are_known_to_the_next_one() {
         "{listed}"
     );
     stop(first);
-    // A call at the command line is no call of a server.
+    // A call at the command line does not belong to a server.
     run(&sandbox, "haft --tool tools.ts call echo");
 
     let second = serve();

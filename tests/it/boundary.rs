@@ -1,4 +1,5 @@
-//! What a program around the host brings may fail: its calls have an error then, and nothing unwinds.
+//! Failures in the embedder's own parts: the call gets an error, and no panic unwinds into the
+//! host.
 
 use std::sync::Arc;
 
@@ -239,7 +240,7 @@ async fn a_renderer_that_throws_leaves_the_drawing_to_the_host() {
     host.shutdown().await;
 }
 
-/// A surface that shows one component, presses keys, and tells the lines that it sees.
+/// A surface that shows one component, presses keys, and sends the lines that it sees.
 struct Stage(mpsc::UnboundedSender<Vec<String>>);
 
 #[async_trait]
@@ -287,7 +288,7 @@ async fn a_component_is_shown_by_the_program_around() {
     cancel.cancel();
     let outcome = ended.await.expect("no panic").expect("it runs");
     assert_eq!(outcome.text(), "[null,true]");
-    // Nobody's screen: the component is never made.
+    // Without a screen the component is never made.
     assert_eq!(said(&host, "counter").await, is("null"));
     host.shutdown().await;
 }

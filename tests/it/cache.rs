@@ -1,6 +1,6 @@
-//! What modules say is remembered: what needs more than one process at a time, or a clock.
+//! The cache of module descriptions: the cases that need several processes at a time, or a clock.
 //!
-//! Everything else about it is in `tests/specs/cache`.
+//! All other cases are in `tests/specs/cache`.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -54,7 +54,7 @@ fn many_processes_fill_the_cache_at_once() {
         .map(|entry| entry.expect("it can be listed").file_name())
         .collect();
     assert_eq!(names.len(), 1, "{names:?}");
-    // Whoever wrote last, what is there is whole; and one more run makes it complete.
+    // The last writer leaves a whole file, and one more run makes it complete.
     for expected in [None, Some(0)] {
         let log = started({
             let mut command = list(0);

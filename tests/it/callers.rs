@@ -1,5 +1,5 @@
-//! Who may call a server: its token, `haft open`, Unix sockets, web pages of others. Attacks on a real server
-//! over real sockets.
+//! Access to a server: its token, `haft open`, Unix sockets, foreign web pages. These are attacks
+//! on a real server over real sockets.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -73,7 +73,7 @@ fn runtime_folder(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("home/.local/state/haft/run")
 }
 
-/// What `haft token new` prints with these words.
+/// Returns the token that `haft token new` prints for these arguments.
 pub fn new_token(sandbox: &Sandbox, words: &str) -> String {
     let ran = sandbox.sh(&format!("haft token new {words} 2>/dev/null"));
     assert_eq!(ran.code, 0, "{}", ran.output);
@@ -188,7 +188,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// What another user of the machine gets for a request.
+/// Returns the reply that another user of the machine gets for a request.
 fn as_other_user(to: &str, request: &str) -> String {
     let is_root = rustix::process::geteuid().is_root();
     let mut command = match is_root {
@@ -282,7 +282,7 @@ fn nothing_answers_without_the_token() {
     assert_eq!(served.send(&head, "").status, 400);
     let query = served.get(&format!("/api/tools?token={token}"));
     assert_eq!(query.status, 401);
-    // The page itself is for everyone, and so is that the server lives.
+    // The page itself and the health check need no token.
     assert_eq!(served.get("/").status, 200);
     let health = served.get("/api/health");
     assert_eq!(
@@ -431,7 +431,7 @@ fn a_configured_token_is_in_no_child() {
         let environ = fs::read(format!("/proc/{}/environ", served.pid())).expect("our child");
         assert!(!String::from_utf8_lossy(&environ).contains(secret));
     }
-    // The same where there is no server.
+    // The same without a server.
     let ran = sandbox.sh(&format!(
         "HAFT_SERVE_TOKEN={word} haft --tool module.ts call environment --yolo"
     ));
@@ -605,7 +605,7 @@ fn a_socket_is_for_its_user_alone() {
         !bound.contains("git_log") && bound.contains("echo"),
         "{bound}"
     );
-    // Even where files would let everyone in, the kernel says who connects.
+    // The kernel reports the peer's user, so even open file permissions let no other user in.
     for (path, mode) in [(sandbox.path(), 0o755), (path.clone(), 0o777)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     }
@@ -631,7 +631,7 @@ fn a_socket_is_for_its_user_alone() {
 fn a_socket_replaces_only_what_is_left_over_of_ones_own() {
     let sandbox = project();
     let path = sandbox.path().join("haft.sock");
-    // Nobody listens at it any more.
+    // A socket file without a listener.
     drop(UnixListener::bind(&path).expect("ours"));
     let server = OnSocket::start(&sandbox, &format!("unix:{}", path.display()));
     assert!(server.get("/api/health", "").contains("COMPLETE") || path.exists());

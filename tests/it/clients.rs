@@ -199,7 +199,7 @@ fn nothing_of_one_client_reaches_another() {
     assert_eq!(eve.delete("/api/calls/shared-id").status, 202);
     drop(own);
     assert_eq!(ada.get("/api/calls/shared-id").json()["state"], "running");
-    // Events: what eve hears is hers alone.
+    // Events: eve gets only those of her own calls.
     for expected in ["call.started", "call.ended"] {
         let event = heard.next().expect("an event");
         assert_eq!(
@@ -219,7 +219,8 @@ fn nothing_of_one_client_reaches_another() {
     assert_eq!(resumed.wait_for("ready").data["resumed"], false);
     assert_eq!(ada.delete("/api/calls/shared-id").status, 202);
     drop(running);
-    // Sessions of the older protocol are nobody else's, not even the user's.
+    // A session of MCP 2025-06 belongs to its client alone; even the user's own token has no
+    // access.
     let begun = ada.initialize();
     let session = begun.header("mcp-session-id").expect("a session");
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});

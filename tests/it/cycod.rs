@@ -74,7 +74,7 @@ impl World {
         self.found("t").await.input_schema["properties"][name].clone()
     }
 
-    /// What is wrong with these arguments of `t`; empty: nothing.
+    /// Returns the complaints about these arguments of `t`; empty if they are valid.
     pub async fn refusal(&self, arguments: &str) -> String {
         let call = Call {
             id: "c".into(),
@@ -124,7 +124,7 @@ pub async fn reports(yaml: &str, expected: &str) {
 
 // A: files, scopes, loading.
 
-/// 1, 6, 12, c29: only `.yaml`, whatever else lies there; a folder that is missing is no problem.
+/// 1, 6, 12, c29: only `.yaml` files are read; a missing folder is not a problem.
 #[tokio::test]
 async fn only_yaml_files_are_tools() {
     let tool = "description: d\nbash: echo\n";
@@ -256,7 +256,7 @@ async fn a_key_twice_is_an_error() {
     .await;
 }
 
-/// 11: a command line that is no YAML is taken as it is, with a warning; nothing else is touched.
+/// 11: a command line that is not valid YAML is taken as it is, with a warning; other lines stay.
 #[tokio::test]
 async fn command_lines_may_hold_colons() {
     let world = World::tool(
@@ -268,7 +268,7 @@ async fn command_lines_may_hold_colons() {
          t.yaml:5:14 warning: not valid YAML as it stands: the rest of the line is taken as it is"
     );
     assert_eq!(world.property("P").await["default"], "a: 'b'");
-    // What cannot be helped is told as the file stands.
+    // An error that cannot be corrected is reported at its position in the unchanged file.
     reports(
         "bash: echo a: b\ntags: [a\n",
         "t.yaml:2:13 error: not valid YAML: mapping values are not allowed in this context",
@@ -485,7 +485,7 @@ fn keys(tree: &Value, prefix: &str, found: &mut std::collections::BTreeSet<Strin
 }
 
 /// The 58 blocks of the specification: each loads, or its problem is exactly this one. Those at
-/// 1188 and 1906 are no valid YAML (11).
+/// 1188 and 1906 are not valid YAML (11).
 #[tokio::test]
 async fn the_specifications_own_blocks() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/shell/seed-blocks");

@@ -273,7 +273,7 @@ async fn files_may_come_from_anywhere() {
     );
 }
 
-/// Whether `text` is `pattern`, in which `[..]` stands for anything.
+/// Returns true if `text` matches `pattern`, in which `[..]` stands for anything.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut rest = text;
     for (nth, part) in pattern.split("[..]").enumerate() {

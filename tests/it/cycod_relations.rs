@@ -302,7 +302,7 @@ async fn the_schema_can_be_told() {
     assert_eq!(raw.property("P").await["type"], "float");
 }
 
-/// 142: a secret is no default that a model sees; 52: a default that is computed is described.
+/// 142: the model does not see a secret as a default; 52: a computed default is described.
 #[tokio::test]
 async fn secrets_and_computed_defaults_stay_out() {
     let world = World::tool(

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::sandbox::Sandbox;
 
-/// `NAME_taint` changes everything that modules of one isolate share; `NAME_see` tells what it finds.
+/// `NAME_taint` changes everything that modules of one isolate share; `NAME_see` reports what it
+/// finds.
 const MODULE: &str = r#"
 import { shared } from "SHARED";
 const says = (value) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });

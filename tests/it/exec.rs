@@ -59,7 +59,7 @@ impl Fixture {
     }
 
     fn executable(&self, path: &str, text: &str) {
-        // Renamed into place: nobody can meet a file that is still being written.
+        // Renamed into place, so that no reader sees a half-written file.
         let aside = self.sandbox.write("aside", text);
         let target = self.sandbox.path().join(path);
         fs::create_dir_all(target.parent().expect("it is in a folder")).expect("ours");
@@ -179,7 +179,7 @@ async fn an_executable_that_is_late_stays_what_it_was_and_is_asked_again() {
     assert_eq!(problem.message, "tool 'tool' schema failed (timeout)");
     let hint = problem.hint.as_deref().unwrap_or_default();
     assert!(hint.contains("last good version"), "{hint}");
-    // Whoever watches files asks again by itself, though no file of a tool changes.
+    // A host that watches files asks again by itself, though no file of a tool changes.
     let watching = fixture.host.watch();
     watching.ready().await;
     fs::remove_file(&slow).expect("ours");
@@ -223,7 +223,7 @@ async fn the_directories_of_an_installation_are_read() {
     let tools: Vec<_> = tools
         .map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.approval))
         .collect();
-    // Nobody has asked for haft's own `bash`; that of the installation was put there.
+    // haft's own `bash` is not enabled; the installation's `bash` is found in its folder.
     assert_eq!(
         tools,
         [
@@ -333,7 +333,7 @@ async fn a_refresh_sees_what_is_new_gone_and_different() {
     fixture.script(IKIGAI, "stays", "--schema", schema, "echo 2");
     assert_eq!(fixture.host.refresh().await.usable(), 2);
     assert_eq!(fixture.names().await, ["custom_tool_new", "stays"]);
-    // ikigai 36: who heard of it before the refresh was promised an envelope.
+    // ikigai 36: a caller that still has the old list gets an envelope.
     assert_eq!(
         fixture.outcome("goes", json!({})).await.text(),
         r#"{"tool_success":false,"error":"Tool not found","error_code":"TOOL_NOT_FOUND"}"#

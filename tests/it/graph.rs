@@ -45,7 +45,7 @@ impl Place {
         path.display().to_string()
     }
 
-    /// Whether the graph notices `change`, by checking its facts and by walking again.
+    /// Returns true if the graph notices `change`, by checking its facts and by walking again.
     fn notices(&self, entry: &str, change: impl FnOnce(&Place)) -> bool {
         let before = self.graph(entry);
         assert!(Checker::default().holds(&before), "nothing has changed yet");

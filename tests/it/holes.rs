@@ -144,7 +144,7 @@ fn threads_and_procfs_are_the_host_s() {
     assert_eq!(said(&answers[3]), "still here");
 }
 
-/// What ordinary tools do with files, descriptors and children goes on working.
+/// Ordinary use of files, descriptors and children keeps working.
 #[test]
 fn honest_use_works() {
     let sandbox = Sandbox::with_home();

@@ -135,7 +135,7 @@ fn a_call_that_runs_is_closed_for_nobody() {
         (503, Some("1"))
     );
     assert!(refused.json()["hint"].as_str().is_some(), "{refused:?}");
-    // Whether it lives can be asked all the same.
+    // The health check is answered all the same.
     let alive = served.get("/api/health");
     assert_eq!((alive.status, &*alive.body), (200, r#"{"status":"ok"}"#));
     drop(first);

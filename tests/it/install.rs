@@ -50,7 +50,7 @@ impl Registry {
         }
     }
 
-    /// Ends it; every request that nobody waited for.
+    /// Ends the registry and returns every request that was not awaited.
     fn requests(mut self) -> Vec<String> {
         self.child.kill().expect("it is ours");
         let lines = std::mem::replace(&mut self.lines, BufReader::new(empty_output()));

@@ -1,7 +1,8 @@
-//! Modules over several isolates: what computes does not hold its neighbours, and nothing that a
-//! module remembers is ever there twice.
+//! Modules over several isolates: a busy module does not block its neighbours, and the state of a
+//! module never exists twice.
 //!
-//! The order of events is the proof, never a time: a loop that ends when it is told to, and only then.
+//! The order of events is the proof, never a time: a loop ends when the test ends it, and only
+//! then.
 
 use std::path::Path;
 

@@ -58,7 +58,7 @@ fn schemathesis_finds_nothing_that_breaks_the_description() {
     );
 }
 
-/// Where `cargo xtask` puts the programs of `tests/judges/requirements.txt`.
+/// Path of a program of `tests/judges/requirements.txt`, as `cargo xtask` installs it.
 fn judge(name: &str) -> PathBuf {
     let pinned = include_str!("../judges/requirements.txt").trim();
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);

@@ -1,5 +1,5 @@
-//! How calls, sessions and programs end with haft: what was asked is answered, tools hear of the end, and
-//! nothing is left but what its author released.
+//! The end of calls, sessions and programs: every request is answered, tools are notified, and only
+//! the processes that their author released remain.
 
 use std::fs;
 use std::thread;
@@ -66,7 +66,7 @@ fn signal(client: &Client, signal: Signal) {
     kill_process(Pid::from_child(&client.child), signal).expect("it runs");
 }
 
-/// What the tools wrote of the session.
+/// Returns the session events that the tools wrote down.
 fn events(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.path().join("events")).unwrap_or_default()
 }
@@ -226,7 +226,7 @@ fn a_host_that_is_killed_leaves_no_process() {
     }
 }
 
-/// Whether the guard of the process `host` has a line for each of these.
+/// Returns true if the guard process of the process `host` has a line for each of these ids.
 fn guard_knows(host: u32, ids: &[String]) -> bool {
     let threads = fs::read_dir(format!("/proc/{host}/task")).expect("it runs");
     let lists = threads

@@ -16,10 +16,10 @@ pub struct Server {
     requests: watch::Sender<Vec<String>>,
 }
 
-/// What was asked: the head in lower-case header names, then the body.
+/// A received request: the head in lower-case header names, then the body.
 pub struct Request(String);
 
-/// What the other side gets.
+/// The reply of the server.
 pub enum Answer {
     /// These bytes, and the end.
     Raw(String),

@@ -1,4 +1,4 @@
-//! The one integration binary: every link of V8 costs, so there is no second one.
+//! The only integration test binary: each binary would link V8 again.
 //!
 //! Modules in the order in which a newcomer should read them.
 
@@ -35,7 +35,7 @@ mod owners;
 mod engine;
 // Modules over several isolates.
 mod isolates;
-// A project that nobody trusts, and every command.
+// A project that is not trusted, and every command.
 mod untrusted;
 // Isolates of different trust domains.
 mod domains;
@@ -82,32 +82,32 @@ mod reload;
 mod no_watches;
 // `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
 mod rpc;
-// `haft serve` as a program, and a client that says what it is told to.
+// `haft serve` as a program, and a client that sends what a test gives it.
 mod served;
 // The REST interface and its guard.
 mod rest;
-// What is told at `/api/events`: calls over MCP, and listeners that do not read.
+// Events at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
-// Who may call a server.
+// Access to a server.
 mod callers;
-// What bearers of tokens may do, and that nothing of one reaches another.
+// Rights of token holders, and the separation of clients.
 mod clients;
-// What other people's programs think of our interfaces.
+// haft's interfaces, checked by other people's programs.
 mod judges;
 mod life;
-// A client of `haft serve mcp` on pipes, in either era of the protocol.
+// A client of `haft serve mcp` on pipes, for MCP 2025-06 and 2026-07.
 mod mcp_client;
-// What MCP clients see of tools, and what calls come to.
+// Tools and results of calls, as MCP clients see them.
 mod mcp_tools;
 // Garbage, floods and ends on standard input and output: nothing is lost, nothing is left.
 mod mcp_stdio;
-// What of it reaches models: structured results, instructions, hints, long texts.
+// The parts that reach models: structured results, instructions, hints, long texts.
 mod mcp_models;
 // When calls become tasks.
 mod mcp_tasks;
 // Questions to the user behind an MCP client, approvals, tasks.
 mod mcp_asking;
-// What tools log, as their callers hear it.
+// Log messages of tools, as their callers get them.
 mod mcp_log;
 mod mcp_schemas;
 // The same over HTTP: sessions, none, streams.
@@ -154,9 +154,9 @@ mod shell_checks;
 mod agent_sessions;
 // The page, in a real browser.
 mod page;
-// The log of calls: what is recorded, and what happens to a log that somebody changes.
+// The log of calls: the recorded calls, and the detection of a changed log.
 mod audit;
-// Rules about the sources themselves: who may use whom, what lies in the root.
+// Rules about the sources: allowed dependencies, files in the root.
 mod architecture;
 // What modules of a trusted project may load.
 mod verified;

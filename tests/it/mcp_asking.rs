@@ -125,7 +125,7 @@ fn a_client_without_forms_leaves_tools_nobody_to_ask() {
     let mut client = Client::silent(TOOLS, &[]);
     let answer = call_new(&mut client, json!({"name": "name"}), json!({}));
     assert_eq!(text(&answer["result"]), "false undefined {}");
-    // Links are no forms.
+    // URL elicitation is not a form.
     let links = json!({"elicitation": {"url": {}}});
     let answer = call_new(&mut client, json!({"name": "name"}), links);
     assert_eq!(text(&answer["result"]), "false undefined {}");
@@ -137,7 +137,7 @@ fn a_question_is_withdrawn_when_its_call_is_cancelled() {
     let id = client.request("tools/call", json!({"name": "name"}));
     let request = question(&mut client);
     client.notify("notifications/cancelled", json!({"requestId": id}));
-    // The late answer disturbs nobody.
+    // The late answer has no effect.
     client.reply(&request, accept("answer", "Grace"));
     assert_eq!(text(&client.call("heard", json!({}))), "nothing");
 }

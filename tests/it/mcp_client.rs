@@ -25,7 +25,7 @@ pub struct Client {
     pub sandbox: Sandbox,
 }
 
-/// What every request of the newer era carries.
+/// Returns the `_meta` of every request of MCP 2026-07.
 pub fn new_era(capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

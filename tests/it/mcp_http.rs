@@ -700,7 +700,7 @@ fn what_is_not_a_message_gets_the_error_of_json_rpc() {
     let mut answer = Answer::read(stream);
     assert_eq!(answer.status, 400);
     assert_eq!(answer.message()["error"]["code"], -32700);
-    // What is wrong with the head is told first.
+    // Errors in the headers are reported before errors in the body.
     let headers = [("content-type", "text/plain")];
     let answer = server.send("POST", "/mcp", &headers, "{bad");
     assert_eq!(answer.status, 415);

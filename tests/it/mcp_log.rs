@@ -1,4 +1,4 @@
-//! What tools log while they are called reaches their callers as `notifications/message`.
+//! Log messages that tools write during a call: their callers get them as `notifications/message`.
 
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ fn an_older_client_hears_as_much_as_it_wants() {
         "{introduced}"
     );
     let call = json!({"name": "levels", "arguments": {}});
-    // Whoever says nothing hears of warnings; with and without progress it is the same.
+    // A client that sets no level gets warnings and errors, with and without progress.
     for with_progress in [false, true] {
         let mut call = call.clone();
         if with_progress {

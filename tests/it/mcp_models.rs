@@ -1,5 +1,5 @@
-//! What of haft's answers reaches a model: clients show structured content instead of text, cut what is
-//! long, and put tools behind a search.
+//! The parts of haft's answers that reach a model: clients show structured content instead of text,
+//! cut long texts, and put tools behind a search.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn details_are_structured_content_only_where_a_schema_is_declared() {
         assert_eq!(result.get("structuredContent"), None, "{result}");
         assert_eq!(result["_meta"]["haft/details"], details);
     }
-    // Nothing for the model is nothing, whatever the renderer gets.
+    // Empty content stays empty; the details are for the renderer only.
     for result in both("", &[], "empty", &json!({})) {
         assert_eq!(result["content"], json!([]));
         assert_eq!(result["_meta"]["haft/details"], json!({"n": 1}));

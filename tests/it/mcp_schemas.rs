@@ -59,7 +59,8 @@ fn arguments() -> Value {
     })
 }
 
-/// What the tool gets for these. The key `ids_` of the map is no property, so it stays.
+/// The arguments as the tool gets them. The map's key `ids_` is not a property, so it is not
+/// renamed.
 const REAL: &str = r#"{"ids[]":[{"@id":"a","next":{"@id":"b"}}],"plain":1,"@map":{"ids_":{"a b":1}},"ids()":"text"}"#;
 
 fn named<'a>(list: &'a Value, name: &str) -> &'a Value {

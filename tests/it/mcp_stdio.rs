@@ -250,7 +250,7 @@ fn an_id_that_is_taken_is_refused() {
 #[test]
 fn a_client_that_does_not_read_loses_no_answer() {
     let mut client = Client::silent(TOOLS, &[]);
-    // Nobody listens yet; pipes hold 64 KB.
+    // The client does not read yet; a pipe holds 64 KB.
     let meta = |token: Option<&str>| {
         let mut meta = new_era(json!({}));
         if let Some(token) = token {

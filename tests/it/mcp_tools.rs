@@ -189,7 +189,7 @@ fn what_is_left_out_is_named_in_the_log() {
         assert!(text.contains(name), "{text}");
     }
     assert!(client.next()["result"].is_object());
-    // Once is enough, and nothing for those who want to hear less.
+    // The warnings come only once, and not at all to a client with a higher level.
     let id = client.request("tools/list", json!({}));
     assert_eq!(client.next()["id"], id);
     let mut client = Client::old(TOOLS, json!({}));
@@ -353,7 +353,7 @@ fn updates_are_progress_that_grows() {
             json!([51.0, null, "back"]),
         ]
     );
-    // Nobody asked for it: nothing is told.
+    // A call without a progress token gets no notifications of progress.
     let id = client.request("tools/call", json!({"name": "steps"}));
     assert_eq!(client.next()["id"], id);
 }

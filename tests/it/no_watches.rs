@@ -1,6 +1,6 @@
-//! A machine whose kernel has no watches left: haft says so and looks at the files instead.
+//! A machine whose kernel has no inotify watches left: haft reports it and polls the files instead.
 //!
-//! The limits of a user namespace of its own are the kernel's real ones, and nobody else's.
+//! The tests set the kernel's real limits in a user namespace, so they affect no other program.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};

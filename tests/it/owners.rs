@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::sandbox::Sandbox;
 
-/// The user `nobody`.
+/// The user id of `nobody`.
 const OTHER: u32 = 65534;
 
 /// A tool of ikigai's that leaves a trace when it is started.
@@ -27,7 +27,7 @@ fn give_away(path: &Path) {
     chown(path, Some(OTHER), None).expect("root may");
 }
 
-/// Whether listing starts the tool in `PREFIX/libexec/haft`, and what is said.
+/// Returns true if listing starts the tool in `PREFIX/libexec/haft`, and the output.
 fn listed(sandbox: &Sandbox, prefix: &Path) -> (bool, String) {
     let trace = sandbox.path().join("home/trace");
     let _ = fs::remove_file(&trace);

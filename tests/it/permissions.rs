@@ -1,5 +1,5 @@
-//! What `permissions` bind: every API against every kind, programs of every family, tiers, and projects
-//! that want more than their user grants. Effects are looked at from outside.
+//! Enforcement of `permissions`: every API against every kind, programs of every family, tiers, and
+//! projects that want more than their user grants. The tests check effects from outside.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::sandbox::Sandbox;
 
 const KINDS: [&str; 8] = ["read", "write", "net", "env", "run", "sys", "ffi", "import"];
 
-/// What became of one API.
+/// Result of one API.
 #[derive(Deserialize)]
 struct Cell {
     name: String,

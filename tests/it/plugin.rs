@@ -173,7 +173,7 @@ async fn an_error_status_is_an_error_with_its_body() {
 
 #[tokio::test]
 async fn one_clock_covers_headers_and_body() {
-    // aynd 50, c9: a byte now and then keeps nobody waiting.
+    // aynd 50, c9: a server that sends a byte now and then does not extend the timeout.
     let silent = Server::start(|_| Answer::Silence);
     let dripping = Server::start(|_| Answer::Drip);
     for server in [&silent, &dripping] {
@@ -374,7 +374,7 @@ async fn a_flood_is_cut_and_drained() {
 
 #[tokio::test]
 async fn a_link_that_is_swapped_in_leads_nowhere() {
-    // aynd c10, c12: reads race with whoever replaces a file and a folder by links to secrets.
+    // aynd c10, c12: reads race with a thread that swaps a file and a folder with links to secrets.
     let fixture = Fixture::with(json!({"type": "file-read", "basePath": "data"}));
     let root = fixture.sandbox.path();
     fixture.sandbox.write("secret/x", "secret");
@@ -589,7 +589,7 @@ async fn a_running_call_keeps_its_definition() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reloads_wait_for_each_other_and_hide_nothing() {
-    // aynd c14: while eight reload at once, nobody sees a list without plugins.
+    // aynd c14: while eight reload at once, no list is without plugins.
     let fixture = Fixture::with(shell("true"));
     fixture.registry.initialize().await;
     let done = Arc::new(AtomicBool::new(false));
@@ -626,7 +626,7 @@ async fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until the process whose number the file holds is no more.
+/// Waits until the process whose id is in the file is gone.
 async fn assert_gone(pid_file: &Path) {
     let pid = fs::read_to_string(pid_file).expect("it was started");
     let process = Path::new("/proc").join(pid.trim());

@@ -1,7 +1,7 @@
-//! The child room, on real processes: each test proves one line of what `process` promises.
+//! Child processes, with real ones: each test proves one line of what `process` promises.
 //!
-//! Nothing here sleeps to wait for something: a child tells by its output that it is ready, and the
-//! end of a process is awaited by its descriptor. Times appear only as bounds.
+//! Nothing here sleeps to wait for something: a child reports by its output that it is ready, and
+//! the end of a process is awaited by its descriptor. Times appear only as bounds.
 
 use haft::process::{
     Captured, Child, End, Environment, Exit, Finished, Keep, Leftovers, Limits, NulPlace, Spawn,
@@ -59,7 +59,7 @@ pub async fn lines(child: &mut Child, lines: usize) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Whether the process is gone, or goes within ten seconds.
+/// Returns true if the process is gone, or goes within ten seconds.
 pub fn goes(text: &str) -> bool {
     let Ok(held) = pidfd_open(pid(text), PidfdFlags::empty()) else {
         return true;
@@ -511,8 +511,8 @@ async fn what_a_grandchild_writes_right_after_the_end_is_still_read() {
     panic!("nothing was read after the end");
 }
 
-/// A program that ends at once and leaves a process behind, whose number it says; that process writes
-/// "late" when somebody opens the named pipe `go` in the folder, and ends.
+/// Starts a program that ends at once and leaves a process behind, whose id it prints. That process
+/// waits until the named pipe `go` in the folder is opened, writes "late", and ends.
 async fn left_behind(change: impl FnOnce(&mut Spawn)) -> (tempfile::TempDir, Child, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     let script = "mkfifo go; (read -r line <go; echo late) & echo $! $$";
@@ -557,7 +557,7 @@ async fn a_deadline_ends_the_wait_for_late_output_of_a_program_that_has_ended() 
 async fn what_waits_for_its_start_never_starts_after_a_cancel() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = script(folder.path(), "tool", "#!/bin/sh\ntouch started\n", 0o755);
-    // A file that somebody writes cannot be executed: the start is tried again and again.
+    // A file that is open for writing cannot be executed, so the start is retried.
     let _busy = std::fs::File::options()
         .append(true)
         .open(&path)

@@ -1,6 +1,7 @@
-//! What a stop ends beyond the program's own group, and what it must leave alone.
+//! Processes outside of the program's own group: those that a stop ends, and those that it must
+//! not.
 //!
-//! Each tree here is one that a signal to the group does not reach (kodelet c4, ikigai c4).
+//! No tree here can be reached by a signal to the group (kodelet c4, ikigai c4).
 
 use haft::process::{Child, End, Leftovers};
 
@@ -123,7 +124,7 @@ async fn younger_than(old: &str) -> (Child, String) {
     }
 }
 
-/// When a process was started.
+/// Returns the start time of a process, in clock ticks since boot.
 fn since(pid: &str) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
     let (_, fields) = stat.rsplit_once(')').expect("Linux");

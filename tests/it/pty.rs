@@ -30,9 +30,9 @@ pub struct Terminal {
     answered: usize,
 }
 
-/// What a program sends that wants to know where the cursor is.
+/// Escape sequence by which a program asks for the cursor's position.
 const WHERE: &str = "\x1b[6n";
-/// The answer. It is always the same, since this is no screen.
+/// The reply. It is constant, because this terminal does not keep a screen.
 const THERE: &str = "\x1b[1;1R";
 
 impl Terminal {
@@ -125,7 +125,7 @@ impl Terminal {
                 true
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
-            // EIO: nobody has the other end any more.
+            // EIO: no process has the other end open any more.
             Err(_) => false,
         }
     }
@@ -148,7 +148,7 @@ impl Drop for Terminal {
 }
 
 impl Terminal {
-    /// What stays of what was written: the last line, which is the result; and the exit code.
+    /// Waits for the end; returns the result, which is the last line, and the exit code.
     pub fn result(self) -> (String, Option<i32>) {
         let (written, code) = self.end();
         let last = written.trim_end().rsplit('\n').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What changes on disk while a host runs: what is loaded again, what stays, who is told.
+//! File changes while a host runs: modules that are loaded again, modules that stay, notifications.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -82,7 +82,7 @@ fn names(change: &CatalogChange) -> (u64, Vec<&str>, Vec<&str>, Vec<&str>) {
     (*generation, short(added), short(removed), short(changed))
 }
 
-// ---- Who is told.
+// ---- Notifications.
 
 #[tokio::test]
 async fn what_callers_see_is_told_once() {
@@ -150,7 +150,7 @@ impl Watched {
         reload.expect("the change is noticed").expect("it watches")
     }
 
-    /// What the next change comes to: new, gone, changed, loaded again.
+    /// Waits for the next change; returns the tools that are new, gone, changed, and loaded again.
     async fn change(&mut self) -> [Vec<String>; 4] {
         let reload = self.next().await;
         let change = reload.change.as_deref().cloned().unwrap_or_default();
@@ -170,7 +170,7 @@ impl Watched {
         self.fixture.sandbox.path().join(path)
     }
 
-    /// Whether callers were told of anything since this was asked last.
+    /// Returns true if callers were notified since the last call of this function.
     fn was_told(&mut self) -> bool {
         let told = self.seen.has_changed().expect("the host is there");
         self.seen.mark_unchanged();
@@ -307,7 +307,7 @@ async fn what_runs_ends_with_the_code_that_it_began_with() {
              return {{ content: [{{ type: 'text', text: '{text}' }}] }}; }} }});\n"
         )
     };
-    // Opened for both directions: nobody waits for the other end, and a line stays in it.
+    // Opened for both directions: opening does not block, and a line stays in the pipe.
     let pipes = ["old", "newest"].map(|pipe| {
         let path = fixture.sandbox.fifo(pipe);
         let pipe = File::options().read(true).write(true).open(path);

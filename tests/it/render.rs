@@ -133,7 +133,7 @@ fn columns(line: &str) -> usize {
         .sum()
 }
 
-/// Colours and links; there must be nothing else.
+/// Removes colours and links; any other escape sequence is an error.
 fn without_escapes(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;

@@ -13,7 +13,7 @@ const CTRL_D: &str = "\x04";
 const TAB: &str = "\t";
 const UP: &str = "\x1b[A";
 
-/// What is sent when a line begins: the prompt itself is drawn anew with every key.
+/// Escape sequence at the beginning of a line; the prompt itself is redrawn with every key.
 const BEGINS: &str = "\x1b[?2004h";
 const PROMPT: &str = "haft> ";
 
@@ -95,7 +95,7 @@ impl Fixture {
         Repl::start(&self.command(arguments))
     }
 
-    /// What is printed for these lines of standard input, and the exit code.
+    /// Runs these lines as standard input; returns the output and the exit code.
     fn script(&self, lines: &str) -> (String, i32) {
         self.0.write("lines", lines);
         let line = "haft --tool tools.ts --trust-project repl --session script <lines";
@@ -282,7 +282,7 @@ fn results_are_drawn_as_their_tools_draw_them_and_updates_while_they_come() {
 fn ctrl_c_cancels_the_call_and_not_the_repl() {
     let fixture = Fixture::new();
     let mut repl = fixture.at_terminal(&["--plain"]);
-    // Whoever listens has the last word, whoever does not is killed.
+    // A tool that reacts to the signal returns its last words; a tool that does not is killed.
     repl.0.types("waits\r");
     repl.0.shows("step 1 of 2");
     repl.keys(
@@ -335,7 +335,7 @@ fn a_second_ctrl_c_ends_the_call_by_force_however_long_its_grace_is() {
         assert!(goes(&pid), "{tool}");
         repl.line("greet name=Ada", &["Hello"]);
     }
-    // A loop answers nobody.
+    // A looping tool does not react to the signal.
     repl.0.types("spins\r");
     repl.0.shows("round and round");
     repl.0.types(CTRL_C);
@@ -500,7 +500,7 @@ fn the_approval_mode_is_the_repls_own() {
     repl.line("/approve fails", &["your configuration denies `fails`"]);
     repl.line("/approve yolo", &["yolo: everything runs"]);
     repl.line("starts", &["started"]);
-    // Tools are told what holds for their call.
+    // Tools see the approval policy of their call.
     repl.line("looks", &["looked freely"]);
     repl.line("fails", &["blocked by user policy", "was refused"]);
     repl.line("/approve reset", &["always-ask"]);
@@ -676,7 +676,7 @@ fn leaving_ends_what_tools_have_started() {
         let pid = fs::read_to_string(fixture.0.path().join("pid")).expect("it has started");
         let program = format!("/proc/{}", pid.trim());
         assert!(fs::exists(program).expect("Linux"));
-        // A call that nobody waits for any more is no reason to stay.
+        // A call that was abandoned does not delay the exit.
         repl.0.types("deaf\r");
         repl.0.shows("deaf to everything");
         repl.0.types(CTRL_C);
@@ -685,7 +685,7 @@ fn leaving_ends_what_tools_have_started() {
         repl.0.types(keys);
         let (written, code) = repl.0.end();
         assert_eq!(code, Some(0), "{written:?}");
-        // It was killed; that it is gone is told a moment later on a busy machine.
+        // The process was killed; on a busy machine it disappears a moment later.
         assert!(goes(&pid), "{pid} is left");
     }
 }

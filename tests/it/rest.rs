@@ -439,7 +439,7 @@ fn a_call_can_be_followed() {
         "{}",
     );
     assert_eq!(refused.status, 404);
-    // Whoever takes both gets what is named first.
+    // A client that accepts both types gets the one that it names first.
     let both = "Accept: application/json, text/event-stream\r\n";
     let reply = served.send(&format!("{head}{both}"), "{}");
     assert_eq!(reply.header("content-type"), Some("application/json"));

@@ -136,13 +136,13 @@ fn listeners_that_do_not_read_cost_nothing_and_hold_up_nobody() {
     let mut reader = served.listen(None);
     reader.wait_for("ready");
     for number in 0..CALLS {
-        // Who reads hears of every call, in its order.
+        // A listener that reads gets the events of every call, in order.
         let id = format!("call-no-{number}");
         call(&id);
         assert_eq!(reader.wait_for("call.ended").data["callId"], id);
     }
     let after = resident_kb(served.pid());
-    // What was told, for each of them, would be 300 MB.
+    // Keeping all events for each of them would take 300 MB.
     assert!(after < before + 40_000, "{before} KB, then {after} KB");
     // Who comes back to it reads what the sockets hold, how much is lost, and the newest.
     for stream in deaf {
@@ -150,7 +150,7 @@ fn listeners_that_do_not_read_cost_nothing_and_hold_up_nobody() {
     }
 }
 
-/// Reads on: events in their order, one gap that is told, and the last call.
+/// Reads on: events in their order, one reported gap, and the last call.
 fn catches_up(stream: TcpStream, last: &str) {
     let mut lines = BufReader::new(stream);
     let mut has_missed = false;
@@ -219,7 +219,7 @@ fn problems_are_told_when_a_file_breaks_and_when_it_is_mended() {
         replace(path, good);
         assert_eq!(problems(&mut events), [""; 0], "{path}");
     }
-    // One that was never good is told as well, though no tool comes or goes.
+    // The problem of a new, broken file is reported as well, though no tool comes or goes.
     replace("home/.config/aynd/tools/new.json", "[");
     assert_eq!(problems(&mut events).len(), 1);
 }

@@ -193,7 +193,7 @@ impl Peer {
         Pid::from_child(&self.child)
     }
 
-    /// What is still said, and the exit code.
+    /// Returns the remaining messages and the exit code.
     fn end(mut self) -> (Vec<Value>, Option<i32>) {
         let mut rest = Vec::new();
         while let Some(message) = self.next_if_any() {
@@ -225,7 +225,7 @@ fn code(message: &Value) -> i64 {
         .unwrap_or_else(|| panic!("no error: {message}"))
 }
 
-// ---- What is no request.
+// ---- Invalid requests.
 
 #[test]
 fn malformed_lines_are_answered_and_hold_up_nothing() {
@@ -604,7 +604,7 @@ fn a_peer_that_has_gone_ends_it() {
         "flood",
         json!({"updates": 2000, "bytes": 10_000, "path": path}),
     );
-    // Nobody will ever read; the input stays open, as that of a host that hangs does.
+    // The output has no reader any more; the input stays open, as with a host that hangs.
     drop(peer.stdout.take());
     let status = peer.child.wait().expect("it is our child");
     assert_eq!(status.code(), Some(0));

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use haft::{Config, Env, Flags, Host};
 use tempfile::TempDir;
 
-/// How long one command may take before it counts as hanging, in seconds.
+/// Time limit of one command in seconds; after it the command counts as hanging.
 const LIMIT: &str = "120";
 
 /// A temporary directory with the environment that goes with it.
@@ -18,7 +18,7 @@ pub struct Sandbox {
     env: BTreeMap<&'static str, String>,
 }
 
-/// What a command printed on both streams, in order, and its exit code.
+/// Output of a command on both streams, in order, and its exit code.
 #[must_use]
 pub struct Ran {
     pub output: String,
@@ -95,7 +95,7 @@ impl Sandbox {
         path
     }
 
-    /// Makes a named pipe: whoever opens one end waits until the other is open too.
+    /// Makes a named pipe: opening one end blocks until the other end is open too.
     pub fn fifo(&self, path: &str) -> PathBuf {
         let path = self.dir.path().join(path);
         let made = Command::new("mkfifo").arg(&path).status();

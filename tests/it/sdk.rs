@@ -316,7 +316,7 @@ async fn shutdown_ends_the_calls_that_run() {
         let ended = running.outcome().await;
         assert_eq!(stopped(&ended), Some(Stopped::HostShutdown), "{ended:?}");
     }
-    // Once more is nothing.
+    // A second shutdown does nothing.
     fixture.host.shutdown().await;
 }
 
@@ -494,7 +494,7 @@ async fn what_is_approved_and_cancelled_at_once_never_starts() {
 
 #[tokio::test]
 async fn an_embedding_host_asks_its_own_user() {
-    // omp 10; the arguments are checked before anybody is asked.
+    // omp 10; the arguments are checked before the user is asked.
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
     let mut config = config(&sandbox.path(), &["tools.ts"]);

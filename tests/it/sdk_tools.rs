@@ -65,7 +65,7 @@ fn greet() -> CustomTool {
     .approval(Tier::Read)
 }
 
-/// Says what it is told, in whatever form.
+/// Makes a tool that returns what `answer` returns.
 fn tool<R: Into<ToolOutput> + 'static>(
     name: &str,
     answer: impl Fn() -> Result<R, String> + Send + Sync + 'static,
@@ -466,7 +466,7 @@ async fn a_closure_is_dropped_at_once_where_somebody_is_in_a_hurry() {
 
 #[tokio::test]
 async fn blocking_work_leaves_the_caller_alone() {
-    // On this runtime of one thread a closure that blocks would let nobody else run.
+    // This runtime has one thread, so a closure that blocked it would stop all other tasks.
     let (started, waits) = std::sync::mpsc::channel::<()>();
     let waits = std::sync::Mutex::new(waits);
     let blocks = CustomTool::blocking("blocks", "", move |(): (), invocation: Invocation| {
@@ -675,7 +675,7 @@ async fn approval_looks_at_the_tier_or_at_the_arguments() {
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
 
-/// Answers every question with what it is told to.
+/// A user that gives the same answer to every question.
 struct Person(Answer);
 
 #[async_trait::async_trait]

@@ -21,7 +21,7 @@ pub struct Served {
     pub address: SocketAddr,
     /// The token that the server made; nothing where it made none.
     pub token: Option<String>,
-    /// What it said of the token.
+    /// The server's message about its token.
     pub about_token: String,
 }
 
@@ -165,7 +165,7 @@ impl Served {
         }
     }
 
-    /// What happens on the server; the first event says that the client hears.
+    /// Subscribes to the server's events; the first event confirms the subscription.
     pub fn listen(&self, last_id: Option<&str>) -> Events {
         let last = last_id.map_or(String::new(), |id| format!("Last-Event-ID: {id}\r\n"));
         self.events(
@@ -260,7 +260,7 @@ impl Reply {
 }
 
 impl Events {
-    /// The next one; `None` when there are no more.
+    /// Returns the next event, or `None` at the end of the stream.
     pub fn next(&mut self) -> Option<Event> {
         let (mut name, mut id, mut data) = (String::new(), None, String::new());
         loop {

@@ -205,7 +205,7 @@ async fn tools_see_the_session_of_the_agent_as_it_is_at_that_moment() {
     );
     assert_eq!(agent.aborts.load(Ordering::Relaxed), 1);
 
-    // Another session, without a word to anybody.
+    // The agent switches to another session without a notification.
     *agent.view.lock().expect("no panic") = Arc::default();
     let now = json_of(&host, "context").await;
     assert_eq!(now["branch"], json!([]));
@@ -388,7 +388,7 @@ async fn a_tool_builds_its_state_from_history_after_branch_switch_and_restart() 
     assert_eq!(todos.list().await, "[ ] 1 feed the cat\n[ ] 2 go out");
     first.shutdown().await;
 
-    // In a new process, with a file that somebody has written half a line to.
+    // A new process, with a file that ends in half a line.
     let path = work.path().to_owned();
     let mut text = std::fs::read_to_string(&path).expect("it is text");
     let lines = text.lines().count();

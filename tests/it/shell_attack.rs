@@ -375,7 +375,7 @@ const NEVER: &[&str] = &[
     "BASH_ALIASES[x]=@; BASH_CMDS[x]=@",
 ];
 
-/// What hostile values are made of; `C` is the canary's path.
+/// Parts of hostile values; `C` is the canary's path.
 const PAYLOADS: &[&str] = &[
     "a[$(touch C)]",
     "a[`touch C`]",
@@ -560,7 +560,7 @@ impl Batch {
     }
 }
 
-/// How many commands one bash runs.
+/// Number of commands that one bash runs.
 const BATCH: usize = 100;
 
 /// Tries `count` values on the constructs; gives how many were accepted.
@@ -681,7 +681,7 @@ fn values_do_not_become_options_that_run_programs() {
     }
 }
 
-/// What an author's own definition limits cannot be code of somebody else.
+/// A value that the author's own definition restricts to numbers cannot inject code.
 #[test]
 fn numbers_may_stand_in_code() {
     for construct in [
@@ -747,7 +747,7 @@ fn values_outside_of_the_text_count() {
     }
 }
 
-/// What cannot be parsed has no places.
+/// A command that cannot be parsed has no safe places for values.
 #[test]
 fn a_command_that_is_not_clear_is_refused() {
     for construct in ["echo @ )", "if true; then echo @", "echo \"@", "echo $(@"] {

@@ -348,8 +348,8 @@ async fn fallbacks_and_cleanups_have_the_rights_of_the_tool() {
     assert_eq!(project.read("cleaned"), "NoNewPrivs: 1\n");
 }
 
-/// 114, c25: the limit is for the tree where a control group can be made, else for each process, and
-/// then the caller is told so.
+/// 114, c25: the limit is for the tree where a control group can be made. Otherwise it is for each
+/// process, and a notice says so.
 #[tokio::test]
 async fn memory_is_that_of_the_whole_tree() {
     let each = "python3 -c \"x = b'x' * (120 << 20); print(len(x))\"";

@@ -204,7 +204,7 @@ fn values_arrive_byte_by_byte_in_every_place() {
     assert!(tried > 4000, "{tried}");
 }
 
-/// Where a shell calculates it would evaluate a value, so only whole numbers may stand there.
+/// A shell evaluates values in arithmetic contexts, so only whole numbers are allowed there.
 #[test]
 fn only_numbers_stand_where_the_shell_calculates() {
     let places = [

@@ -156,7 +156,7 @@ impl UserInterface for Person {
 }
 
 impl Person {
-    /// What a tool `t` gives whose user answers like this, and what the user was asked.
+    /// Runs a tool `t` with a user who answers like this; returns its output and the questions.
     async fn answers(yaml: &str, answers: &[Option<(u64, &'static str)>]) -> (String, Vec<Asked>) {
         let project = Project::new(&[("t", yaml)]);
         let person = Arc::new(Person {
@@ -184,14 +184,15 @@ async fn an_interactive_program_is_answered_by_its_user() {
                 timeout: 30000\nenvironment: {secrets: [K]}\n\
                 parameters: {K: {description: d, default: sekret}}";
     let (text, asked) = Person::answers(yaml, &[Some((0, "Ada")), None]).await;
-    // The last question has no words, so nobody is asked: the default comes when the time is up.
+    // The last question has no text, so the user is not asked: the default is sent after the
+    // timeout.
     assert_eq!(text, "Name of ***? hi Ada\nSure? y\n[y]\n");
     let title = |title: &str| Asked::Input {
         title: title.to_owned(),
         placeholder: Some("y".to_owned()),
     };
     assert_eq!(asked, [title("Name of ***?"), title("hi Ada\nSure?")]);
-    // 112: the time that somebody thinks is not the tool's.
+    // 112: the time that the user needs for an answer does not count against the tool's timeout.
     let slow = "bash: read -r a; echo \"$a\"\ninteractive: true\ntimeout: 2000\n\
                 interactive-options: {timeout: 60000}";
     let (text, asked) = Person::answers(slow, &[Some((3000, "late"))]).await;

@@ -105,7 +105,7 @@ async fn variables_are_set_as_they_are() {
     let alone = "bash: env | cut -d= -f1 | sort | tr '\\n' ' '\n\
                  environment: {inherit: false, variables: {ONE: 1}}";
     assert_eq!(output(alone, json!({})).await, "HOME ONE PATH PWD SHLVL _ ");
-    // 60: a name that is no parameter is the host's variable.
+    // 60: a name that is not a parameter is the host's variable.
     let host = "bash: echo ${MINE:+found}\n\
                 environment: {inherit: false, variables: {MINE: \"<{PATH}>\"}}";
     assert_eq!(output(host, json!({})).await, "found\n");

@@ -145,7 +145,7 @@ async fn parallel_steps_run_at_once() {
 
 #[tokio::test]
 async fn the_order_is_what_the_author_said() {
-    // 89–91, 93: each step writes its name; a parallel one waits for nobody, unless it is told to.
+    // 89–91, 93: each step writes its name; a parallel one waits only for the steps that it names.
     async fn order(steps: &[String]) -> String {
         let project = Project::new(&[("t", &format!("steps:\n{}", steps.concat()))]);
         project.outcome("t", json!({})).await;

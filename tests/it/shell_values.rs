@@ -24,7 +24,7 @@ async fn references_are_filled_once_and_unknown_braces_stay() {
         filled("Y=shell; echo ${Y} {Y}", &x, json!({})).await,
         "shell y\n"
     );
-    // 58: capitals count. 38: an optional parameter that nobody gave is empty.
+    // 58: names are case-sensitive. 38: an optional parameter without a value is empty.
     assert_eq!(
         filled("echo {y} {Y} [{X}]", &x, json!({})).await,
         "{y} y []\n"
@@ -307,7 +307,7 @@ async fn long_values_and_null_bytes() {
         text,
         "the value of `X` cannot stand there: it has a NUL character"
     );
-    // c19: one that nobody gave is no argument, one that is empty is an empty one.
+    // c19: a parameter without a value gives no argument, an empty value gives an empty one.
     let words = format!("run: printf '[%s]' {{X}} end\n{PLAIN_X}");
     assert_eq!(output(&words, json!({})).await, "[end]");
     assert_eq!(output(&words, json!({"X": ""})).await, "[][end]");

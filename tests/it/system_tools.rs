@@ -196,7 +196,7 @@ fn a_reader_sees_the_old_file_or_the_new_one() {
     drop(writer.join().expect("every call was answered"));
 }
 
-/// The tool as a user for whom permissions count: root becomes another.
+/// Runs the tool as a user that is bound by file permissions; root would bypass them.
 fn as_user(sandbox: &Sandbox, user: Option<u32>, name: &str) -> Command {
     let program = sandbox.path().join("haft-system-tools");
     fs::copy(PROGRAM, &program).expect("a directory of ours");
@@ -252,7 +252,7 @@ fn permissions_decide_and_owners_stay() {
         json!({"error": "Permission denied: folder/file", "error_code": "PERMISSION_DENIED"});
     assert_eq!(call("file-read", &read), refused);
 
-    // What cannot be read is no reason to find nothing else.
+    // An unreadable file does not hide the matches in other files.
     sandbox.write("folder/readable", "edited here\n");
     let found = call("grep", &json!({"pattern": "edited", "path": "folder"}));
     assert_eq!(

@@ -77,12 +77,12 @@ fn what_is_recorded_is_replayed_without_the_world() {
     passes(&sandbox.sh("haft --trust-project test --record"));
     let asked = server.requests().len();
     let before = recording(&sandbox);
-    // No program can be found any more, and nobody asks the server.
+    // Programs cannot be found any more, and the server gets no request.
     let ran = sandbox.sh("PATH=$(dirname $(command -v haft)) haft --trust-project test");
     passes(&ran);
     assert_eq!(server.requests().len(), asked, "nobody asked the server");
     assert_eq!(recording(&sandbox), before);
-    // The same again is no news.
+    // Recording again changes nothing.
     passes(&sandbox.sh("haft --trust-project test --record"));
     let again: Value = serde_json::from_str(&recording(&sandbox)).expect("JSON");
     assert_eq!(again, serde_json::from_str::<Value>(&before).expect("JSON"));

@@ -47,7 +47,7 @@ pub const ENDLESS: [&str; 11] = [
     "many",
 ];
 
-/// What becomes of a call.
+/// Intended end of a call.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Ends,
@@ -152,7 +152,7 @@ impl Round {
         }
     }
 
-    /// What must be true of the end, whatever came first.
+    /// Checks that the call ended in a way that its fate allows; the program may also end first.
     fn check(&self, finished: &Finished) {
         let right = match (finished.end, self.fate) {
             (End::Cancelled(exit), Fate::IsCancelled(_)) => {

@@ -19,7 +19,7 @@ const CALLS: usize = 120;
 const AT_ONCE: usize = 24;
 const INPUT: usize = 1 << 20;
 
-/// What becomes of a call.
+/// Intended end of a call.
 #[derive(Debug, Clone, Copy)]
 pub enum Fate {
     Ends,
@@ -53,7 +53,7 @@ async fn inside(arena: &Arena) {
     for calls in [AT_ONCE, CALLS] {
         let host = host(arena);
         torture(&host, &program, &mut dice, calls).await;
-        // While the isolate still lives: nobody is left because of its end.
+        // Checked before the shutdown, so that not the isolate's end has removed the processes.
         arena.assert_nobody_is_left();
         host.shutdown().await;
         drop(host);

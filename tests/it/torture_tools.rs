@@ -168,7 +168,7 @@ impl Round {
                 };
                 outcome.stopped.is_none() && outcome.details["error_code"] == code
             }
-            // Whoever is quick has printed more than ikigai allows before anybody stops it.
+            // A fast program exceeds ikigai's output limit before it is stopped.
             (_, Family::Ikigai) if self.kind.ends_with("endless") && outcome.stopped.is_none() => {
                 outcome.details["error_code"] == "INVALID_OUTPUT"
             }

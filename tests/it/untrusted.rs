@@ -1,5 +1,5 @@
-//! A project that nobody trusts, with code in every place that some program would run it from: no command
-//! of haft runs any of it.
+//! A project that is not trusted, with code in every place that some program would run it from: no
+//! command of haft runs any of it.
 
 use std::collections::BTreeSet;
 use std::fs;

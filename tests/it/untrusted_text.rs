@@ -163,7 +163,7 @@ fn text(construct: &Construct, count: usize) -> String {
     )
 }
 
-/// How often constructs are repeated: from what people write to what no parser takes.
+/// Numbers of repetitions of a construct: from ordinary code to more than any parser takes.
 const COUNTS: &[usize] = &[20, 700, 5_000, 40_000, 200_000];
 
 fn is_unreadable(graph: &Graph) -> bool {
@@ -393,7 +393,7 @@ fn lists_and_folders_of_a_project_are_bounded() {
     }
 }
 
-/// What parses such text gets nothing that it could give away.
+/// The helper process that parses such text has nothing that it could leak.
 #[test]
 fn a_helper_has_neither_our_variables_nor_our_descriptors() {
     let inherited = fs::File::open("/proc/self/status").expect("it is there");

@@ -12,12 +12,12 @@ use serde_json::value::RawValue;
 
 use crate::sandbox::Sandbox;
 
-/// What a shape does while everything is as it was trusted.
+/// Result of a shape while all files are as they were trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trusted {
     /// Its file is found by reading the tool, so it is a part of what was trusted.
     Runs,
-    /// Nothing but running the tool tells which file it loads.
+    /// The file that it loads is known only when the tool runs.
     IsRefused,
 }
 
@@ -25,9 +25,9 @@ struct Shape {
     name: &'static str,
     /// The extension of the tool's file.
     extension: &'static str,
-    /// What stands before the factory.
+    /// Code before the factory.
     head: &'static str,
-    /// What `execute` returns.
+    /// Result of `execute`.
     body: &'static str,
     /// The file that changes, below `lib`, and its text.
     file: &'static str,
@@ -576,7 +576,7 @@ fn host(sandbox: &Sandbox) -> Host {
     sandbox.host(|config: &mut Config| config.limits.grace = Duration::from_millis(200))
 }
 
-/// What the tool answers, or the error with which it ends.
+/// Calls the tool; returns its answer or its error.
 async fn said(host: &Host, tool: &str) -> String {
     let call = Call {
         id: "c".into(),

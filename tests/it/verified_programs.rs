@@ -115,7 +115,7 @@ fn a_replaced_executable_of_a_served_project_never_runs() {
     }
 }
 
-/// Somebody swaps two files all the time: a call runs the trusted one, or none.
+/// Two files are swapped continuously: a call runs the trusted one, or none.
 #[test]
 fn a_race_of_renames_is_never_won() {
     for interpreter in ["/bin/sh", "/usr/bin/env bash"] {

@@ -95,7 +95,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Prints the command, then runs it on the terminal, where it draws its live updates.
+/// Prints the command, then runs it on the terminal, where it draws its progress.
 fn shown(haft: &Path, project: &Path, call: &[&str]) -> Result<()> {
     let arguments = [&["--tool", TOOL], call].concat();
     println!(

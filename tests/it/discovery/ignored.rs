@@ -1,4 +1,4 @@
-//! What `.gitignore` hides (omp.md 1.2).
+//! Files that `.gitignore` hides (omp.md 1.2).
 
 use super::{A, World};
 

@@ -1,4 +1,4 @@
-//! What lies in real folders: pipes, links to nowhere, names that are no text, thousands of files.
+//! Odd folders: pipes, dangling links, names that are not UTF-8, thousands of files.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

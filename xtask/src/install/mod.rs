@@ -55,7 +55,7 @@ impl Install {
         let mut installed = vec![layout.program()];
         place::copy(&haft, &layout.program(), place::PROGRAM)?;
         // Hard links, one file under six names. A symbolic link would be resolved by programs that
-        // ask for their real path, and the name tells the program which tool it is.
+        // ask for their real path, and the program recognises its tool by the name.
         let mut first: Option<PathBuf> = None;
         for name in system_tools::names(&system_tools)? {
             let tool = layout.system_tool(&name);
