@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::user;
 
-/// V8 compiles in stages; this is beyond the last of them.
+/// V8 compiles in stages; after so many calls the last stage is done.
 const WARM_UP: usize = 5_000;
 const CALLS: usize = 30_000;
 
@@ -48,7 +48,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A host that finds nothing but `module`.
+/// Returns a host whose only tools are those of `module`.
 fn host(module: &str) -> Host {
     let here = env::current_dir().expect("there is a current directory");
     let flags = Flags {

@@ -20,7 +20,8 @@ const GRACE: Duration = Duration::from_millis(200);
 
 pub async fn run(words: &[&str]) -> ExitCode {
     let took = match words {
-        // In a task, as every surface does it: the main thread would be woken by another.
+        // In a task, as every surface does it; the main thread would have to be woken by another
+        // thread.
         ["call"] => tokio::spawn(calls()).await.expect("no call panics"),
         ["bare-call"] => bare_calls(),
         ["drain", megabytes] => tokio::spawn(drain(bytes(megabytes)))
@@ -38,7 +39,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One after the other, after some to warm up.
+/// Measures sequential calls, after a warm-up.
 async fn calls() -> Duration {
     for _ in 0..CALLS / 10 {
         call().await;
@@ -61,7 +62,7 @@ fn bare_calls() -> Duration {
     started.elapsed() / CALLS
 }
 
-/// A tool as small as can be: it answers with what it read.
+/// Runs the smallest possible tool: it answers with its input.
 async fn call() {
     let spawn = Spawn {
         stdin: haft::process::Stdin::Bytes(INPUT.to_vec()),
@@ -105,7 +106,7 @@ async fn drain(bytes: u64) -> Duration {
     took
 }
 
-/// As `cat >/dev/null` does it: one buffer, and what is read is forgotten.
+/// Reads like `cat >/dev/null`: into one buffer, without keeping the data.
 #[expect(
     clippy::disallowed_methods,
     reason = "the peer is what one would do without haft"
@@ -150,7 +151,7 @@ async fn stop() -> Duration {
     took.checked_sub(GRACE).expect("not before the grace")
 }
 
-/// KILL and wait, for the program alone.
+/// Kills the program alone, and waits for it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the peer is what one would do without haft"

@@ -81,7 +81,7 @@ impl Client {
             }
             self.to.write_all(asked.as_bytes())?;
             asked.clear();
-            // What came together is read together, as every client does it.
+            // Messages that arrived together are read together, as every client does it.
             loop {
                 self.answer(r#""text":"hello""#)?;
                 answered += 1;

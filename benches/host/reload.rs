@@ -20,7 +20,7 @@ pub async fn run(files: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     };
     let text = std::fs::read_to_string(first).expect("the bench wrote it");
-    // Beside the original, so that what it imports is found.
+    // Beside the original, so that its imports are found.
     let saved = Path::new(first).with_file_name("saved_by_the_bench.ts");
     std::fs::write(&saved, &text).expect("the bench's own folder");
     let host = host(&saved, others);

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::user;
 
-/// V8 compiles in stages; this is beyond the last of them.
+/// V8 compiles in stages; after so many calls the last stage is done.
 const WARM_UP: usize = 40;
 const DRAWINGS: usize = 60;
 
@@ -52,7 +52,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
         let drawn = host.render_result(&call, &result, &look).await;
         let elapsed = started.elapsed();
         let drawn = drawn.expect("there is such a tool");
-        // The host's own drawing would be faster.
+        // The host's own rendering would be faster.
         assert!(
             drawn.is_own && drawn.lines.len() > LEAST_LINES,
             "{:?}",

@@ -38,7 +38,7 @@ const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"
 "#;
 const CALLS: usize = 5_000;
 
-/// The fewest functions that a useful list has: fewer, and something went wrong.
+/// Lower limit of the functions in a plausible list.
 const FEWEST: usize = 5_000;
 
 impl Layout {
@@ -56,7 +56,7 @@ impl Layout {
         for words in [
             &["--version"][..],
             &["list"],
-            // Once more, with everything remembered.
+            // Once more, with warm caches.
             &["list"],
             &["call", "tool_0", question],
             &["serve", "mcp"],
@@ -74,7 +74,7 @@ impl Layout {
     }
 }
 
-/// A release build with its names.
+/// Makes a release build with its symbol names.
 fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = command::cargo(root);
     cargo.args(["rustc", "--release", "--package", "haft", "--bin", "haft"]);
@@ -82,7 +82,7 @@ fn build(root: &Path) -> Result<PathBuf> {
     Ok(workspace::target_dir(root)?.join("release/haft"))
 }
 
-/// Some modules, and a home with nothing in it.
+/// Some modules, and an empty home.
 struct Ground(tempfile::TempDir);
 
 impl Ground {
@@ -98,7 +98,7 @@ impl Ground {
         Ok(Ground(folder))
     }
 
-    /// The functions that run in `haft words…`.
+    /// Returns the functions that run in `haft words…`.
     fn functions_of(&self, haft: &Path, words: &[&str]) -> Result<BTreeSet<String>> {
         let seen = self.0.path().join("callgrind.out");
         let mut valgrind = Command::new("valgrind");
@@ -112,7 +112,8 @@ impl Ground {
         let running = || format!("run `{shown}`");
         let mut child = valgrind.spawn().during(running)?;
         let mut input = child.stdin.take().expect("it is a pipe");
-        // Beside us: it may answer before it has read all. Who reads nothing has gone by now.
+        // On another thread, because the program may answer before it has read everything. A write
+        // error is ignored: a command without input may have ended already.
         let talking = thread::spawn(move || {
             let _ = input.write_all(conversation().as_bytes());
             input

@@ -12,7 +12,7 @@ const GIB_PER_JOB: u64 = 2;
 pub struct Machine {
     /// Set if we are root and may install packages.
     pub root: bool,
-    /// Debian's package manager is here.
+    /// Set if Debian's package manager is installed.
     pub apt: bool,
 }
 

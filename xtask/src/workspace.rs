@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::command;
 use crate::error::{During, Error, Result};
 
-/// The root of the checkout.
+/// Returns the root of the checkout.
 pub fn root() -> PathBuf {
     let manifest = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -28,7 +28,7 @@ pub fn cargo_home() -> Result<PathBuf> {
     Ok(home.join(".cargo"))
 }
 
-/// The user's folder for what can be had again.
+/// Returns the user's cache directory.
 pub fn user_cache() -> Result<PathBuf> {
     let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
@@ -58,7 +58,7 @@ pub fn program(named: Option<&Path>, build: impl FnOnce() -> Result<PathBuf>) ->
     }
 }
 
-/// The version of a package that `Cargo.lock` pins.
+/// Returns the version of a package that `Cargo.lock` pins.
 pub fn locked_version(root: &Path, package: &str) -> Result<String> {
     let path = root.join("Cargo.lock");
     let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
@@ -66,9 +66,10 @@ pub fn locked_version(root: &Path, package: &str) -> Result<String> {
         .ok_or_else(|| Error::unexpected(format!("`{}` pins no `{package}`", path.display())))
 }
 
-/// The source of a package among the dependencies of the workspace or package at `directory`.
+/// Returns the source of a package among the dependencies of the workspace or package at
+/// `directory`.
 ///
-/// Cargo downloads it when it is not there yet.
+/// Cargo downloads it if it is missing.
 pub fn package_source(directory: &Path, package: &str) -> Result<PathBuf> {
     let metadata = metadata(directory, &[])?;
     metadata["packages"]

@@ -13,7 +13,7 @@ pub struct Case {
     pub haft: Job,
     pub peer: Job,
     pub reading: Reading,
-    /// Haft finds its caches empty. Bun keeps none for modules of this size.
+    /// Set if haft starts with empty caches. Bun keeps none for modules of this size.
     pub cold: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct Programs<'a> {
     pub bun: &'a Path,
     /// The Node that runs the official MCP SDK.
     pub node: &'a Path,
-    /// One that has FastMCP.
+    /// A Python that has FastMCP.
     pub python: &'a Path,
 }
 
@@ -97,7 +97,7 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
         reading: Reading::Said,
         cold: false,
     };
-    // The peer of these is the least that Rust can do for the same, in the same program.
+    // The peer of these cases is the least that Rust can do for the same job, in the same program.
     let beside_bare = |subject: &str, title, ours: &[&str], bare: &[&str]| {
         let side = |arguments| {
             let subject = words(&[subject]).into_iter();
@@ -125,7 +125,7 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
     let web_modules: Vec<_> = (0..MANY)
         .map(|n| fixture.web_modules().join(format!("tool_{n}.mjs")))
         .collect();
-    // Both by the same client, over as many connections; the peer is Express on Node.
+    // One client measures both sides, over as many connections; the peer is Express on Node.
     let served = |title, kind: &str, connections: &str, expect: &str, modules: &[PathBuf]| {
         let side = |server: Vec<OsString>| {
             let subject = words(&["web", kind, connections, expect]).into_iter();

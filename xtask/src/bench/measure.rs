@@ -36,7 +36,7 @@ impl Plan {
 #[derive(Clone, Copy)]
 pub struct Sample {
     pub took: Duration,
-    /// The most memory that it, or a child it waited for, had at once.
+    /// The peak memory of it, or of a child that it waited for.
     pub peak_bytes: u64,
 }
 
@@ -61,7 +61,7 @@ pub fn case(case: &Case, plan: &Plan, fixture: &Fixture) -> Result<Row> {
     Ok(row)
 }
 
-/// Empties the home, and with it everything that was cached there.
+/// Empties the home, including all caches.
 fn forget(fixture: &Fixture) -> Result<()> {
     let home = fixture.home();
     let doing = || format!("empty `{}`", home.display());
@@ -105,7 +105,7 @@ fn sample(job: &Job, reading: Reading, fixture: &Fixture) -> Result<Sample> {
     })
 }
 
-/// An environment without the user's own tools and settings.
+/// Gives the command an environment without the user's own tools and settings.
 fn clean(command: &mut Command, fixture: &Fixture) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     command
@@ -122,7 +122,7 @@ fn text(file: &mut fs::File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last line as microseconds.
+/// Parses the last line as microseconds.
 fn said(output: &str) -> Result<Duration> {
     let line = output.trim_end().lines().last().unwrap_or_default();
     let micros: f64 = line

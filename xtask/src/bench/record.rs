@@ -1,4 +1,5 @@
-//! Keeps a run: `benches/runs/<date>-<machine>/` with what was measured, on what, and every number.
+//! Keeps a run: `benches/runs/<date>-<machine>/` with the versions, the machine and every
+//! measurement.
 
 use std::fs;
 use std::path::Path;

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::machine::Machine;
 use crate::{v8, workspace};
 
-/// Everything that a build of haft needs.
+/// Ensures everything that a build of haft needs.
 pub fn for_a_build() -> Result<()> {
     let machine = Machine::look();
     node::ensure()?;
@@ -33,7 +33,7 @@ pub fn for_the_tests() -> Result<()> {
     judges::ensure(&workspace::root())
 }
 
-/// The compiler and `make`, with which some crates build the C that they carry.
+/// Ensures the compiler and `make`, with which some crates build their C sources.
 fn c_toolchain(machine: &Machine) -> Result<()> {
     let here = |names: &[&str]| names.iter().any(|name| command::on_path(name).is_some());
     let compiler = std::env::var_os("CC").is_some() || here(&["cc", "gcc", "clang"]);

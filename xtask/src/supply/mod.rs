@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::error::Result;
 
-/// Checks the dependencies of both languages. Needs no network but for cargo-deny itself, once.
+/// Checks the dependencies of both languages. Only the installation of cargo-deny needs a network.
 pub fn check(root: &Path) -> Result<()> {
     npm::check(root)?;
     deny::check(root)

@@ -21,7 +21,7 @@ const TOLD_EVERY: u64 = 50;
 const SHOWN: usize = 25;
 const WIDTH: usize = 200;
 
-/// Builds `goal` in `out`; everything that was said goes to `log`. Gives the number of steps.
+/// Builds `goal` in `out` and writes all output to `log`. Returns the number of steps.
 pub fn build(out: &Path, goal: &str, log: &Path) -> Result<u64> {
     let mut ninja = Command::new("ninja");
     ninja
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(telling(log, 2), ["FAILED: b.o", "b.cc:1: error"]);
     }
 
-    /// A shell that talks like ninja stands in for it.
+    /// Runs a shell script that prints like ninja.
     fn pretend(script: &str, log: &Path) -> Result<u64> {
         follow(Command::new("sh").arg("-c").arg(script), log)
     }
