@@ -93,7 +93,7 @@ fn is(text: &str) -> (String, bool) {
     (text.to_owned(), false)
 }
 
-/// Fails in the function that is named.
+/// Panics in the function that is named.
 struct Broken(&'static str);
 
 impl Broken {
@@ -157,7 +157,7 @@ async fn a_user_interface_that_panics_is_nobody() {
         let broken = Arc::new(Broken(function));
         let with = host.with_ui(broken.clone());
         assert_eq!(said(&with, "ui").await, is(expected), "{function}");
-        // The default user is asked on the tool's own thread, too.
+        // The default user interface is asked on the tool's own thread, too.
         host.set_default_ui(Some(broken));
         assert_eq!(said(&host, "ui").await, is(expected), "{function}");
     }

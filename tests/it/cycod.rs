@@ -1,5 +1,5 @@
-//! YAML shell tools as files: what is read, what is refused and where, which one has a name. Nothing
-//! is run here. Numbers are those of spec cycod.
+//! YAML shell tools as files: parsing, errors with positions, conflicts of names. Nothing is run
+//! here. Numbers are those of spec cycod.
 
 use std::fs;
 use std::path::Path;
@@ -208,7 +208,7 @@ async fn home_as_the_project_is_the_users() {
     );
 }
 
-/// 5, 8, 49, 174: one bad file costs itself only, and says everything at once.
+/// 5, 8, 49, 174: a bad file affects only itself, and reports all of its errors at once.
 #[tokio::test]
 async fn all_problems_at_once_and_the_others_load() {
     let world = World::new(&[
@@ -307,8 +307,8 @@ async fn versions_are_text() {
     .await;
 }
 
-/// 14, 184, c21: too new a tool is kept from models, and says which versions; numbers compare as
-/// numbers, garbage is a warning.
+/// 14, 184, c21: a tool that needs a newer version is hidden from models and names both versions.
+/// Numbers compare as numbers, garbage is a warning.
 #[tokio::test]
 async fn a_tool_may_want_a_newer_host() {
     for met in ["1.2.0", "1.1", "1", "'1.2.0-rc.1'", "v0.9", "1.2.0+build"] {
@@ -334,7 +334,7 @@ async fn a_tool_may_want_a_newer_host() {
     .await;
 }
 
-/// 16, 17: what is deprecated says so to a model.
+/// 16, 17: a model sees that a tool is deprecated.
 #[tokio::test]
 async fn deprecated_things_say_so() {
     let world = World::tool(
@@ -408,7 +408,7 @@ async fn a_script_should_name_its_shell() {
     .await;
 }
 
-/// 31, 32, c30: a tool of another platform loads, is kept from models, and says where it runs.
+/// 31, 32, c30: a tool for another platform loads, is hidden from models, and names its platform.
 #[tokio::test]
 async fn tools_of_other_platforms_are_not_offered() {
     let world = World::tool("cmd: dir\nplatforms: [windows, macos]\n");
@@ -443,7 +443,7 @@ fn the_schema_for_editors_and_the_reference_are_the_parsers() {
     assert_eq!(text, documented);
 }
 
-/// 181–280: no key is without the case that shows it at work.
+/// 181–280: every key has a case that shows its effect.
 #[test]
 fn every_key_is_in_the_case_of_all_keys() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/shell-cli/every-key");

@@ -7,7 +7,7 @@ use haft::{Call, Config, Env, ErrorKind, Flags, Host, Outcome, Stopped};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-/// Short, so that the suite is; long enough for a busy machine to notice a cancelled promise.
+/// Short, for a fast test suite, but long enough for a busy machine to deliver a cancellation.
 const GRACE: Duration = Duration::from_millis(100);
 
 /// Time that a loaded machine may add to a promise of 50 ms.
@@ -131,7 +131,7 @@ async fn a_call_is_killed_at_once_and_its_neighbour_goes_on() {
     room.host.kill().await;
 }
 
-/// Ten thousand at once: every one gets its own answer.
+/// Ten thousand concurrent calls: each gets its own answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_calls_at_once() {
     let room = Room::with(&[(
@@ -186,7 +186,7 @@ fn pipe_in(folder: &Path) -> PathBuf {
     pipe
 }
 
-/// A thread that a system call does not give back holds neither the call nor the end of the host.
+/// A thread that is stuck in a system call delays neither its call nor the host's end.
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_does_not_wait_for_a_stuck_thread() {
     let dir = tempfile::tempdir().expect("the temporary directory can be written");

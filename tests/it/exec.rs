@@ -1,7 +1,8 @@
-//! Executable tools through the SDK: what needs a clock, many calls at once, or a look at processes.
+//! Executable tools through the SDK: the cases that need a clock, many concurrent calls, or a look
+//! at processes.
 //!
-//! The tools are real shell scripts. Processes of a tool are found by the sandbox's path, which is in
-//! the command line of every script below it.
+//! The tools are real shell scripts. Processes of a tool are found by the sandbox's path, which is
+//! in the command line of every script below it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -124,7 +125,7 @@ fn output(outcome: &Outcome) -> &str {
 
 #[tokio::test]
 async fn many_are_asked_at_once() {
-    // ikigai 5, 6; issue 4: no more than 1.3 of what one takes, plus the starts.
+    // ikigai 5, 6; issue 4: at most 1.3 times the time of a single one, plus the starts.
     let fixture = Fixture::new();
     for number in 0..24 {
         let schema = format!(r#"sleep 0.5; echo '{{"name":"t{number}","description":"d"}}'"#);
@@ -147,8 +148,8 @@ async fn many_are_asked_at_once() {
 
 #[tokio::test]
 async fn no_tool_is_missing_because_the_machine_is_busy() {
-    // Each computes for a while and sleeps for more than half of its second: all at once they would
-    // keep each other from being done in time.
+    // Each computes for a while and sleeps for more than half of its second. If all of them started
+    // at once, they would miss their deadlines.
     let fixture = Fixture::new();
     let busy = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; sleep 0.6";
     for number in 0..64 {
@@ -192,7 +193,7 @@ async fn an_executable_that_is_late_stays_what_it_was_and_is_asked_again() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(fixture.names().await, ["tool"]);
-    // Of another file nothing is known.
+    // Another file has no last good version.
     fixture.executable(&format!("{IKIGAI}/tool"), "#!/bin/sh\nsleep 30\n");
     let catalog = fixture.host.refresh().await;
     assert!(catalog.entries.is_empty(), "{:?}", catalog.entries.len());
@@ -200,7 +201,7 @@ async fn an_executable_that_is_late_stays_what_it_was_and_is_asked_again() {
 
 #[tokio::test]
 async fn the_directories_of_an_installation_are_read() {
-    // ikigai 1; what is installed for ikigai overrides what comes with haft.
+    // ikigai 1; a tool that is installed for ikigai overrides haft's tool of that name.
     let fixture = Fixture::with(|config| {
         let prefix = config.cwd.join("prefix/libexec");
         config.ikigai.system_dir = Some(prefix.join("haft"));
@@ -399,7 +400,7 @@ async fn calls_go_on_while_tools_are_looked_for_again() {
     let host = fixture.host.clone();
     let refreshing = tokio::spawn(async move { host.refresh().await.usable() });
     state.changed().await.expect("the host is there");
-    // The old catalog serves until the new one is whole.
+    // The old catalog stays in use until the new one is complete.
     assert_eq!(fixture.names().await, ["custom_tool_quick", "waits"]);
     assert_eq!(
         output(&fixture.outcome("quick", json!({})).await),

@@ -130,7 +130,7 @@ fn a_newer_client_says_with_each_request_what_it_wants() {
 #[test]
 fn what_belongs_to_no_call_is_told_to_nobody() {
     let mut client = Client::old(TOOLS, json!({}));
-    // It loads with the first call, and logs something after the last one has ended.
+    // The module loads with the first call, and logs something after the last one has ended.
     let wait = client.start("wait", json!({}));
     assert_eq!(client.update(), "waiting");
     let late = client.start("late", json!({}));

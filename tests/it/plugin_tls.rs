@@ -43,7 +43,7 @@ fn a_certificate_must_be_of_an_authority_that_the_machine_knows() {
         "{}",
         unknown.output
     );
-    // The name counts, too: the certificate is for an address.
+    // The name is checked, too: the certificate is for an address.
     let text = file.to_string().replace("127.0.0.1", "localhost");
     sandbox.write("home/.config/aynd/tools/p.json", &text);
     let other = sandbox.sh("SSL_CERT_FILE=$PWD/ca.pem haft call secure 2>&1");

@@ -489,18 +489,18 @@ async fn a_grandchild_that_holds_the_pipe_does_not_hold_the_call() {
     assert_eq!(finished.end, End::Exited(0));
     assert!(finished.pipe_held);
     assert!(finished.duration < 5 * SECOND, "{:?}", finished.duration);
-    // It was put in the background on purpose, so it is left alone.
+    // The author put it in the background on purpose, so it is left alone.
     kill(stdout(&finished));
 }
 
 #[tokio::test]
 async fn what_a_grandchild_writes_right_after_the_end_is_still_read() {
-    // It sees the program's end in its state, and writes ten milliseconds later.
+    // It polls the state of the program, and writes ten milliseconds after its end.
     let late = r#"
         until read -r stat </proc/$$/stat; case $stat in *") Z "*) ;; *) false ;; esac; do :; done
         sleep 0.01; echo late"#;
     let spawn = sh(&format!("({late}) & exit 0"), &[]);
-    // On a machine under load it can miss its time; not each of twenty times.
+    // A machine under load can make it late, but not twenty times in a row.
     for _ in 0..20 {
         let finished = run(spawn.clone()).await;
         assert_eq!(finished.end, End::Exited(0));
@@ -585,7 +585,7 @@ async fn leftovers_are_killed_if_asked() {
     assert!(goes(stdout(&finished)));
 }
 
-// ---- What the child is born with.
+// ---- The initial state of a child.
 
 #[tokio::test]
 async fn the_environment_follows_its_policy() {
@@ -652,7 +652,7 @@ async fn the_working_directory_is_entered_and_ours_stays() {
 
 #[tokio::test]
 async fn only_the_three_streams_are_open_in_the_child() {
-    // Others run at the same time here, with pipes and files of their own.
+    // Other tests run at the same time in this process, with pipes and files of their own.
     let finished = run(Spawn::new("ls", ["/proc/self/fd"])).await;
     // The fourth is the folder that `ls` itself reads.
     assert_eq!(stdout(&finished), "0\n1\n2\n3\n");
@@ -661,7 +661,7 @@ async fn only_the_three_streams_are_open_in_the_child() {
 #[tokio::test]
 async fn signals_are_at_their_defaults_and_none_is_blocked() {
     let finished = run(Spawn::new("cat", ["/proc/self/status"])).await;
-    // The C library keeps 32 and 33 for itself and leaves them ignored.
+    // The C library reserves the signals 32 and 33 and leaves them ignored.
     let own: u64 = 0b11 << 31;
     for name in ["SigBlk:", "SigIgn:"] {
         let mut lines = stdout(&finished).lines();
@@ -727,7 +727,7 @@ async fn limits_hold_from_the_first_instruction() {
     assert!(matches!(refusal(lost).await, SpawnError::Cwd { .. }));
 }
 
-// ---- What cannot be started.
+// ---- Programs that cannot be started.
 
 #[tokio::test]
 async fn a_missing_program_is_named_as_omp_names_it() {
@@ -856,7 +856,7 @@ async fn two_hundred_children_at_once_leave_no_zombie_and_no_descriptor() {
         pids.push(pid.to_owned());
     }
     assert_eq!(pids.len(), 200);
-    // A zombie would still be listed; a number that has changed hands has another parent's name.
+    // A zombie would still be listed; a reused id has another parent's name.
     let zombies: Vec<_> = pids
         .iter()
         .filter(|pid| {

@@ -1,6 +1,6 @@
 //! A terminal for one program: a pseudo-terminal whose other end the test reads and types on.
 //!
-//! Not a screen: what the program writes is kept as it comes, control sequences and all.
+//! It does not emulate a screen: the output is kept as it comes, with all control sequences.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -15,18 +15,18 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::sandbox::Sandbox;
 
-/// Longer than anything takes on a machine under load.
+/// Timeout that a machine under load never reaches.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A program at its terminal.
 pub struct Terminal {
     keyboard: File,
     child: Child,
-    /// Everything that was written so far.
+    /// The whole output so far.
     written: String,
-    /// Up to here it has been looked for something.
+    /// Position in `written` behind the last text that was waited for.
     seen: usize,
-    /// Up to here questions to the terminal itself have been answered.
+    /// Position in `written` behind the last answered query of the terminal.
     answered: usize,
 }
 
@@ -72,7 +72,7 @@ impl Terminal {
         self.child.id()
     }
 
-    /// Waits until the program has written `text`, after what was waited for before.
+    /// Waits until the program has written `text`, behind the last text that was waited for.
     pub fn shows(&mut self, text: &str) {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -99,7 +99,7 @@ impl Terminal {
         tcsetwinsize(&self.keyboard, size(columns, rows)).expect("it is a terminal");
     }
 
-    /// Waits for the end: all that was written, and the exit code.
+    /// Waits for the end; returns the whole output and the exit code.
     pub fn end(mut self) -> (String, Option<i32>) {
         let until = Instant::now() + PATIENCE;
         while self.read(until) {}
@@ -107,7 +107,7 @@ impl Terminal {
         (std::mem::take(&mut self.written), status.code())
     }
 
-    /// Takes what comes next; false when the program has gone.
+    /// Reads the next output; returns false if the program has ended.
     fn read(&mut self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         let limit = Timespec::try_from(left).expect("it is short");
@@ -130,7 +130,7 @@ impl Terminal {
         }
     }
 
-    /// Says where the cursor is, as often as the program has asked.
+    /// Answers every query for the cursor's position.
     fn answer(&mut self) {
         while let Some(at) = self.written[self.answered..].find(WHERE) {
             self.answered += at + WHERE.len();
@@ -152,7 +152,7 @@ impl Terminal {
     pub fn result(self) -> (String, Option<i32>) {
         let (written, code) = self.end();
         let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
-        // Where the spinner was.
+        // The text behind the erased spinner.
         let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
         let plain = console::strip_ansi_codes(last).replace('\r', "");
         (plain, code)
@@ -186,7 +186,8 @@ impl Tools {
         Terminal::start(60, &self.haft(arguments))
     }
 
-    /// The same from a shell, which afterwards says `same mode` where the terminal is as it was before.
+    /// Runs `haft call` in a shell, which afterwards prints `same mode` if the terminal's mode is
+    /// restored.
     pub fn call_between_modes(&self, arguments: &[&str]) -> Terminal {
         let line = "trap : INT; stty -g > before; \"$@\"; stty -g > after; \
                     cmp before after && echo same mode";

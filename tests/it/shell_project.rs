@@ -1,7 +1,7 @@
-//! A project with YAML shell tools, and what its calls give, for the tests of those.
+//! A project with YAML shell tools and the results of their calls, for their tests.
 //!
-//! The project lies deep in the sandbox, and the folder for temporary files is in the sandbox too:
-//! what a hostile path climbs to is still ours to lose.
+//! The project is deep in the sandbox, and the folder for temporary files is in the sandbox too. So
+//! a hostile path with `..` still ends in the sandbox.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ impl Project {
         Project::configured(tools, "")
     }
 
-    /// With the text of a configuration file.
+    /// Makes a project with the text of a configuration file.
     pub fn configured(tools: &[(&str, &str)], config: &str) -> Project {
         let sandbox = Sandbox::with_home();
         for (name, yaml) in tools {

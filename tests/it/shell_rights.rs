@@ -15,7 +15,7 @@ use crate::shell_project::{PLAIN_X, Project, failure, output};
 
 #[tokio::test]
 async fn the_time_of_a_tool_ends_everything_and_cleanup_still_runs() {
-    // c8: deaf children, grandchildren that hold the pipe, a retry that sleeps.
+    // c8: processes that ignore signals, grandchildren that hold the pipe, a retry that sleeps.
     let yaml = |bash: &str| {
         format!(
             "bash: \"{bash}\"\ntimeout: 600\n\
@@ -69,7 +69,7 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
     let project = Project::new(&[("t", failing), ("slow", slow), ("empty", &empty)]);
     assert_eq!(project.text("t", json!({})).await, "id7\n");
     assert_eq!(project.read("second"), "id7\n");
-    // c23: nothing is cleaned up by a command that does not say what.
+    // c23: an empty cleanup command cleans nothing up.
     let empty = project.outcome("empty", json!({})).await;
     assert!(!empty.is_error && !project.path("emptied").exists());
     let mut call = project.call("slow", &json!({}));
@@ -177,7 +177,8 @@ impl Person {
 
 #[tokio::test]
 async fn an_interactive_program_is_answered_by_its_user() {
-    // 117: asked in the program's own words, masked; who does not answer in time gave the default.
+    // 117: the prompt is the program's own text, masked; without an answer in time the default is
+    // sent.
     let yaml = "bash: |\n  printf 'Name of {K}? '; read -r name; echo \"hi $name\"\n  \
                 printf 'Sure? '; read -r sure; echo \"$sure\"; read -r last; echo \"[$last]\"\n\
                 interactive: true\ninteractive-options: {timeout: 900, default-response: y}\n\
@@ -225,7 +226,7 @@ async fn a_tool_uses_another_one() {
         .await;
     // 133, 134
     assert_eq!(text, "[5] [p q] it's $x\n0 [5] [p q] it's $x\n[1] []\n4\n");
-    // The inner tool sees only `with`.
+    // The inner tool gets only the values of `with`.
     let text = project.text("missing", json!({"N": "5"})).await;
     assert_eq!(text, "Step 'a' failed: Parameter 'N' is required.");
 }

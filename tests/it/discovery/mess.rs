@@ -57,7 +57,7 @@ fn a_folder_that_is_a_file_is_told() {
 #[test]
 fn unreadable_folders_are_told_and_the_rest_is_loaded() {
     if rustix::process::geteuid().is_root() {
-        // Root reads everything; a link loop is what it cannot read either.
+        // Root can read everything except a loop of links.
         let world = World::with(&["p/.claude/tools/c.ts"]);
         world.link("tools", "p/.omp/tools");
         assert_eq!(world.names(), ["c.ts"]);
