@@ -210,7 +210,7 @@ fn is_garbage(name: &str) -> bool {
 }
 
 /// Returns true if the parser's time doubles with each level. The reader's time limit ends it; in
-/// the process itself there is no such limit.
+/// the process itself nothing ends it.
 fn is_exponential(name: &str) -> bool {
     name == "conditionals with arrows"
 }

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isNamed, prompt } from "./api/server.mjs";
 import { Place } from "./place.mjs";
 
-/** Timeout of a check in milliseconds; a busy machine needs less, even with the tools' own waits. */
+/** Timeout of a check in milliseconds, beyond any time on a busy machine, apart from the tools' waits. */
 const PATIENCE = 60_000;
 /** Timeout of a check that is known to fail. */
 const LIMIT_PATIENCE = 10_000;
