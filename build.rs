@@ -1,7 +1,7 @@
 //! Makes the V8 snapshot: Deno's runtime, our extension with its TypeScript, and zod.
 //!
-//! The packages that tools get come from npm and are bundled here, never committed. What the
-//! snapshot does not hold is embedded beside it as residual sources, transpiled now.
+//! The packages for tools come from npm and are bundled here, never committed. Sources that are not
+//! in the snapshot are embedded beside it as residual sources, already transpiled.
 
 #![allow(
     clippy::disallowed_methods,
@@ -31,7 +31,7 @@ use deno_runtime::snapshot::{
 mod extension;
 
 fn main() {
-    // Of `js-runtime` only what is built: its tests are not. `runtime_files` names the rest.
+    // Only the built parts of `js-runtime`, not its tests. `runtime_files` names the other files.
     for path in [
         "build.rs",
         "js-runtime/build.mjs",
@@ -54,7 +54,7 @@ fn main() {
     let packages = bundle_packages(&root, &out);
     bundle_page(&root, &out);
     let extension = extension_with(&root, &out, &packages);
-    // The page alone may have changed; a snapshot takes a minute.
+    // If only the page has changed, the snapshot is kept, because it takes a minute.
     let made_of = made_of(&extension);
     let record = out.join("made-of");
     let is_made = ["snapshot.bin", "generated.rs"]
@@ -79,10 +79,12 @@ fn main() {
     write(&record, &made_of);
 }
 
-/// Links our programs for a fixed address, as those of Node and Bun are. Elsewhere the dynamic linker
-/// writes some hundred thousand addresses into pages of its own before `main`: most of the time that
-/// `haft --version` took. Stack, heap, libraries and all that V8 compiles keep their random places.
-/// An embedder's program is linked as the embedder says.
+/// Links our programs for a fixed address, as those of Node and Bun are.
+///
+/// Otherwise the dynamic linker writes some hundred thousand addresses into private pages before
+/// `main`, which took most of the time of `haft --version`. Stack, heap, libraries and the code
+/// that V8 compiles keep their random addresses. An embedder's program is linked as the embedder
+/// says.
 fn fix_place_of_programs() {
     let is_gnu = std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|it| it == "gnu");
     if is_gnu && env("CARGO_CFG_TARGET_OS") == "linux" {
@@ -92,8 +94,9 @@ fn fix_place_of_programs() {
     }
 }
 
-/// Has the functions that run lie side by side: most of the program's memory was pages of code that lay
-/// beside them. `cargo xtask layout` writes the list; what is not in it lies where it would.
+/// Orders the functions that run side by side. Most of the program's memory was pages of unused
+/// code that lay beside them. `cargo xtask layout` writes the list; other functions keep their
+/// order.
 fn lay_out_functions() {
     if env("PROFILE") != "release" {
         return;
@@ -109,7 +112,7 @@ fn lay_out_functions() {
     std::fs::write(&order, text).expect("cargo's folder can be written");
     let arguments = [
         format!("-Wl,--symbol-ordering-file={}", order.display()),
-        // Names that a later version of a crate does not have.
+        // A later version of a crate may not have these names.
         "-Wl,--no-warn-symbol-ordering".to_owned(),
     ];
     if is_understood_by_the_linker(&arguments) {
@@ -119,8 +122,8 @@ fn lay_out_functions() {
     }
 }
 
-/// Links nothing with these arguments, as the program will be linked: LLVM's linker knows them, which is
-/// the usual one on some systems only.
+/// Returns true if the linker accepts these arguments, by linking an empty program. LLVM's linker
+/// knows them, but only some systems use it by default.
 fn is_understood_by_the_linker(arguments: &[String]) -> bool {
     let out = PathBuf::from(env("OUT_DIR"));
     let source = out.join("nothing.rs");
@@ -139,8 +142,8 @@ fn is_understood_by_the_linker(arguments: &[String]) -> bool {
     rustc.output().is_ok_and(|linked| linked.status.success())
 }
 
-/// A text that is another one whenever the snapshot would be: every source of ours, and this script,
-/// which has Deno's in it.
+/// Returns a text that changes whenever the snapshot would: a hash of our sources, and of the size
+/// and time of this program, which contains Deno's sources.
 fn made_of(extension: &Extension) -> String {
     let mut hasher = DefaultHasher::new();
     let script = std::env::current_exe().and_then(std::fs::metadata);
@@ -157,7 +160,7 @@ fn made_of(extension: &Extension) -> String {
     hasher.finish().to_string()
 }
 
-/// The page that `haft serve` shows, for `src/surface/page`.
+/// Bundles the page that `haft serve` shows, for `src/surface/page`.
 fn bundle_page(root: &Path, out: &Path) {
     let bundled = Command::new("node")
         .arg(root.join("src/surface/page/web/build.mjs"))
@@ -173,7 +176,7 @@ fn bundle_page(root: &Path, out: &Path) {
     }
 }
 
-/// One script of host-provided JavaScript and the specifiers that it answers to.
+/// One script of host-provided JavaScript, and the specifiers that import it.
 struct Package {
     name: String,
     script: PathBuf,
@@ -233,8 +236,8 @@ fn bundle_packages(root: &Path, out: &Path) -> Vec<Package> {
     read_packages(&target)
 }
 
-/// True if everything that the lock file names is there in its version. Times say nothing: a fresh
-/// clone beside a copied `node_modules` has a younger lock.
+/// Returns true if everything in the lock file is installed in its version. Times are not compared:
+/// a fresh clone beside a copied `node_modules` has a younger lock.
 fn is_installed(lock: &Path, modules: &Path) -> bool {
     let packages = |path: &Path| -> Option<Value> {
         let text = std::fs::read_to_string(path).ok()?;
@@ -291,8 +294,8 @@ fn extension_with(root: &Path, out: &Path, packages: &[Package]) -> Extension {
 
 /// Our own runtime: `js-runtime/NN_name.ts`, in the order of the numbers.
 ///
-/// Sources of an extension must be ASCII, so other characters, which stand in strings and comments
-/// only, become escapes in a copy.
+/// Sources of an extension must be ASCII. Other characters, which are only in strings and comments,
+/// become escapes in a copy.
 fn runtime_files(root: &Path, out: &Path) -> Vec<ExtensionFileSource> {
     let folder = root.join("js-runtime");
     let copies = out.join("runtime");
@@ -332,10 +335,11 @@ fn escaped(text: &str) -> String {
     ascii
 }
 
-/// Where Deno's Node modules answer otherwise than Node: a script, what is in it once, and what should be.
+/// Corrections of Deno's Node modules where they differ from Node: a script, a text that occurs in
+/// it once, and its replacement.
 const CORRECTIONS: &[(&str, &str, &str)] = &[
     (
-        // Of a program that cannot be started the result has all members, and `error` whatever the reason.
+        // The result of a program that cannot be started has all members, and always `error`.
         "ext:deno_node/internal/child_process.ts",
         "    if (ObjectPrototypeIsPrototypeOf(Deno.errors.NotFound.prototype, err)) {
       result.error = _createSpawnError(\"ENOENT\", command, args, true);
@@ -361,7 +365,8 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
   return result;",
     ),
     (
-        // What `require` compiles is checked in isolates of projects: `js-runtime/07_verify.ts`.
+        // In isolates of projects, code that `require` compiles is checked:
+        // `js-runtime/07_verify.ts`.
         "node:module",
         "  let f;
   let err;
@@ -439,8 +444,8 @@ const CORRECTIONS: &[(&str, &str, &str)] = &[
     op_inspector_dispatch(this.#connection, haftMessage);",
     ),
     (
-        // A descriptor is taken over by its number only if it is a pipe to a child that was just started:
-        // the process's other descriptors are the host's.
+        // A descriptor may be taken over by its number only if it is a pipe to a child that was
+        // just started. The process's other descriptors are the host's.
         "ext:deno_node/internal_binding/pipe_wrap.ts",
         "PipeWrap.prototype.isStreamBase = true;",
         "PipeWrap.prototype.isStreamBase = true;
@@ -470,7 +475,7 @@ primordials.ObjectDefineProperty(TCPWrap.prototype, \"open\", {
 });",
     ),
     (
-        // The class takes any number; only the check before it is asked whose it is.
+        // The class accepts any number; only the check before it knows whose descriptor it is.
         "ext:deno_node/internal/tty.js",
         "  const tty = new TTY(fd, ctx);",
         "  TTY.prototype.constructor = undefined;
@@ -483,7 +488,7 @@ primordials.ObjectDefineProperty(TCPWrap.prototype, \"open\", {
   const tty = new TTY(fd, ctx);",
     ),
     (
-        // The files in these folders are opened past Deno's file system and its permissions.
+        // WASI opens the files in these folders without Deno's file system and its permissions.
         "ext:deno_node/wasi.ts",
         "        const realPathString = String(realPath);",
         "        const realPathString = String(realPath);
@@ -534,7 +539,7 @@ fn corrected(specifier: &str, source: String) -> String {
         })
 }
 
-/// What is not in the snapshot is embedded as text: sorted, wrapped and transpiled, as
+/// Embeds the sources that are not in the snapshot as text: sorted, wrapped and transpiled, as
 /// deno_core expects of residual sources.
 fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
     let consumed: HashSet<_> = snapshot.consumed_lazy_specifiers.iter().collect();
@@ -570,8 +575,8 @@ fn residual_sources(snapshot: CreateRuntimeSnapshotOutput) -> String {
     text
 }
 
-/// Two tables: which specifier a tool writes for which host package, and deno_core's mapping from
-/// that package's module to its script.
+/// Generates two tables: the host packages by the specifiers that tools write, and deno_core's
+/// mapping from a package's module to its script.
 fn package_table(packages: &[Package]) -> String {
     let mut specifiers: Vec<(String, String)> = packages
         .iter()
@@ -594,7 +599,7 @@ fn package_table(packages: &[Package]) -> String {
     )
 }
 
-/// A number that is another one whenever what runs in isolates is: caches go by it.
+/// Returns a number that changes with the code that runs in isolates. Caches depend on it.
 fn identity(snapshot: &Path, generated: &str) -> String {
     let bytes = std::fs::read(snapshot).expect("the snapshot was just written");
     let mut hasher = DefaultHasher::new();

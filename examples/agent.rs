@@ -1,7 +1,7 @@
 //! An agent in one file: a model, a tool of the program itself, and the tools that people wrote.
 //!
 //! `cargo run --features examples --example agent -- PROJECT` runs it in a project's directory. The
-//! model is a script, so it needs no network; a real one stands at the same place.
+//! model is a script, so it needs no network; a real model would replace it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What the model wants next.
+/// The next action of the model.
 pub enum Turn {
     /// A call of a tool.
     Call {
@@ -27,7 +27,7 @@ pub enum Turn {
     Say(&'static str),
 }
 
-/// A model that says what its script says, whatever it is told.
+/// A model that follows its script and ignores all messages.
 pub struct ScriptedModel(VecDeque<Turn>);
 
 impl ScriptedModel {
@@ -78,7 +78,7 @@ fn count_words(project: &Path) -> CustomTool {
     .approval(Tier::Read)
 }
 
-/// A user who allows everything and is told about it.
+/// An approver that allows every call and logs it.
 struct Agreeable;
 
 #[async_trait::async_trait]
@@ -89,7 +89,7 @@ impl Approver for Agreeable {
     }
 }
 
-/// The host of this agent, before it is made: tests give it another home.
+/// Configures the host of this agent; tests change its home before they build it.
 pub fn host(project: &Path) -> HostBuilder {
     Host::builder()
         .cwd(project)
@@ -101,7 +101,8 @@ pub fn host(project: &Path) -> HostBuilder {
         .tool(count_words(project))
 }
 
-/// The loop: ask the model, run what it asks for, tell it what came of that. Gives the transcript.
+/// Runs the loop: asks the model, runs its calls, returns the results to it. Returns the
+/// transcript.
 pub async fn run(
     host: &Host,
     mut model: ScriptedModel,
@@ -122,7 +123,8 @@ pub async fn run(
         transcript.push(format!("call: {tool} {}", call.arguments));
         let result = match answer(host, call, &mut transcript).await {
             Ok(text) => text,
-            // Bad arguments, no such tool, refused by the user: the model may try something else.
+            // Bad arguments, an unknown tool, a refusal by the user: the model may try something
+            // else.
             Err(error) => format!("error: {error}"),
         };
         transcript.push(format!("result: {result}"));
@@ -131,7 +133,7 @@ pub async fn run(
     Ok(transcript)
 }
 
-/// One call: its events as they come, then its outcome.
+/// Runs one call: records its updates as they come, then returns its outcome.
 async fn answer(host: &Host, call: Call, transcript: &mut Vec<String>) -> Result<String, Error> {
     let mut running = host.call(call, None);
     while let Some(event) = running.next().await {
@@ -148,7 +150,7 @@ async fn answer(host: &Host, call: Call, transcript: &mut Vec<String>) -> Result
     Ok(format!("{prefix}{}", outcome.text()))
 }
 
-/// A tool as models want to hear of it.
+/// Describes a tool in the format that models expect.
 fn for_model(tool: &haft::Tool) -> Value {
     json!({
         "name": tool.name,

@@ -1,7 +1,7 @@
-//! What haft does inside, on standard error, for whoever asked to see it.
+//! Internal log of haft on standard error, for debugging.
 //!
-//! Off unless `--verbose` or `HAFT_LOG` says otherwise: then nothing is even set up.
-//! Data never comes through here.
+//! It is off unless `--verbose` or `HAFT_LOG` switches it on; until then nothing is set up. Results
+//! and other data never go through it.
 
 use tracing_subscriber::EnvFilter;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 /// Turns on the log with a filter such as `debug` or `haft::engine=trace`.
 ///
 /// # Errors
-/// When the filter cannot be read.
+/// When the filter is invalid.
 pub(crate) fn init(filter: &str) -> Result<(), Error> {
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         let text = format!("the log filter `{filter}` cannot be read: {error}");

@@ -1,8 +1,8 @@
-//! What one call costs an embedding program: the median of calls one after the other, or the mean
-//! of many at once.
+//! Cost of one call for an embedding program: the median of sequential calls, or the mean of many
+//! concurrent calls.
 //!
-//! `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`. A call that answered something else is never a
-//! number.
+//! `calls MODULE TOOL ARGUMENTS EXPECT IN_FLIGHT`. A call with an unexpected answer is an error,
+//! never a measurement.
 
 use std::env;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::user;
 
-/// V8 compiles in stages; this is beyond the last of them.
+/// V8 compiles in stages; after so many calls the last stage is done.
 const WARM_UP: usize = 5_000;
 const CALLS: usize = 30_000;
 
@@ -48,7 +48,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A host that finds nothing but `module`.
+/// Returns a host whose only tools are those of `module`.
 fn host(module: &str) -> Host {
     let here = env::current_dir().expect("there is a current directory");
     let flags = Flags {

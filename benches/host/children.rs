@@ -1,7 +1,8 @@
-//! What a child costs through the process room, beside the least that Rust can do for the same.
+//! Cost of a child process of haft's `process` module, compared with the least that Rust can do for
+//! the same job.
 //!
-//! Both sides of a pair are in this program, so that they start from the same parent. A child that
-//! did not do what it was told is never a number.
+//! Both sides of a pair are in this program, so that they start from the same parent. A child with
+//! an unexpected result is an error, never a measurement.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -12,14 +13,15 @@ use tokio_util::sync::CancellationToken;
 
 const CALLS: u32 = 300;
 
-/// What the tool reads, as an argument object of common size.
+/// Input of the tool: an argument object of common size.
 const INPUT: &[u8] = br#"{"question":"how does one find the files that nobody reads","limit":10}"#;
 
 const GRACE: Duration = Duration::from_millis(200);
 
 pub async fn run(words: &[&str]) -> ExitCode {
     let took = match words {
-        // In a task, as every surface does it: the main thread would be woken by another.
+        // In a task, as every surface does it; the main thread would have to be woken by another
+        // thread.
         ["call"] => tokio::spawn(calls()).await.expect("no call panics"),
         ["bare-call"] => bare_calls(),
         ["drain", megabytes] => tokio::spawn(drain(bytes(megabytes)))
@@ -37,7 +39,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One after the other, after some to warm up.
+/// Measures sequential calls, after a warm-up.
 async fn calls() -> Duration {
     for _ in 0..CALLS / 10 {
         call().await;
@@ -60,7 +62,7 @@ fn bare_calls() -> Duration {
     started.elapsed() / CALLS
 }
 
-/// A tool as small as can be: it answers with what it read.
+/// Runs the smallest possible tool: it answers with its input.
 async fn call() {
     let spawn = Spawn {
         stdin: haft::process::Stdin::Bytes(INPUT.to_vec()),
@@ -104,7 +106,7 @@ async fn drain(bytes: u64) -> Duration {
     took
 }
 
-/// As `cat >/dev/null` does it: one buffer, and what is read is forgotten.
+/// Reads like `cat >/dev/null`: into one buffer, without keeping the data.
 #[expect(
     clippy::disallowed_methods,
     reason = "the peer is what one would do without haft"
@@ -128,7 +130,8 @@ fn bare_drain(bytes: u64) -> Duration {
     took
 }
 
-/// What a stop takes beyond the grace, for a program that does not listen and has children.
+/// Measures the time that a stop takes beyond the grace period, for a program that ignores the
+/// signal and has children.
 async fn stop() -> Duration {
     let cancel = CancellationToken::new();
     let spawn = Spawn {
@@ -148,7 +151,7 @@ async fn stop() -> Duration {
     took.checked_sub(GRACE).expect("not before the grace")
 }
 
-/// KILL and wait, for the program alone.
+/// Kills the program alone, and waits for it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the peer is what one would do without haft"

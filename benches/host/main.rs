@@ -1,7 +1,7 @@
-//! The one bench program that links V8; `cargo xtask bench` runs it beside the peers.
+//! The only bench program that links V8; `cargo xtask bench` runs it beside the peers.
 //!
-//! One file per subject; the first word chooses it. Each prints, as its last line, the microseconds of
-//! one of whatever it repeats.
+//! One file per subject; the first argument selects it. Each prints the microseconds of one
+//! repetition as its last line.
 
 mod calls;
 mod children;
@@ -30,7 +30,7 @@ async fn main() -> ExitCode {
         ["shell", rest @ ..] => shell::run(rest).await,
         ["tools", rest @ ..] => tools::run(rest).await,
         ["web", rest @ ..] => web::run(rest).await,
-        // Cargo itself says `--bench`.
+        // Cargo itself passes `--bench`.
         _ => {
             eprintln!(
                 "usage: host calls|children|mcp|native|reload|render|shell|tools|web … (see `cargo xtask bench`)"

@@ -1,8 +1,8 @@
-//! What one call of an MCP server on pipes costs, whoever serves: the driver must cost less than what
-//! it measures, so it reads and writes by itself.
+//! Cost of one call to an MCP server on pipes, for any server. The driver must cost less than what
+//! it measures, so it reads and writes without a library.
 //!
-//! `mcp COUNT IN_FLIGHT COMMAND…`: calls the server's tool `echo`. A call that answered something else
-//! is never a number.
+//! `mcp COUNT IN_FLIGHT COMMAND…`: calls the server's tool `echo`. A call with an unexpected answer
+//! is an error, never a measurement.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Write};
@@ -81,7 +81,7 @@ impl Client {
             }
             self.to.write_all(asked.as_bytes())?;
             asked.clear();
-            // What came together is read together, as every client does it.
+            // Messages that arrived together are read together, as every client does it.
             loop {
                 self.answer(r#""text":"hello""#)?;
                 answered += 1;

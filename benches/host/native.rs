@@ -1,7 +1,7 @@
-//! What a call of a tool of the program itself costs, beside a program that reads the arguments and
+//! Cost of a call to an embedder's own tool, compared with a program that reads the arguments and
 //! calls the same closure.
 //!
-//! `native [bare-]call`: the median of calls one after the other.
+//! `native [bare-]call`: the median of sequential calls.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
-//! What it takes until a saved module's new code can be called, among a hundred that did not change.
+//! Time until the new code of a saved module can be called, among a hundred unchanged modules.
 //!
-//! `reload FILE…`: a copy of the first file is saved again and again. Not counted is the wait until a
-//! change has settled, which is for people.
+//! `reload FILE…`: a copy of the first file is saved again and again. The wait until a change has
+//! settled is not counted: it exists for people who save a file.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ pub async fn run(files: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     };
     let text = std::fs::read_to_string(first).expect("the bench wrote it");
-    // Beside the original, so that what it imports is found.
+    // Beside the original, so that its imports are found.
     let saved = Path::new(first).with_file_name("saved_by_the_bench.ts");
     std::fs::write(&saved, &text).expect("the bench's own folder");
     let host = host(&saved, others);

@@ -1,6 +1,6 @@
-//! What it costs to draw a long result: from the JSON of the result to lines that can be printed.
+//! Cost of rendering a long result: from the JSON of the result to printable lines.
 //!
-//! `render MODULE`: a module with the tool `document`, which draws its result itself.
+//! `render MODULE`: a module with the tool `document`, which renders its result itself.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 
 use crate::user;
 
-/// V8 compiles in stages; this is beyond the last of them.
+/// V8 compiles in stages; after so many calls the last stage is done.
 const WARM_UP: usize = 40;
 const DRAWINGS: usize = 60;
 
 const WIDTH: usize = 120;
 const LEAST_LINES: usize = 10_000;
 
-/// So much of a result is given to whoever called, instead of its two ends and a file.
+/// Limit up to which the caller gets a result whole. A longer result is cut and spilled to a file.
 const WHOLE_KB: u32 = 16 << 10;
 
 pub async fn run(words: &[&str]) -> ExitCode {
@@ -52,7 +52,7 @@ pub async fn run(words: &[&str]) -> ExitCode {
         let drawn = host.render_result(&call, &result, &look).await;
         let elapsed = started.elapsed();
         let drawn = drawn.expect("there is such a tool");
-        // The host's own drawing would be faster.
+        // The host's own rendering would be faster.
         assert!(
             drawn.is_own && drawn.lines.len() > LEAST_LINES,
             "{:?}",

@@ -1,7 +1,7 @@
-//! What YAML shell tools cost: reading many of them, one command, a hundred steps at once.
+//! Cost of YAML shell tools: loading many of them, one command, a hundred parallel steps.
 //!
-//! `shell load|parse FOLDER`: the processor time of loading every tool in the folder, beside that of
-//! a YAML parser alone. `shell [bare-]call`, `shell [bare-]parallel`: beside bash itself.
+//! `shell load|parse FOLDER`: the processor time of loading every tool in the folder, beside that
+//! of a YAML parser alone. `shell [bare-]call`, `shell [bare-]parallel`: beside bash itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::user;
 
 const CALLS: u32 = 300;
 
-/// One command as tools have it: a parameter, a pipe.
+/// A typical command of a tool: a parameter and a pipe.
 const COMMAND: &str = "printf '%s\\n' hello | tr a-z A-Z";
 const ANSWER: &str = "HELLO\n";
 
@@ -76,7 +76,7 @@ fn files(home: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Of all threads: the kernel says it in nanoseconds, first in the line.
+/// Returns the processor time of all threads. The first number of each line is in nanoseconds.
 fn processor_time() -> Duration {
     let threads = fs::read_dir("/proc/self/task").expect("it is on every Linux");
     let nanos = threads.map(|thread| {
@@ -84,7 +84,7 @@ fn processor_time() -> Duration {
             .expect("it is on every Linux")
             .path()
             .join("schedstat");
-        // A thread that has ended meanwhile says nothing.
+        // The file of a thread that has ended meanwhile is gone.
         let text = fs::read_to_string(path).unwrap_or_default();
         let first = text.split(' ').next().unwrap_or_default();
         first.parse::<u64>().unwrap_or_default()

@@ -1,7 +1,7 @@
-//! What a call of an executable tool costs through the SDK, beside a loop that starts the same program
-//! and reads it.
+//! Cost of a call to an executable tool through the SDK, compared with a loop that starts the same
+//! program and reads its output.
 //!
-//! `tools [bare-]call HOME TOOL`: the tool is one of ikigai's and answers with what it is given.
+//! `tools [bare-]call HOME TOOL`: an ikigai tool that answers with its input.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,8 +1,9 @@
-//! What one request costs a server: the mean of many, by connections that are kept.
+//! Cost of one request to a server: the mean of many requests over kept-alive connections.
 //!
-//! `web list|call CONNECTIONS EXPECT PROGRAM ARGUMENT…` starts the program, which says on standard
-//! error where it listens. One and the same client for both sides, on one thread, as bare as can be:
-//! what it costs itself stands on both sides. An answer that is not the expected one is never a number.
+//! `web list|call CONNECTIONS EXPECT PROGRAM ARGUMENT…` starts the program, which prints its
+//! address on standard error. Both sides are measured with the same minimal client on one thread,
+//! so the client's own cost is the same on both sides. An unexpected answer is an error, never a
+//! measurement.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -13,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
-/// V8 compiles in stages, on either side; this is beyond the last of them.
+/// V8 compiles in stages, on either side; after so many calls the last stage is done.
 const WARM_UP: usize = 4_000;
 const REQUESTS: usize = 20_000;
 
@@ -68,7 +69,7 @@ impl Server {
             let url = line.strip_prefix("listening on http://")?;
             Some(url.to_owned())
         });
-        // Whatever else it says is read, so that it never waits for a reader.
+        // The remaining output is read, so that the server never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Server {
             child,
@@ -100,7 +101,7 @@ fn request(kind: &str, address: &str) -> Rc<str> {
     }
 }
 
-/// So many requests, shared among the connections.
+/// Sends `requests` requests, shared among the connections.
 async fn round(
     address: &str,
     request: &Rc<str>,
@@ -146,7 +147,7 @@ async fn client(address: String, request: Rc<str>, expect: String, requests: usi
     }
 }
 
-/// The length of the answer, once its head is there and so is its body.
+/// Returns the length of the answer, once its head and its body are complete.
 fn whole(bytes: &[u8]) -> Option<usize> {
     let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&bytes[..head]).ok()?;

@@ -1,4 +1,4 @@
-//! Which agents there are, and in which file of which scope each names its MCP servers.
+//! The supported agents, and the files in which each configures its MCP servers, by scope.
 
 use std::path::PathBuf;
 
@@ -15,34 +15,34 @@ pub(crate) enum Agent {
     Gemini,
 }
 
-/// Whom an entry is for.
+/// Scope of an entry: the users and projects that it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Everybody who checks the project out: a file in it.
+    /// All users of the project: a file in the checkout.
     Project,
     /// The user, in all projects.
     User,
-    /// The user, in this project: Claude Code has that.
+    /// The user, in this project only: Claude Code has that.
     Local,
 }
 
-/// Where an agent looks.
+/// Configuration file of an agent for one scope.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The file, which may not be there yet.
+    /// The file, which may not exist yet.
     pub(crate) path: PathBuf,
     /// The keys that lead to the object with the servers.
     pub(crate) keys: Vec<String>,
-    /// How it is written.
+    /// The format of the file.
     pub(crate) format: Format,
-    /// What a new file says besides: a key and its text.
+    /// Additional property of a new file: a key and its text.
     pub(crate) preamble: Option<(&'static str, &'static str)>,
 }
 
-/// How a configuration file is written.
+/// Format of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// JSON, with comments and final commas where the agent takes them.
+    /// JSON, with comments and trailing commas if the agent accepts them.
     Json,
     Toml,
 }
@@ -57,7 +57,7 @@ impl Agent {
         Agent::Gemini,
     ];
 
-    /// How it is named on the command line.
+    /// Returns its name on the command line.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Agent::ClaudeCode => "claude-code",
@@ -69,7 +69,7 @@ impl Agent {
         }
     }
 
-    /// How its makers write it.
+    /// Returns its product name.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Agent::ClaudeCode => "Claude Code",
@@ -81,17 +81,17 @@ impl Agent {
         }
     }
 
-    /// The scopes that it has; the first is the usual one.
+    /// Returns its scopes; the first is the default.
     pub(crate) fn scopes(self) -> &'static [Scope] {
         match self {
             Agent::ClaudeCode => &[Scope::Project, Scope::User, Scope::Local],
-            // It reads a project's file only after somebody trusted the project.
+            // Codex reads a project's file only after the user has trusted the project.
             Agent::Codex => &[Scope::User, Scope::Project],
             _ => &[Scope::Project, Scope::User],
         }
     }
 
-    /// Where it looks for servers of that scope; `None` if it has no such scope.
+    /// Returns its configuration file for that scope; `None` if it has no such scope.
     pub(crate) fn place(self, scope: Scope, config: &Config) -> Option<Place> {
         if !self.scopes().contains(&scope) {
             return None;
@@ -152,7 +152,7 @@ impl Agent {
 }
 
 impl Scope {
-    /// How it is named on the command line.
+    /// Returns its name on the command line.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Scope::Project => "project",
@@ -162,7 +162,7 @@ impl Scope {
     }
 }
 
-/// It reads both names; whoever has one of them keeps it.
+/// Returns opencode's file. It reads both names, so an existing `opencode.jsonc` is kept.
 fn opencode_file(folder: &std::path::Path) -> PathBuf {
     let with_comments = folder.join("opencode.jsonc");
     match with_comments.exists() {

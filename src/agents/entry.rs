@@ -1,4 +1,4 @@
-//! How each agent wants a server described.
+//! Description of a server in the format of each agent.
 
 use serde_json::{Map, Value, json};
 
@@ -7,27 +7,27 @@ use super::settings::{Setting, Settings};
 use super::{jsonc, toml};
 use crate::error::Error;
 
-/// A server as haft thinks of it.
+/// An MCP server, independent of the agent.
 #[derive(Clone, Debug)]
 pub(crate) enum Server {
     /// A program that the agent starts and talks to over its standard streams.
     Program { command: String, args: Vec<String> },
-    /// A server that runs already.
+    /// A running server.
     Http { url: String, token: HttpToken },
 }
 
-/// How an agent shows who it is to a server that runs.
+/// Authentication of an agent at a running server.
 #[derive(Clone, Debug)]
 pub(crate) enum HttpToken {
-    /// The server wants no token.
+    /// The server needs no token.
     None,
-    /// This variable in the agent's environment holds it, so that it is in no file.
+    /// An environment variable of the agent holds the token, so that it is in no file.
     Variable(String),
     /// The token itself, for a file that only its user can read.
     Text(String),
 }
 
-/// Keys that say what the server is. An entry that is there already keeps all others.
+/// Keys that identify the server. An existing entry keeps all others.
 pub(super) const OWN_KEYS: [&str; 6] = [
     "type",
     "command",
@@ -37,20 +37,21 @@ pub(super) const OWN_KEYS: [&str; 6] = [
     "bearer_token_env_var",
 ];
 
-/// Where Codex keeps headers whose values stand in the file.
+/// Codex's key for headers whose values are in the file.
 pub(super) const STATIC_HEADERS: &str = "http_headers";
 
-/// What an agent's configuration says about one server.
+/// Configuration of one server in an agent's file.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Who the server is. It replaces what an older entry says.
+    /// The keys that identify the server. They replace those of an older entry.
     pub(super) server: Map<String, Value>,
-    /// How the agent treats it. What an older entry says stays, unless a flag gave the value.
+    /// The agent's settings for the server. An older entry keeps its values unless a flag gives
+    /// one.
     pub(super) settings: Vec<Setting>,
 }
 
 impl Entry {
-    /// The whole entry, as a new one is written.
+    /// Returns the whole entry, as a new one is written.
     pub(super) fn whole(&self) -> Map<String, Value> {
         let settings = self.settings.iter();
         let settings = settings.map(|setting| (setting.key.to_owned(), setting.value.clone()));
@@ -59,10 +60,11 @@ impl Entry {
 }
 
 impl Server {
-    /// The entry in the agent's own form, with what the agent is to be told besides.
+    /// Returns the entry in the agent's own form, with the agent's settings.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::error::ErrorKind::Usage) for a setting that the agent does not have.
+    /// [`ErrorKind::Usage`](crate::error::ErrorKind::Usage) for a setting that the agent does not
+    /// have.
     pub(crate) fn entry(&self, agent: Agent, settings: &Settings) -> Result<Entry, Error> {
         Ok(Entry {
             server: self.identity(agent),
@@ -70,7 +72,7 @@ impl Server {
         })
     }
 
-    /// What says who the server is, in the agent's own form.
+    /// Returns the keys that identify the server, in the agent's own form.
     pub(crate) fn identity(&self, agent: Agent) -> Map<String, Value> {
         let value = match self {
             Server::Program { command, args } => program(agent, command, args),
@@ -117,7 +119,7 @@ fn http(agent: Agent, url: &str, token: &HttpToken) -> Value {
         }
         HttpToken::Variable(variable) => variable,
     };
-    // Each has its own way to name a variable.
+    // Each agent has its own syntax for a variable.
     let reference = match agent {
         Agent::Codex => {
             entry["bearer_token_env_var"] = json!(variable);
@@ -131,7 +133,7 @@ fn http(agent: Agent, url: &str, token: &HttpToken) -> Value {
     entry
 }
 
-/// A whole file that has nothing but this entry, for people to copy from.
+/// Returns a whole file with only this entry, for people to copy from.
 pub(crate) fn snippet(place: &Place, name: &str, entry: &Entry) -> String {
     match place.format {
         Format::Json => jsonc::alone(&place.keys, name, &entry.whole()),
@@ -139,7 +141,7 @@ pub(crate) fn snippet(place: &Place, name: &str, entry: &Entry) -> String {
     }
 }
 
-/// The same for an agent that is told of its servers in a file of its own.
+/// Returns a whole file for an agent that reads its servers from a separate file.
 pub(crate) fn own_file(name: &str, entry: &Map<String, Value>) -> String {
     jsonc::alone(&["mcpServers".to_owned()], name, entry)
 }

@@ -1,4 +1,4 @@
-//! An agent's configuration file: read, changed at one place, checked, put back whole.
+//! Edits an agent's configuration file: reads it, changes one place, checks it, replaces it whole.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,19 +14,19 @@ use crate::files::{Replacing, put};
 use crate::private_files::{self, Lasting};
 use crate::tool::place_after;
 
-/// What became of the entry.
+/// Result for the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Added,
     Updated,
-    /// The file says it already.
+    /// The file already has the same entry.
     Unchanged,
     Removed,
-    /// There was nothing to remove.
+    /// The entry to remove was missing.
     Absent,
 }
 
-/// Why a text is not changed.
+/// Reason why a text is not changed.
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// Line and column, from 1.
@@ -35,7 +35,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// `before`: the text in front of the place, where there is one.
+    /// Makes a refusal. `before` is the text in front of the position, if it is known.
     pub(super) fn at(before: Option<&str>, message: &str) -> Refusal {
         let place = before.map(place_after);
         let message = message.trim().trim_end_matches('.').replace('\n', ", ");
@@ -45,10 +45,10 @@ impl Refusal {
 
 /// Writes the entry into the agent's file; everything else in it stays.
 ///
-/// With `is_secret` only the user can read the file afterwards.
+/// With `is_secret`, only the user can read the file afterwards.
 ///
 /// # Errors
-/// [`ErrorKind::Load`] where the file cannot be read, understood or written. It is then as it was.
+/// [`ErrorKind::Load`] if the file cannot be read, parsed or written. The file is then unchanged.
 pub(crate) fn add(
     agent: Agent,
     place: &Place,
@@ -83,7 +83,7 @@ pub(crate) fn add(
     })
 }
 
-/// Takes the entry out of the agent's file.
+/// Removes the entry from the agent's file.
 ///
 /// # Errors
 /// Like [`add`].
@@ -103,7 +103,7 @@ pub(crate) fn remove(agent: Agent, place: &Place, name: &str) -> Result<Change, 
     Ok(Change::Removed)
 }
 
-/// Whether the file lists a server of that name; `None` if there is no file.
+/// Returns true if the file has a server of that name; `None` if the file does not exist.
 ///
 /// # Errors
 /// Like [`add`].
@@ -114,7 +114,7 @@ pub(crate) fn lists(place: &Place, name: &str) -> Result<Option<bool>, Error> {
     }
 }
 
-/// The token that stands in the entry of that name, if one does.
+/// Returns the token in the entry of that name, if it has one.
 ///
 /// # Errors
 /// Like [`add`].
@@ -146,7 +146,7 @@ fn write(place: &Place, text: &str, is_secret: bool) -> Result<(), Error> {
     if let Some(folder) = place.path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    // Who keeps such files elsewhere and links to them keeps the link.
+    // A user who links the file to another place keeps the link.
     let real = fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
     match is_secret {
         true => private_files::replace(&real, text.as_bytes(), Lasting::Synced),
@@ -155,7 +155,7 @@ fn write(place: &Place, text: &str, is_secret: bool) -> Result<(), Error> {
     .map_err(failed)
 }
 
-/// The servers that a file names.
+/// Returns the servers in a file.
 fn servers(place: &Place, text: &str) -> Result<Map<String, Value>, Error> {
     let mut value = data(place, text)?;
     for key in &place.keys {
@@ -167,7 +167,7 @@ fn servers(place: &Place, text: &str) -> Result<Map<String, Value>, Error> {
     })
 }
 
-/// A last look before anything is written: apart from the entry, both say the same.
+/// Checks before writing that both texts mean the same, apart from the entry.
 fn is_only_this(place: &Place, old: &str, new: &str, name: &str) -> Result<(), Error> {
     let without = |text: &str| -> Result<Value, Error> {
         let mut value = data(place, text)?;
@@ -186,7 +186,7 @@ fn is_only_this(place: &Place, old: &str, new: &str, name: &str) -> Result<(), E
         .with_hint("nothing was changed; add by hand what the command prints without --write"))
 }
 
-/// Takes the entry out, and objects that held nothing else.
+/// Removes the entry, and objects that are empty without it.
 fn prune(value: &mut Value, keys: &[String], name: &str) {
     let Some(object) = value.as_object_mut() else {
         return;

@@ -1,7 +1,7 @@
-//! One entry in a JSON file, put in or taken out by changing the text at one place.
+//! Edits one entry of a JSON file by changing the text at one place.
 //!
-//! The file is parsed for its places only. Comments, the order of the keys, the way it is indented
-//! and final commas stay; what is put in follows them.
+//! The file is parsed only for its positions. Comments, the order of the keys, the indentation and
+//! trailing commas stay; a new entry follows them.
 
 use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
 use jsonc_parser::common::Ranged;
@@ -13,7 +13,7 @@ use super::file::Refusal;
 
 const INDENT: &str = "  ";
 
-/// A file that has nothing but the entry.
+/// Returns a file with only this entry.
 pub(super) fn alone(keys: &[String], name: &str, entry: &Map<String, Value>) -> String {
     let mut value = Value::Object(Map::from_iter([(
         name.to_owned(),
@@ -25,8 +25,8 @@ pub(super) fn alone(keys: &[String], name: &str, entry: &Map<String, Value>) -> 
     pretty(&value, INDENT, "\n") + "\n"
 }
 
-/// The text with the entry in it. Of an entry that is there already only the keys change that say
-/// what the server is, and settings that are missing or were asked for.
+/// Returns the text with the entry in it. An existing entry changes only in the keys that identify
+/// the server, and in settings that are missing or that a flag gives.
 pub(super) fn put(
     text: &str,
     keys: &[String],
@@ -46,7 +46,7 @@ pub(super) fn put(
             None => unset(&text, &path)?.unwrap_or(text),
         };
     }
-    // A new way to say who one is has to be said; another one may be somebody's own.
+    // New headers must be written. Without new ones, old headers stay: they may be the user's own.
     if let Some(headers) = entry.server.get("headers") {
         text = set(&text, &[&path[..], &["headers"]].concat(), headers)?;
     }
@@ -59,14 +59,14 @@ pub(super) fn put(
     Ok(text)
 }
 
-/// The text without the entry; `None` if it is not there.
+/// Returns the text without the entry; `None` if it has no such entry.
 pub(super) fn take(text: &str, keys: &[String], name: &str) -> Result<Option<String>, Refusal> {
     let mut path: Vec<&str> = keys.iter().map(String::as_str).collect();
     path.push(name);
     unset(text, &path)
 }
 
-/// The text as data.
+/// Parses the text as data.
 pub(super) fn value(text: &str) -> Result<Value, Refusal> {
     with_root(text, |root| match root {
         Some(root) => Ok(plain(root)),
@@ -81,12 +81,12 @@ fn is_there(text: &str, path: &[&str]) -> Result<bool, Refusal> {
     })
 }
 
-/// Sets what `path` leads to, and makes the objects on the way.
+/// Sets the value at `path`, and adds the missing objects on the way.
 fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Refusal> {
     with_root(text, |root| {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let Some(root) = root else {
-            // Nothing but space and comments, which stay in front.
+            // The text has only space and comments, which stay in front.
             let head = text.trim_end();
             let gap = if head.is_empty() { "" } else { newline };
             let body = pretty(&nested(path, value), INDENT, newline);
@@ -108,13 +108,13 @@ fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Refusal> {
                 let value = nested(rest, value);
                 Ok(insert(text, object, key, &value, unit, newline))
             }
-            // `walk` ends at a property only if nothing is missing.
+            // `walk` ends at a property only if every key was found.
             _ => Ok(text.to_owned()),
         }
     })
 }
 
-/// Takes out what `path` leads to; `None` if there is nothing.
+/// Removes the property at `path`; `None` if there is none.
 fn unset(text: &str, path: &[&str]) -> Result<Option<String>, Refusal> {
     with_root(text, |root| {
         let Some(root) = root else { return Ok(None) };
@@ -135,7 +135,7 @@ fn unset(text: &str, path: &[&str]) -> Result<Option<String>, Refusal> {
     })
 }
 
-/// Where a path ends.
+/// End of a path.
 enum Found<'a, 'text> {
     /// At this property.
     Prop(&'a ObjectProp<'text>),
@@ -143,7 +143,7 @@ enum Found<'a, 'text> {
     Object(&'a Object<'text>),
 }
 
-/// Follows the path as far as it goes; gives the keys that are missing.
+/// Follows the path as far as it exists; returns the missing keys.
 fn walk<'a, 'text, 'path>(
     text: &str,
     root: &'a Node<'text>,
@@ -159,7 +159,7 @@ fn walk<'a, 'text, 'path>(
             };
             return Err(Refusal::at(text.get(..node.start()), &what));
         };
-        // Of a key that is there twice, readers take the last.
+        // If a key occurs twice, parsers use the last one.
         let mut props = object.properties.iter().rev();
         let Some(prop) = props.find(|prop| prop.name.as_str() == *key) else {
             return Ok((Found::Object(object), &path[depth..]));
@@ -200,7 +200,7 @@ fn insert(
         );
     };
     if !inside.contains('\n') {
-        // All on one line, as programs write it.
+        // An object on a single line, as programs write it.
         let comma = if has_comma(text, last.range.end, close) {
             ""
         } else {
@@ -222,7 +222,7 @@ fn insert(
     let rest = &text[last.range.end..close];
     let kept = rest.trim_end();
     let tail = match &rest[kept.len()..] {
-        // The brace stood right behind the last property.
+        // The brace is directly behind the last property.
         tail if !tail.contains('\n') => format!("{newline}{}", outer_of(indent, unit)),
         tail => tail.to_owned(),
     };
@@ -233,7 +233,7 @@ fn insert(
     )
 }
 
-/// Takes a property out of an object, with one comma and the line that it leaves empty.
+/// Removes a property from an object, with one comma and the line that becomes empty.
 fn remove(text: &str, object: &Object<'_>, prop: &ObjectProp<'_>) -> String {
     let close = object.range.end - 1;
     let mut end = prop.range.end;
@@ -273,7 +273,7 @@ fn has_comma(text: &str, from: usize, to: usize) -> bool {
     comma_after(text, from, to).is_some()
 }
 
-/// The comma between two places, past comments.
+/// Returns the position of the comma between two places, ignoring comments.
 fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
     let mut at = from;
     while at < to {
@@ -289,7 +289,7 @@ fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
     None
 }
 
-/// The space in front of the first thing on the line.
+/// Returns the space at the beginning of the line.
 fn indent_of(text: &str, at: usize) -> &str {
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let rest = &text[line..];
@@ -300,7 +300,7 @@ fn outer_of<'a>(indent: &'a str, unit: &str) -> &'a str {
     indent.strip_suffix(unit).unwrap_or("")
 }
 
-/// By how much the file indents.
+/// Returns the file's indentation unit.
 fn unit<'text>(text: &'text str, root: &Node<'_>) -> &'text str {
     let Node::Object(object) = root else {
         return INDENT;
@@ -349,7 +349,7 @@ fn plain(node: &Node<'_>) -> Value {
         Node::NullKeyword(_) => Value::Null,
         Node::BooleanLit(literal) => Value::Bool(literal.value),
         Node::StringLit(literal) => Value::from(literal.value.as_ref()),
-        // As it was written, which is all that is needed to see that it did not change.
+        // A number stays text if it cannot be parsed; that suffices to compare it.
         Node::NumberLit(literal) => {
             serde_json::from_str(literal.value).unwrap_or_else(|_| Value::from(literal.value))
         }

@@ -1,7 +1,8 @@
-//! The coding agents that can use haft: where each names its MCP servers, and how haft gets there.
+//! Configuration of the coding agents that can use haft: their MCP configuration files, and the
+//! entry of haft.
 //!
-//! One file is touched, and in it only the entry of haft: comments, order and everything that
-//! somebody else wrote stay as they are. A file that cannot be understood is not written to.
+//! One file is changed, and in it only haft's entry: comments, order and all other entries stay. A
+//! file that cannot be parsed is not written.
 
 mod agent;
 mod entry;
@@ -21,26 +22,26 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::process;
 
-/// How agents call the program, and what it is called in the shell's search path.
+/// Name of the program on the `PATH`, and the command in files that are shared.
 const PROGRAM: &str = "haft";
 
-/// What an agent is told to start: the program that runs now.
+/// Returns the command that an agent starts: the running program.
 ///
-/// A file that others check out names it as their shells find it, if ours finds this very program
-/// so. A file of the user's names it by its path, since an editor that was started from a menu has
-/// another search path than the shell.
+/// A project's file names it as `haft`, if that name leads to this very program on our `PATH`. A
+/// user's file names it by its path, since an editor that was started from a menu has another
+/// `PATH` than the shell.
 pub(crate) fn program(config: &Config, scope: Scope) -> String {
     let running = &config.agents.program;
     let found = process::find_installed(PROGRAM).filter(|found| is_same(found, running));
     match (found, scope) {
         (Some(_), Scope::Project) => PROGRAM.to_owned(),
-        // The path of the search path stays when a package manager moves the file behind it.
+        // The path on the `PATH` stays valid when a package manager moves its target.
         (Some(found), _) => found.display().to_string(),
         (None, _) => running.display().to_string(),
     }
 }
 
-/// A name under which every agent takes a server.
+/// Checks that every agent accepts the name for a server.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`], with the letters that are allowed.

@@ -1,4 +1,4 @@
-//! What agents can be told about a server besides who it is: when its tools are loaded, and how long it may take.
+//! Agents' settings for a server: when its tools are loaded, and its timeouts.
 
 use std::time::Duration;
 
@@ -7,14 +7,15 @@ use serde_json::Value;
 use super::agent::Agent;
 use crate::error::{Error, ErrorKind};
 
-/// How long Codex waits for the start and the list of tools. Its default of 30 seconds is what one module alone may take
-/// to load (`load_timeout`).
+/// Codex's timeout for the start and the list of tools. Its default of 30 seconds is what one
+/// module alone may take to load (`load_timeout`).
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a call may take where the agent's own limit is too short for builds and tests: Codex gives up a call after
-/// 300 seconds (60 in older versions), opencode one that reports nothing for 60. Gemini CLI's own limit is ten minutes.
+/// Timeout of a call for agents whose own limit is too short for builds and tests. Codex gives up a
+/// call after 300 seconds (60 in older versions), opencode after 60 seconds without a report.
+/// Gemini CLI's own limit is ten minutes.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Settings that flags give; `None` takes what haft recommends.
+/// Settings that flags give; `None` means haft's recommendation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// Codex: the first request to the model waits for the tools, and Codex ends if the server does not start.
@@ -25,12 +26,12 @@ pub(crate) struct Settings {
     pub(crate) tool_timeout: Option<Duration>,
 }
 
-/// One setting in an agent's own words.
+/// One setting in an agent's own format.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
     pub(super) key: &'static str,
     pub(super) value: Value,
-    /// Whether a flag gave the value, which then replaces what the file says.
+    /// True if a flag gave the value, which then replaces the one in the file.
     pub(super) is_given: bool,
 }
 
@@ -43,11 +44,12 @@ enum Kind {
     ToolTimeout,
 }
 
-/// Where an agent keeps a setting, and in which unit.
+/// Key and unit of a setting in an agent's file.
 struct Form {
     key: &'static str,
     unit: Unit,
-    /// What is written unless a flag says otherwise; where it is `None` the agent's own default is good.
+    /// The value that is written unless a flag gives one; `None` if the agent's own default is
+    /// good.
     recommended: Option<Given>,
 }
 
@@ -71,7 +73,7 @@ const KINDS: [Kind; 4] = [
 ];
 
 impl Settings {
-    /// The settings of one agent.
+    /// Returns the settings for one agent.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for a setting that the agent does not have.
@@ -116,7 +118,7 @@ impl Kind {
         }
     }
 
-    /// How the agent writes it; `None` if it has no such setting.
+    /// Returns the agent's form of the setting; `None` if it has no such setting.
     fn form(self, agent: Agent) -> Option<Form> {
         let form = |key, unit, recommended| {
             Some(Form {
@@ -167,7 +169,7 @@ impl Unit {
     fn write(&self, given: Given) -> Value {
         match (self, given) {
             (_, Given::Switch(is_on)) => Value::from(is_on),
-            // A part of a second is more than nothing.
+            // Rounded up, so that a part of a second does not become zero.
             (Unit::Seconds, Given::Time(time)) => {
                 Value::from(time.as_millis().div_ceil(1000) as u64)
             }

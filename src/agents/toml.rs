@@ -1,4 +1,4 @@
-//! One entry in a TOML file, put in or taken out with everything around it left alone.
+//! Edits one entry of a TOML file and leaves everything around it unchanged.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
@@ -6,12 +6,12 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 use super::entry::{Entry, OWN_KEYS, STATIC_HEADERS};
 use super::file::Refusal;
 
-/// A file that has nothing but the entry.
+/// Returns a file with only this entry.
 pub(super) fn alone(keys: &[String], name: &str, entry: &Entry) -> String {
     put("", keys, name, entry).unwrap_or_default()
 }
 
-/// The text with the entry in it.
+/// Returns the text with the entry in it.
 pub(super) fn put(
     text: &str,
     keys: &[String],
@@ -37,7 +37,8 @@ pub(super) fn put(
         }
     }
     for (key, value) in &entry.server {
-        // A new way to say who one is has to be said; another one may be somebody's own.
+        // New headers must be written. Without new ones, old headers stay: they may be the user's
+        // own.
         if is_new || key == STATIC_HEADERS || OWN_KEYS.contains(&key.as_str()) {
             set(table, key, value);
         }
@@ -50,7 +51,7 @@ pub(super) fn put(
     Ok(document.to_string())
 }
 
-/// The text without the entry; `None` if it is not there.
+/// Returns the text without the entry; `None` if it has no such entry.
 pub(super) fn take(text: &str, keys: &[String], name: &str) -> Result<Option<String>, Refusal> {
     let mut document = parse(text)?;
     let mut servers: &mut dyn TableLike = document.as_table_mut();
@@ -75,7 +76,7 @@ fn no_table(key: &str) -> Refusal {
     Refusal::at(None, &format!("`{key}` is no table there"))
 }
 
-/// A table in the form of the one around it. An implicit one has no header of its own.
+/// Returns an empty table in the form of its parent. An implicit table has no header of its own.
 fn empty(is_inline: bool, is_implicit: bool) -> Item {
     if is_inline {
         return Item::Value(InlineTable::new().into());
@@ -85,7 +86,7 @@ fn empty(is_inline: bool, is_implicit: bool) -> Item {
     Item::Table(table)
 }
 
-/// Sets one value; the comments around an old one stay.
+/// Sets one value; the comments around an old value stay.
 fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
     let Some(Item::Value(old)) = table.get_mut(key) else {
         table.insert(key, Item::Value(written(value)));
@@ -98,7 +99,8 @@ fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
     }
 }
 
-/// Entries are made of texts, lists and tables of texts, switches and whole numbers.
+/// Converts a value. Entries hold only texts, lists and tables of texts, booleans and whole
+/// numbers.
 fn written(value: &Value) -> toml_edit::Value {
     match value {
         Value::Array(words) => {

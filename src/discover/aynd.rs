@@ -1,7 +1,7 @@
 //! aynd's plugin files: the `*.json` of one folder of the user, in the order of their names.
 //!
-//! Sub-folders are not looked into. A folder that is called `x.json` is passed on: aynd tries to
-//! read it, too, and its family has the words for what it is.
+//! Sub-folders are not read. A folder named `x.json` becomes a candidate: aynd tries to read it as
+//! well, and the family reports the problem.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     sweep.lists(folder);
     let mut files: Vec<PathBuf> = match fs::read_dir(folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-        // A file in the folder's place is no folder with files, as aynd sees it.
+        // aynd treats a file in the folder's place as a missing folder.
         Err(error) if paths::is_missing(&error) => return sweep.note(folder, Verdict::Missing),
         Err(error) => {
             let why = paths::plain(&error);

@@ -1,6 +1,6 @@
-//! The tools that haft brings itself, where somebody wants them.
+//! haft's built-in tools, if they are switched on.
 //!
-//! They have no file; the candidate only stands for them.
+//! They have no file; one candidate stands for all of them.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Claude Code's folders: `~/.claude/tools`, then `.claude/tools` of the project.
 //!
-//! The user comes before the project here, the opposite of oh-my-pi's own folders, and
-//! sub-folders are no tools. People keep scripts and virtual environments in these.
+//! Here the user comes before the project, the opposite of oh-my-pi's own folders. Sub-folders are
+//! not tools, because people keep scripts and virtual environments in them.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! The `tools` folder of every plugin that Claude Code's marketplaces brought.
+//! The `tools` folder of every plugin that Claude Code's marketplaces installed.
 //!
-//! Which plugins count is decided in `marketplace`; here only their folders are read.
+//! `marketplace` decides which plugins are active; this module only reads their folders.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! Paths that somebody gave by name: `--tool`, `tools:` of a configuration, a host.
+//! Paths that are given by name: `--tool`, `tools:` of a configuration, a host.
 //!
-//! Any file and any folder may be named; the family says what is wrong with it. Only what
-//! is no file path at all, or would block when opened, is refused here.
+//! Any file and any folder may be named; the family reports what is wrong with it. This module only
+//! refuses paths that are not file paths, and files that would block when opened.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ pub(super) const PROVIDER: Provider = Provider {
     find,
 };
 
-/// Which path a candidate shows.
+/// Form of the path that a candidate shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// The expanded, absolute one without `.` and `..`, as discovery does.
+    /// The expanded, absolute path without `.` and `..`, as discovery shows it.
     Expanded,
-    /// The one that was given, as the loader does.
+    /// The path as it was given, as the loader shows it.
     AsGiven,
 }
 
@@ -67,7 +67,7 @@ fn take_one(config: &Config, given: &str, keep: Keep, sweep: &mut Sweep<'_>) {
         Keep::Expanded => paths::resolve(&config.cwd, &expanded),
     };
     match std::fs::metadata(&resolved) {
-        // The loader has the words for this.
+        // The loader reports a missing file later.
         Err(error) if paths::is_missing(&error) => sweep.note(&shown, Verdict::Missing),
         Ok(found) if !found.is_file() && !found.is_dir() => {
             let reason = not_regular(found.file_type());
@@ -85,7 +85,7 @@ fn take_one(config: &Config, given: &str, keep: Keep, sweep: &mut Sweep<'_>) {
     }
 }
 
-/// Takes `?query` off the path, unless there really is a file of that name.
+/// Splits `?query` off the path, unless a file of the whole name exists.
 fn split_query(path: &Path) -> (PathBuf, Option<String>) {
     let Some((file, query)) = path.to_str().and_then(|text| text.split_once('?')) else {
         return (path.to_owned(), None);

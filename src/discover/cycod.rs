@@ -1,7 +1,7 @@
-//! CYCOD's folders of YAML shell tools: the project's, the user's, everybody's (spec cycod 1–2).
+//! CYCOD's folders of YAML shell tools: the project's, the user's, all users' (spec cycod 1–2).
 //!
-//! A file's own `name:` may differ from the file's name, so that files compete by path only here;
-//! who has which name is for the family, which opens them.
+//! A file's own `name:` may differ from the file's name. So files compete only by path here; the
+//! family opens them and resolves conflicts of names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ pub(super) const PROVIDER: Provider = Provider {
     find,
 };
 
-/// Local before user before global: the order in which they claim names.
+/// Returns the local, the user's and the global folder, in the order in which they claim names.
 fn places(config: &Config) -> Vec<PathBuf> {
     vec![
         config.cwd.join(".cycod/tools"),
@@ -42,7 +42,7 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
         }
         all.push((folder, level));
     }
-    // Who asks for a tool of one scope means that one, whatever comes before it otherwise.
+    // A request for a tool of one scope prefers that scope over the usual order.
     let first = ground.config.cycod_first.as_ref();
     all.sort_by_key(|(folder, _)| Some(*folder) != first);
     for (folder, level) in all {
@@ -54,7 +54,7 @@ fn take(folder: &Path, level: Level, sweep: &mut Sweep<'_>) {
     let Some(entries) = sweep.entries(folder) else {
         return;
     };
-    // By name, so that it is always the same one that comes first.
+    // Sorted by name, so that the order is stable.
     let names: BTreeSet<_> = entries.iter().map(fs::DirEntry::file_name).collect();
     for name in names {
         let path = folder.join(&name);
@@ -85,7 +85,7 @@ fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or((name, ""))
 }
 
-/// Why a file is none of ours; nothing for what hides itself.
+/// Returns the reason why a file is not a YAML shell tool; `None` for hidden files.
 fn reason(stem: &str, extension: &str) -> Option<&'static str> {
     match extension {
         _ if stem.is_empty() || stem.starts_with('.') => None,

@@ -1,8 +1,9 @@
-//! What a project's settings files decide about tools that are not its own: which plugins, features,
-//! providers and extensions are on.
+//! Decisions of a project's settings files about tools that are not its own: which plugins,
+//! features, providers and extensions are on.
 //!
-//! The user trusts these decisions together with the project's tools; until then none of them counts.
-//! Only the keys that haft obeys are part of it: the same files hold much else, and change often.
+//! The user trusts these decisions together with the project's tools; until then none of them is
+//! applied. Only the keys that haft obeys are included, because the same files hold much else and
+//! change often.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +12,23 @@ use serde_json::{Map, Value};
 use super::{marketplace, plugins};
 use crate::config::{Config, paths};
 
-/// What one settings file decides.
+/// Decisions of one settings file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Decisions {
     /// The file.
     pub(crate) path: PathBuf,
-    /// The keys that haft obeys, with what stands there.
+    /// The keys that haft obeys, with their values.
     pub(crate) says: Map<String, Value>,
 }
 
 impl Decisions {
-    /// All of it as one text, the same for the same decisions.
+    /// Returns all decisions as one text, which is the same for the same decisions.
     pub(crate) fn text(&self) -> String {
         Value::Object(self.says.clone()).to_string()
     }
 }
 
-/// What the project's settings decide; files that decide nothing are left out.
+/// Reads the decisions of the project's settings files. Files without a decision are left out.
 pub(crate) fn decisions(config: &Config) -> Vec<Decisions> {
     let anchor = plugins::project_anchor(config);
     let here = config.cwd.join(".omp");
@@ -59,7 +60,7 @@ pub(crate) fn decisions(config: &Config) -> Vec<Decisions> {
     found
 }
 
-/// The keys of `keys` that the file has. One that cannot be read decides nothing.
+/// Returns those of `keys` that the file has. An unreadable file has no decisions.
 fn read(path: &Path, keys: &[&str]) -> Option<Map<String, Value>> {
     let text = paths::read_text(path).ok().flatten()?;
     let is_json = path
@@ -79,7 +80,8 @@ fn read(path: &Path, keys: &[&str]) -> Option<Map<String, Value>> {
     (!says.is_empty()).then_some(says)
 }
 
-/// An empty list is a decision: it takes the place of the user's.
+/// Returns true if the value decides nothing. An empty list is a decision: it replaces the user's
+/// list.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.is_empty(),

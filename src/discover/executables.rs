@@ -1,8 +1,9 @@
-//! Reads one directory of executables: what may be asked what it is, and why the rest may not.
+//! Reads one directory of executables: accepts those that may be asked for a description, and
+//! reports why the others may not.
 //!
-//! Nothing is opened and nothing is started, so a pipe blocks nobody. Sub-directories are not looked
-//! into. A link counts as what it leads to, but out of a project's directory it may not lead: the
-//! project would decide which of the user's other programs runs.
+//! Nothing is opened or started, so a pipe cannot block the scan. Sub-directories are not read. A
+//! link is judged by its target. A link in a project's directory must not lead out of it: otherwise
+//! the project could choose which of the user's other programs runs.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -19,15 +20,16 @@ use crate::tool::{Level, Problem};
 const ANY_EXECUTE: u32 = 0o111;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Hands over the executables of `directory`, in the order of their names. `is_off` says by whom a
-/// file of that name is switched off.
+/// Collects the executables of `directory`, in the order of their names. `is_off` returns the
+/// setting that switches a file of that name off.
 pub(super) fn take(
     directory: &Path,
     level: Level,
     is_off: impl Fn(&OsStr) -> Option<&'static str>,
     sweep: &mut Sweep<'_>,
 ) {
-    // These run when tools are listed. Those of a project are bound to what the user trusted.
+    // These run when tools are listed. A project's executables are bound to the trusted bytes
+    // instead.
     if level != Level::Project
         && directory.exists()
         && let Err(exposed) = owners::check(directory)
@@ -49,7 +51,7 @@ pub(super) fn take(
             continue;
         }
         let checked = match level {
-            // A file of the user's own is told about below.
+            // `warn_if_open` below warns about a file of the user's own.
             Level::User | Level::Project => Ok(()),
             Level::Host => owners::check(&path),
         };
@@ -74,16 +76,16 @@ pub(super) fn take(
     }
 }
 
-/// It is known, but nobody wants it.
+/// Notes a known file that is switched off.
 pub(super) fn leave(path: &Path, by: &str, sweep: &mut Sweep<'_>) {
     sweep.note(path, Verdict::Disabled { by: by.to_owned() });
 }
 
-/// Why something that lies there is not taken.
+/// Reason why an entry of the directory is not taken.
 enum Passed {
-    /// It is nothing that anybody would miss.
+    /// The entry is not meant as a tool, so nothing is warned about.
     Quietly(String),
-    /// Somebody meant it; the second text is what to do.
+    /// The entry is meant as a tool, so there is a warning; the second text is its hint.
     Over(String, &'static str),
 }
 
@@ -130,7 +132,7 @@ fn unreadable(error: &io::Error) -> Passed {
     }
 }
 
-/// What cannot be followed to its end counts as leading out.
+/// Returns true if the link leads out of the directory, or cannot be followed to its end.
 fn leads_out(path: &Path, directory: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     match (real(path), real(directory)) {
@@ -147,7 +149,7 @@ fn warn_if_open(path: &Path, found: &Metadata, sweep: &mut Sweep<'_>) {
     sweep.problem(problem.at(path).hint("`chmod o-w` it, after a look at it"));
 }
 
-/// What the file is known by: its name without the extension.
+/// Returns the key of the file: its name without the extension.
 fn key(path: &Path) -> String {
     let stem: PathBuf = path.file_stem().map(PathBuf::from).unwrap_or_default();
     stem.to_string_lossy().into_owned()

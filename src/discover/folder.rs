@@ -1,8 +1,8 @@
 //! Reads one tools folder: its modules, its sub-folders with an index, and the rest.
 //!
-//! One pass over the names with the types that the directory itself gives; a file costs a
-//! system call only if it is a link. Pipes and sockets are never opened. Sub-folders are
-//! looked into one level deep, so a loop of links cannot be followed.
+//! One pass over the names uses the file types of the directory itself, so only links cost another
+//! system call. Pipes and sockets are never opened. Sub-folders are read one level deep, so a loop
+//! of links cannot be followed.
 
 use std::ffi::OsString;
 use std::fs::{self, FileType};
@@ -17,14 +17,14 @@ use super::{Verdict, names};
 use crate::config::{Config, paths};
 use crate::tool::{Level, Problem};
 
-/// Whether sub-folders with an index module are tools.
+/// Sub-folder mode: sub-folders with an index module are tools, or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubFolders {
     Count,
     DoNotCount,
 }
 
-/// What a tools folder holds, in the order in which it counts.
+/// Modules of a tools folder, in their order of precedence.
 pub(super) struct Folder {
     level: Level,
     files: Vec<Module>,
@@ -39,7 +39,7 @@ struct Module {
 }
 
 impl Folder {
-    /// Reads `folder`; `None` if it is not there or cannot be read.
+    /// Reads `folder`; `None` if it is missing or cannot be read.
     pub(super) fn read(
         folder: &Path,
         level: Level,
@@ -75,14 +75,14 @@ impl Folder {
         Some(found)
     }
 
-    /// Hands over the modules that lie in the folder itself.
+    /// Collects the modules that are directly in the folder.
     pub(super) fn take_files(&mut self, sweep: &mut Sweep<'_>) {
         for module in std::mem::take(&mut self.files) {
             sweep.found(module.path, &module.key, self.level);
         }
     }
 
-    /// Hands over the modules of sub-folders.
+    /// Collects the index modules of sub-folders.
     pub(super) fn take_indexes(&mut self, sweep: &mut Sweep<'_>) {
         for module in std::mem::take(&mut self.indexes) {
             sweep.found(module.path, &module.key, self.level);
@@ -137,7 +137,7 @@ impl Folder {
         }
     }
 
-    /// Removes what ignore files hide. They hide files only, never sub-folders.
+    /// Removes the files that ignore files hide. Ignore files never hide sub-folders here.
     fn drop_hidden(&mut self, folder: &Path, config: &Config, sweep: &mut Sweep<'_>) {
         if self.files.is_empty() {
             return;
@@ -202,7 +202,7 @@ impl Folder {
                 }
             }
         }
-        // What tools import lies there, and no tool.
+        // `node_modules` holds imports of tools, not tools.
         let holds_packages = name == "node_modules";
         if first.is_none() && sub_folders == SubFolders::Count && !holds_packages {
             let reason = "no index.ts in it (nor .js, .mjs, .cjs, .mts, .cts, .tsx): a sub-folder \
@@ -212,7 +212,7 @@ impl Folder {
     }
 }
 
-/// Takes the files of a folder whose sub-folders do not count.
+/// Collects the files of a folder whose sub-folders are not tools.
 pub(super) fn take_flat(folder: &Path, level: Level, config: &Config, sweep: &mut Sweep<'_>) {
     let read = Folder::read(folder, level, SubFolders::DoNotCount, config, sweep);
     if let Some(mut folder) = read {
@@ -220,7 +220,7 @@ pub(super) fn take_flat(folder: &Path, level: Level, config: &Config, sweep: &mu
     }
 }
 
-/// The index module of a folder that a plugin manifest names.
+/// Returns the index module of a folder that a plugin manifest names.
 pub(super) fn manifest_index(directory: &Path) -> Option<PathBuf> {
     let mut indexes = names::MANIFEST_INDEXES
         .iter()
@@ -228,7 +228,7 @@ pub(super) fn manifest_index(directory: &Path) -> Option<PathBuf> {
     indexes.find(|path| path.is_file())
 }
 
-/// What to say of a pipe, a socket, a device or a folder where a file should be.
+/// Returns the message for a pipe, a socket, a device or a folder in the place of a file.
 pub(super) fn not_regular(kind: FileType) -> String {
     let what = match kind {
         _ if kind.is_dir() => "a folder",

@@ -1,9 +1,9 @@
-//! Which files of a tools folder git's ignore files hide, exactly as for oh-my-pi.
+//! Ignore files: finds the files of a tools folder that they hide, exactly as oh-my-pi does.
 //!
-//! Its rules are not git's: `.gitignore` beside the tools always counts, those above only
-//! inside a repository; `.ignore` outweighs them; folders are walked by their real path;
-//! and a pattern that hides the tools folder itself (`*` in a dotfiles repository) does
-//! not count at all, since the folder was asked for by name. Observed, not documented.
+//! The rules differ from git's. `.gitignore` beside the tools always counts, those above only
+//! inside a repository. `.ignore` outweighs them. Folders are walked by their real path. A pattern
+//! that hides the tools folder itself (`*` in a dotfiles repository) does not count, since the
+//! folder was requested by name. These rules were observed, they are not documented.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,22 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
 use crate::config::{Config, paths};
 
-/// The most lines of an ignore file.
+/// Limit of the lines of an ignore file.
 const MAX_PATTERNS: usize = 5000;
 
-/// The largest ignore file.
+/// Limit of the size of an ignore file.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The most different patterns of one file that hide the tools folder itself.
+/// Limit of the different patterns in one file that hide the tools folder itself.
 const MAX_HIDING: usize = 50;
 
-/// The ignore files that apply to one folder, those that outweigh others first.
+/// The ignore files that apply to one folder, in the order of precedence.
 pub(super) struct Rules {
     folder: PathBuf,
     layers: Vec<Layer>,
-    /// Every place where such a file may lie.
+    /// Every place where such a file may be.
     pub(super) looked_at: Vec<PathBuf>,
-    /// Files that hide nothing because they have too many patterns.
+    /// Files that are not applied because they have too many patterns.
     pub(super) too_long: Vec<PathBuf>,
 }
 
@@ -74,7 +74,7 @@ impl Rules {
         }
     }
 
-    /// Why `name` is hidden, if it is.
+    /// Returns the reason why `name` is hidden, if it is.
     pub(super) fn hides(&self, name: &str) -> Option<String> {
         let path = self.folder.join(name);
         for layer in &self.layers {
@@ -138,7 +138,7 @@ impl Layer {
         }
     }
 
-    /// The last line that reads so: the last match decides.
+    /// Returns the last line with this pattern, because the last match decides.
     fn line_of(&self, glob: &Glob) -> Option<usize> {
         let is_it = |line: &String| line == glob.original() || line.trim_end() == glob.original();
         self.lines.iter().rposition(is_it)
@@ -148,14 +148,14 @@ impl Layer {
 fn compile(root: &Path, lines: &[String]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(root);
     for line in lines {
-        // A pattern that cannot be read hides nothing; the others still count.
+        // An invalid pattern hides nothing; the others still count.
         let _ = builder.add_line(None, line);
     }
     builder.build().ok()
 }
 
-/// The root of the repository that holds the folder. A repository that begins at the
-/// folder itself does not count: the folder is one of the outer one's.
+/// Returns the root of the repository that holds the folder. A repository that begins at the folder
+/// itself is not used, because the folder then belongs to the outer repository.
 fn repository_above(folder: &Path) -> Option<&Path> {
     let above = folder.ancestors().skip(1);
     let is_root = |directory: &&Path| {
@@ -166,7 +166,7 @@ fn repository_above(folder: &Path) -> Option<&Path> {
     above.into_iter().find(is_root)
 }
 
-/// The user's own ignore file for all repositories.
+/// Returns the user's own ignore file for all repositories.
 fn global_file(config: &Config) -> Option<PathBuf> {
     let config_home = &config.roots.config_home;
     let settings = [
@@ -186,7 +186,7 @@ fn global_file(config: &Config) -> Option<PathBuf> {
     }
 }
 
-/// `core.excludesFile` of a git configuration.
+/// Returns `core.excludesFile` of a git configuration.
 fn excludes_file(text: &str) -> Option<String> {
     let mut in_core = false;
     for line in text.lines().map(str::trim) {

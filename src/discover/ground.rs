@@ -1,7 +1,7 @@
-//! What several providers need to know, found out once per scan.
+//! Context of a scan: facts that several providers need, gathered once per scan.
 //!
-//! oh-my-pi's settings, the plugins that are installed, Claude's marketplace plugins.
-//! Everything here is read, nothing is decided: that is for the providers.
+//! These are oh-my-pi's settings, the installed plugins and Claude's marketplace plugins. This
+//! module only reads them; the providers decide.
 
 use super::marketplace::{self, MarketplaceRoot};
 use super::plugins::{self, Plugin};
@@ -69,7 +69,7 @@ impl<'a> Ground<'a> {
         ground
     }
 
-    /// Who switched the provider off, if somebody did.
+    /// Returns the setting that switches the provider off, if any.
     pub(super) fn switched_off(&self, id: &str) -> Option<String> {
         let only = self.config.only_providers.as_ref();
         if only.is_some_and(|only| only.iter().all(|wanted| wanted != id)) {
@@ -87,7 +87,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Says so when our own configuration switches off something that does not exist.
+/// Reports unknown provider ids and invalid extension ids in our own configuration's off switches.
 fn check_switches(config: &Config, sweep: &mut Sweep<'_>) {
     for off in &config.disabled_providers {
         if !PROVIDERS.iter().any(|provider| provider.id == off) {

@@ -1,8 +1,8 @@
-//! ikigai's directories: `PREFIX/libexec/haft`, `PREFIX/libexec/ikigai`, `~/.ikigai/tools`, and on demand
-//! `.ikigai/tools` of the project.
+//! ikigai's directories: `PREFIX/libexec/haft`, `PREFIX/libexec/ikigai`, `~/.ikigai/tools`, and on
+//! demand `.ikigai/tools` of the project.
 //!
-//! What came with haft or is installed for all users is the host's own; which of two tools of one name counts is for the
-//! family.
+//! Tools that come with haft or are installed for all users have the level of the host. The family
+//! decides which of two tools of one name counts.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::sweep::Sweep;
 use crate::config::Config;
 use crate::tool::{Family, Level};
 
-/// What comes with haft and is off unless somebody asks for it: these write files and run commands.
+/// Tools that come with haft and are off by default, because they write files and run commands.
 const SYSTEM_TOOLS: &[&str] = &[
     "bash",
     "file-edit",
@@ -41,7 +41,8 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     let config = ground.config;
     for (place, level) in levels(config) {
         let is_off = |file: &OsStr| {
-            // Tools of these names in ikigai's own directory were put there on purpose.
+            // Only haft's own directory is affected: in ikigai's own directory these names are
+            // intended.
             let is_ours = config.ikigai.system_dir.as_deref() == Some(place);
             let is_system = is_ours && SYSTEM_TOOLS.iter().any(|name| file == *name);
             (is_system && !config.system_tools)

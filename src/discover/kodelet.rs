@@ -1,7 +1,8 @@
-//! Kodelet's directories: `~/.kodelet/tools`, then `./kodelet-tools` and `./.kodelet/tools` of the project.
+//! Kodelet's directories: `~/.kodelet/tools`, then `./kodelet-tools` and `./.kodelet/tools` of the
+//! project.
 //!
-//! Which of two tools of one name counts is for the family: names are known only when the files
-//! have been asked.
+//! The family decides which of two tools of one name counts, because names are known only after the
+//! files have described themselves.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,8 @@ fn find(ground: &Ground<'_>, sweep: &mut Sweep<'_>) {
     }
 }
 
-/// The project's directories, unless one is the user's own: in the home directory `./.kodelet/tools` is.
+/// Returns the project's directories. In the home directory `./.kodelet/tools` is the user's own,
+/// so it is left out.
 fn of_project(tools: &CustomTools) -> impl Iterator<Item = &Path> {
     let places = [Some(&tools.local_dir), tools.dot_local_dir.as_ref()];
     let is_users = |place: &Path| {

@@ -1,7 +1,7 @@
-//! What the manifests of installed plugins name as tools, base entries before features.
+//! Tools that the manifests of installed plugins name, base entries before features.
 //!
-//! A plugin of the project is the project's here, so that trust applies to it; oh-my-pi
-//! calls every plugin the user's. Entries that lead nowhere are reported, not dropped.
+//! A plugin of the project has the project's level here, so that trust applies to it; oh-my-pi
+//! gives every plugin the user's level. Entries without a file are reported, not dropped.
 
 use std::path::PathBuf;
 
@@ -110,7 +110,7 @@ fn entries(plugin: &Plugin, sweep: &mut Sweep<'_>) -> Vec<String> {
     entries
 }
 
-/// `tools` as it may be written: one path or a list of them.
+/// Reads `tools` in either form: one path or a list of paths.
 fn tools(
     plugin: &Plugin,
     value: Option<&Value>,

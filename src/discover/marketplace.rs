@@ -1,9 +1,8 @@
-//! Which marketplace plugins are installed: Claude's registry, oh-my-pi's, the project's.
+//! Installed marketplace plugins: Claude's registry, oh-my-pi's, the project's.
 //!
 //! Later registries replace earlier ones plugin by plugin. Claude's own on/off switches
-//! (`enabledPlugins`) and the project that an installation is bound to count for Claude's
-//! registry only. A project that is not trusted switches nothing, and its plugins stand behind the
-//! user's.
+//! (`enabledPlugins`) and the project that an installation is bound to count for Claude's registry
+//! only. A project that is not trusted switches nothing, and its plugins come after the user's.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,8 @@ pub(super) struct MarketplaceRoot {
     pub level: Level,
 }
 
-/// The folders of all marketplace plugins that are switched on, the project's first if it is trusted.
+/// Returns the folders of all marketplace plugins that are switched on, the project's first if it
+/// is trusted.
 pub(super) fn roots(
     config: &Config,
     anchor: Option<&Path>,
@@ -90,7 +90,7 @@ pub(super) fn roots(
     roots
 }
 
-/// The `plugins` of a registry file, `None` if there is none that can be used.
+/// Returns the `plugins` of a registry file; `None` if the file is missing or unusable.
 fn registry(path: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> {
     let mut value = text::json(path, sweep).value()?;
     let has_version = value.get("version").is_some_and(Value::is_number);
@@ -111,7 +111,7 @@ fn has_entries(plugins: &Map<String, Value>, id: &str) -> bool {
     entries.is_some_and(|entries| !entries.is_empty())
 }
 
-/// Every usable installation of a registry: the plugin's id, its entry, its folder.
+/// Returns every usable installation of a registry: the plugin's id, its entry, its folder.
 fn installations(
     plugins: Map<String, Value>,
     file: &Path,
@@ -165,7 +165,7 @@ fn scope(entry: &Value) -> Level {
     }
 }
 
-/// The files in which a project switches Claude's plugins on and off.
+/// Returns the files in which a project switches Claude's plugins on and off.
 pub(super) fn claude_settings(config: &Config, anchor: Option<&Path>) -> Vec<PathBuf> {
     let project = std::fs::canonicalize(anchor.unwrap_or(&config.cwd)).ok();
     let here = std::fs::canonicalize(&config.cwd).ok();
@@ -174,7 +174,7 @@ pub(super) fn claude_settings(config: &Config, anchor: Option<&Path>) -> Vec<Pat
     let folders = folders.map(|directory| directory.join(".claude"));
     let files = folders
         .flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
-    // In the home directory one of them is the user's own.
+    // In the home directory one of these files is the user's own.
     let own = std::fs::canonicalize(&config.roots.claude).ok();
     let own = own.map(|own| own.join("settings.json"));
     files.filter(|file| Some(file) != own.as_ref()).collect()
@@ -198,7 +198,8 @@ impl Switches {
         let of_project = claude_settings(config, anchor);
         match project_decides {
             true => files.extend(of_project),
-            // They decide once the user trusts them: then is the time to look again.
+            // They decide only once the user trusts them. Until then they are just watched for
+            // changes.
             false => of_project.into_iter().for_each(|file| sweep.reads(file)),
         }
         let mut enabled = HashMap::new();

@@ -1,8 +1,8 @@
-//! Where tools may be: one file per provider, one table, one [`scan`].
+//! Discovery of tool files: one file per provider, one table, one [`scan`].
 //!
-//! Nothing is opened but manifests, settings and ignore files; whether a file really holds
-//! a tool is its family's business. The hard part is fidelity: order, keys, shadowing and
-//! `.gitignore` follow oh-my-pi to the letter, but nothing happens silently.
+//! Only manifests, settings and ignore files are opened; the families check whether a file really
+//! holds a tool. The order, the keys, the shadowing and `.gitignore` follow oh-my-pi to the letter,
+//! but every file that is left out is reported.
 
 mod spare;
 mod sweep;
@@ -44,30 +44,30 @@ use ground::Ground;
 use spare::Spare;
 use sweep::Sweep;
 
-/// Everything that was found, and everything that was looked at.
+/// Result of a scan: the candidates, the problems, and everything that was looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     /// Files that should hold tools, in the order in which they claim names.
     pub candidates: Vec<Candidate>,
-    /// What is wrong with what was found.
+    /// The problems of the scan.
     pub problems: Vec<Problem>,
-    /// Every file and folder that was looked at, with what became of it.
+    /// Every file and folder that was looked at, with its verdict.
     pub looked_at: Vec<LookedAt>,
-    /// What all of this depends on.
+    /// The places that decide the result, to watch them for changes.
     pub places: Places,
-    /// Files whose keys were taken.
+    /// Shadowed files: another file has their key.
     spares: Vec<Spare>,
-    /// A plugin of the project stands in the place of one of the user's.
+    /// Set if a plugin of the project replaces one of the user's.
     pub(crate) has_replaced: bool,
 }
 
-/// What decides what there is: who watches these places knows when to look again. Many of them are
-/// empty.
+/// Places that decide the result of a scan. A change at one of them means that a new scan is
+/// needed. Many of them do not exist.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// Folders of which every entry counts.
+    /// Folders in which every entry counts.
     pub folders: BTreeSet<PathBuf>,
-    /// Everything else, where it counts what lies there.
+    /// Single paths whose content or existence counts.
     pub files: BTreeSet<PathBuf>,
 }
 
@@ -78,27 +78,28 @@ pub struct Candidate {
     pub path: PathBuf,
     /// The path made absolute; links are not followed.
     pub resolved: PathBuf,
-    /// What it is known by among files: its name without extension, or its folder's name.
+    /// Its key among files: its name without extension, or its folder's name.
     pub key: String,
-    /// Who found it, and whose it is.
+    /// The provider that found it, its level and its family.
     pub source: Source,
-    /// What follows `?` in a path given by name: asks for a fresh instance of the module.
+    /// The text after `?` in a path given by name. It requests a fresh instance of the module.
     pub query: Option<String>,
-    /// The project's own configuration gives its name, not the user.
+    /// Set if the project's own configuration names it, not the user.
     pub named_by_project: bool,
-    /// The bytes that may run for it. `None`: it is the user's own, or trusted without a question.
+    /// The bytes that may run for it. `None` if it is the user's own, or trusted without a
+    /// question.
     pub verified: Option<Arc<VerifiedFiles>>,
 }
 
 impl Candidate {
-    /// Whether the project brings it, so that the user has to trust it first. A path that
-    /// the user gave by name is trusted by that, although oh-my-pi calls it `project`.
+    /// Returns true if the project brings the tool, so that the user has to trust it first. A path
+    /// that the user gave by name is trusted by that, although oh-my-pi calls its level `project`.
     pub fn needs_trust(&self) -> bool {
         self.named_by_project
             || (self.source.level == Level::Project && self.source.provider != configured::ID)
     }
 
-    /// The level whose permissions and limits hold for the tool.
+    /// Returns the level whose permissions and limits apply to the tool.
     pub fn bounds_level(&self) -> Level {
         match self.needs_trust() {
             true => Level::Project,
@@ -106,8 +107,8 @@ impl Candidate {
         }
     }
 
-    /// The party that the tool's code belongs to. Trusting a project does not make its code the
-    /// user's.
+    /// Returns the party that the tool's code belongs to. Trusting a project does not make its code
+    /// the user's.
     pub fn trust_domain(&self) -> TrustDomain {
         let is_plugin = PLUGIN_PROVIDERS.contains(&self.source.provider.as_str());
         match self.needs_trust() {
@@ -117,10 +118,10 @@ impl Candidate {
         }
     }
 
-    /// Checks the bytes that were read of the file against what the user trusted.
+    /// Checks the file's bytes against those that the user trusted.
     ///
     /// # Errors
-    /// With the problem if they are others.
+    /// Returns the problem if they differ.
     pub fn verify(&self, bytes: &[u8]) -> Result<(), Box<Problem>> {
         let Some(verified) = &self.verified else {
             return Ok(());
@@ -129,7 +130,7 @@ impl Candidate {
         checked.map_err(|why| Box::new(Problem::error(why.refusal(&self.path)).at(&self.path)))
     }
 
-    /// The name that its tool has, as far as the file's own name tells.
+    /// Returns the name that its tool has, as far as the file's name shows it.
     pub fn likely_name(&self) -> String {
         match self.source.family {
             Family::Kodelet => format!("custom_tool_{}", self.key),
@@ -139,62 +140,62 @@ impl Candidate {
     }
 }
 
-/// One thing that was looked at, for `haft doctor`.
+/// A path that was looked at, for `haft doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookedAt {
     /// The file or folder.
     pub path: PathBuf,
     /// The id of the provider that looked.
     pub provider: String,
-    /// What became of it.
+    /// The result.
     pub verdict: Verdict,
 }
 
-/// What became of something that was looked at.
+/// Result for a path that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on to its family.
+    /// It is a candidate for its family.
     Candidate,
     /// A file of the same key came first.
     Shadowed {
         /// The file that came first.
         by: PathBuf,
     },
-    /// The same path was found before.
+    /// The same path was already found.
     Duplicate {
-        /// The path as it was found first.
+        /// The path that was found first.
         of: PathBuf,
     },
-    /// It is no tool file.
+    /// It is not a tool file.
     Ignored {
-        /// Why, and what to do if it should be one.
+        /// The reason, and what to do if it should be a tool.
         reason: String,
     },
-    /// Somebody switched it off.
+    /// It is switched off.
     Disabled {
-        /// The file or setting that says so.
+        /// The file or setting that switches it off.
         by: String,
     },
-    /// There is nothing at this path.
+    /// The path does not exist.
     Missing,
 }
 
-/// A place where tools come from.
+/// A source of tools.
 pub(crate) struct Provider {
     /// Its id, as configurations write it.
     pub id: &'static str,
     /// Its name for people.
     pub name: &'static str,
-    /// What its files are written for.
+    /// The family of its files.
     pub family: Family,
-    /// The places it stands for, to name them when it is switched off.
+    /// Returns its places, to list them when it is switched off.
     places: fn(&Config) -> Vec<PathBuf>,
     find: fn(&Ground<'_>, &mut Sweep<'_>),
 }
 
 impl Provider {
-    /// What a file is written for. A YAML file that somebody names is a shell tool: as a module it
-    /// could only be data.
+    /// Returns the family of a file. A YAML file that is given by name is a shell tool, because as
+    /// a module it could only be data.
     fn family_of(&self, file: &Path) -> Family {
         let is_yaml = file.extension().is_some_and(|it| it == "yaml");
         match self.id {
@@ -204,7 +205,7 @@ impl Provider {
     }
 }
 
-/// All providers. The order is meaning: whoever is first claims a name.
+/// All providers, in the order of precedence: the first one claims a name.
 pub(crate) const PROVIDERS: &[Provider] = &[
     builtin::PROVIDER,
     native::PROVIDER,
@@ -220,22 +221,24 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     aynd::PROVIDER,
 ];
 
-/// The providers of packages that other people wrote.
+/// The providers of packages by other authors.
 const PLUGIN_PROVIDERS: [&str; 3] = [
     omp_plugins::PROVIDER.id,
     claude_plugins::PROVIDER.id,
     manifests::PROVIDER.id,
 ];
 
-/// Looks in every place where tools may be, as for a project that the user trusts. Runs nothing and
+/// Scans every place that may have tools, as for a project that the user trusts. Runs nothing and
 /// imports nothing.
 pub fn scan(config: &Config) -> Scan {
     scan_as(config, true)
 }
 
-/// Looks in every place where tools may be. Runs nothing and imports nothing. `project_decides`: the
-/// user trusts the project's settings. Otherwise these only add tools of the project to the list, and
-/// change nothing about the tools, plugins and features of the user.
+/// Scans every place that may have tools. Runs nothing and imports nothing.
+///
+/// `project_decides` is set if the user trusts the project's settings. Otherwise these settings
+/// only add the project's tools to the list. They change nothing about the tools, plugins and
+/// features of the user.
 pub(crate) fn scan_as(config: &Config, project_decides: bool) -> Scan {
     let mut sweep = Sweep::new(config);
     let ground = Ground::survey(config, project_decides, &mut sweep);
@@ -253,7 +256,7 @@ pub(crate) fn scan_as(config: &Config, project_decides: bool) -> Scan {
     sweep.finish()
 }
 
-/// Resolves paths that a host asks to load by name; each candidate keeps its path as given.
+/// Resolves paths that a host loads by name; each candidate keeps its path as given.
 pub fn given(config: &Config, paths: &[String]) -> Scan {
     let mut sweep = Sweep::new(config);
     sweep.turn_to(&configured::PROVIDER);

@@ -1,16 +1,16 @@
-//! What a file name says: a tool module, or why it is none.
+//! Classifies file names: a tool module, or the reason why it is not one.
 //!
-//! Only names are judged here; nothing is opened. The reasons end with the way out,
-//! because `haft doctor` prints them as they are.
+//! Only names are checked here; nothing is opened. The reasons end with a remedy, because `haft
+//! doctor` prints them as they are.
 
-/// Extensions that oh-my-pi discovers by itself. They come first, so that ours never
-/// change what its users are used to.
+/// Extensions that oh-my-pi discovers. They come first, so that haft's additional extensions never
+/// change which file its users get.
 const COMMON: &[&str] = &["ts", "js"];
 
 /// Extensions that only haft discovers.
 const MORE: &[&str] = &["mjs", "cjs", "mts", "cts", "tsx"];
 
-/// The module of a folder, in the order of preference.
+/// Names of a folder's index module, in the order of preference.
 pub(super) const INDEXES: &[&str] = &[
     "index.ts",
     "index.js",
@@ -21,24 +21,24 @@ pub(super) const INDEXES: &[&str] = &[
     "index.tsx",
 ];
 
-/// What oh-my-pi takes as the module of a folder that a plugin manifest names.
+/// Index modules that oh-my-pi accepts in a folder that a plugin manifest names.
 pub(super) const MANIFEST_INDEXES: &[&str] = &["index.ts", "index.js", "index.mjs", "index.cjs"];
 
-/// What the names of tests end with, before the extension.
+/// Suffix of the names of tests, before the extension.
 const TEST: &str = ".tool-test";
 
-/// What a file name says.
+/// Kind of a file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name<'a> {
     /// A module; `key` is its name without the extension.
     Module { key: &'a str, rank: Rank },
-    /// No module, for this reason.
+    /// Not a module, for this reason.
     Foreign(&'static str),
-    /// Starts with a dot and is no module: not worth a word.
+    /// Starts with a dot and is not a module; it is not reported.
     Hidden,
 }
 
-/// Which modules of a folder come first.
+/// Precedence among the modules of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     Common,

@@ -1,7 +1,7 @@
 //! oh-my-pi's own folders: `.omp/tools` of the project, then `~/.omp/agent/tools`.
 //!
-//! All files of both come before all sub-folders of both. Parents of the project are not
-//! looked at: only exactly the working directory counts.
+//! All files of both come before all sub-folders of both. Parents of the project are not searched:
+//! only the working directory itself counts.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub(super) const PROVIDER: Provider = Provider {
 };
 
 fn places(config: &Config) -> Vec<PathBuf> {
-    // The project's folder keeps its name whatever `PI_CONFIG_DIR` says.
+    // `PI_CONFIG_DIR` does not change the name of the project's folder.
     vec![
         config.cwd.join(".omp/tools"),
         config.roots.omp_agent.join("tools"),

@@ -1,7 +1,8 @@
-//! The `tools` folder of every extension package: those that oh-my-pi's settings name,
-//! then the installed plugins.
+//! The `tools` folder of every extension package: those that oh-my-pi's settings name, then the
+//! installed plugins.
 //!
-//! Found by convention, so before and apart from what a plugin's manifest names.
+//! These folders are found by convention, so they come before the tools of plugin manifests and are
+//! independent of them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -47,7 +48,7 @@ fn roots(ground: &Ground<'_>, sweep: &mut Sweep<'_>) -> Vec<(PathBuf, Level)> {
     for (root, level) in &ground.settings.extensions {
         match fs::metadata(root) {
             Ok(found) if found.is_dir() => roots.push((root.clone(), *level)),
-            // An extension may be a single file; that is code for oh-my-pi, not a package.
+            // An extension may be a single file: oh-my-pi runs it as code, but it is not a package.
             Ok(_) => sweep.ignored(root, "an extension that is a file brings no tools folder"),
             Err(_) => sweep.note(root, Verdict::Missing),
         }
@@ -55,7 +56,7 @@ fn roots(ground: &Ground<'_>, sweep: &mut Sweep<'_>) -> Vec<(PathBuf, Level)> {
     if ground.plugins.is_empty() {
         return roots;
     }
-    // Marketplace plugins are linked into `node_modules` too; their own provider has them.
+    // Marketplace plugins are linked into `node_modules` too; `claude_plugins` collects them.
     let marketplace: HashSet<PathBuf> = ground
         .marketplace
         .iter()

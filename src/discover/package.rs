@@ -1,7 +1,7 @@
-//! Packages in the Agent Plugins format: whether one may be used at all.
+//! Packages in the Agent Plugins format: checks whether one may be used at all.
 //!
-//! The format is strict on purpose: who claims it by its `$schema` and breaks it is loaded
-//! by nobody. Packages that do not claim it follow older conventions and are not judged.
+//! The format is strict on purpose: a package that claims it by its `$schema` and breaks it must
+//! not be loaded. Packages that do not claim it follow older conventions and are not checked.
 
 use std::path::Path;
 
@@ -14,15 +14,15 @@ use crate::tool::Problem;
 const SCHEMAS: &str = "https://agent-plugins.org/schemas/";
 const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json";
 
-/// False for a package that claims the Agent Plugins format but breaks its rules: no
-/// program that follows the format may load anything of it.
+/// Returns false for a package that claims the Agent Plugins format but breaks its rules. Programs
+/// that follow the format must not load anything of it.
 pub(super) fn is_sound(root: &Path, sweep: &mut Sweep<'_>) -> bool {
     let path = root.join("plugin.json");
     sweep.reads(&path);
     let Ok(Some(text)) = paths::read_text(&path) else {
         return true;
     };
-    // What is no JSON cannot claim the format; nobody else reads this file.
+    // A file that is not JSON cannot claim the format, and haft reads it for nothing else.
     let Ok(manifest) = serde_json::from_str::<Value>(&text) else {
         return true;
     };

@@ -1,8 +1,8 @@
 //! The packages that `omp plugin` installed or linked, for the user and for the project.
 //!
-//! Which packages count is decided by three files (`package.json`, the lock file, the
-//! project's overrides) and by what lies in `node_modules`. Each file may be broken without
-//! an effect on the others.
+//! Three files decide which packages count (`package.json`, the lock file, the project's
+//! overrides), together with the content of `node_modules`. A broken file does not affect the
+//! others.
 
 use std::path::{Path, PathBuf};
 
@@ -22,11 +22,12 @@ pub(super) struct Plugin {
     pub level: Level,
     /// The `omp` (or `pi`) object of its `package.json`.
     pub manifest: Map<String, Value>,
-    /// The features that somebody chose; `None`: those that are on by default.
+    /// The chosen features; `None` means those that are on by default.
     pub features: Option<Vec<String>>,
 }
 
-/// The nearest folder above that is a project: it has `.omp`, else `.git`. Never the home.
+/// Returns the nearest folder above that is a project: it has `.omp`, else `.git`. The home
+/// directory is never a project.
 pub(super) fn project_anchor(config: &Config) -> Option<PathBuf> {
     let below_home = || {
         config
@@ -40,8 +41,8 @@ pub(super) fn project_anchor(config: &Config) -> Option<PathBuf> {
     anchor.map(Path::to_owned)
 }
 
-/// All plugins that are switched on. A project's plugin takes the place of the user's, once the project
-/// is trusted; until then its overrides count for its own plugins only.
+/// Returns all plugins that are switched on. A project's plugin replaces the user's once the
+/// project is trusted. Until then its overrides apply to its own plugins only.
 pub(super) fn enabled(
     config: &Config,
     anchor: Option<&Path>,
@@ -82,7 +83,8 @@ pub(super) fn enabled(
     plugins
 }
 
-/// `.omp/plugin-overrides.json`: what the project switches off or chooses.
+/// Content of `.omp/plugin-overrides.json`: plugins that the project switches off, and its
+/// features.
 struct Overrides {
     path: PathBuf,
     disabled: Vec<String>,
@@ -180,8 +182,8 @@ fn at_root(root: &Path, level: Level, overrides: &Overrides, sweep: &mut Sweep<'
     plugins
 }
 
-/// The `omp` or `pi` object of a package. Packages without one are no plugins, and not
-/// worth a word: most of `node_modules` is like that.
+/// Returns the `omp` or `pi` object of a package. Packages without one are not plugins and are not
+/// reported, because most of `node_modules` is like that.
 fn manifest(folder: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> {
     let path = folder.join("package.json");
     let package = text::json(&path, sweep).value()?;
@@ -207,7 +209,8 @@ fn manifest(folder: &Path, sweep: &mut Sweep<'_>) -> Option<Map<String, Value>> 
     }
 }
 
-/// What JavaScript takes for true; `"omp": null` beside a `pi` object is real.
+/// Returns true for values that JavaScript treats as true: `"omp": null` beside a `pi` object
+/// exists.
 fn is_truthy(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false)) && *value != "" && *value != 0
 }
@@ -228,7 +231,7 @@ fn object(value: &Value, key: &str, path: &Path, sweep: &mut Sweep<'_>) -> Map<S
     }
 }
 
-/// The texts of a list; anything else counts as none.
+/// Returns the texts of a list; any other value is an empty list.
 pub(super) fn texts(value: Option<&Value>) -> Vec<String> {
     let list = value
         .and_then(Value::as_array)

@@ -1,9 +1,8 @@
-//! What oh-my-pi's own settings say about tools: `extensions`, `disabledExtensions`,
-//! `disabledProviders`.
+//! oh-my-pi's own settings about tools: `extensions`, `disabledExtensions`, `disabledProviders`.
 //!
-//! A list is never merged: the first file that has the key as a list wins, the project's
-//! before the user's. A project that is not trusted switches nothing off, and what it names as
-//! `extensions` is listed behind the user's. Everything else in these files is none of our business.
+//! Lists are never merged: the first file that has the key as a list wins, the project's before the
+//! user's. A project that is not trusted switches nothing off, and its `extensions` come after the
+//! user's. All other keys of these files are ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -121,8 +120,8 @@ fn extensions(
             Some(rest) => paths::join(&config.home, rest),
             None => PathBuf::from(entry),
         };
-        // A relative path means the working directory even in the user's file, so it is
-        // the project that brings the code: the user did not see what lies there.
+        // A relative path means the working directory even in the user's file. So the project
+        // brings the code, which the user has not seen.
         let level = if path.is_absolute() {
             file.level
         } else {

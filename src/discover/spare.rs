@@ -1,7 +1,8 @@
-//! Files whose key was taken: they come back where the file that took it may not run.
+//! Shadowed files: they are restored if the file that has their key may not run.
 //!
-//! A project's file replaces the user's of the same key, that is how oh-my-pi is customised. But
-//! cloning a repository must not take a tool away from its user before they trusted anything.
+//! A project's file replaces the user's file of the same key, because oh-my-pi is customised that
+//! way. But cloning a repository must not disable a user's tool before the user has trusted the
+//! project.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +15,13 @@ pub(super) struct Spare {
     pub(super) candidate: Candidate,
     /// The file that took its key.
     pub(super) of: PathBuf,
-    /// What says so, for as long as it is true.
+    /// The problem that reports the shadowing, while it lasts.
     pub(super) problem: Problem,
 }
 
 impl Scan {
-    /// Puts the next file of the same key behind each of these candidates, which may not run.
-    /// Tells whether there was one.
+    /// Restores the next file of the same key behind each of these candidates, which may not run.
+    /// Returns true if there was one.
     pub(crate) fn bring_back(&mut self, may_not_run: &[PathBuf]) -> bool {
         let mut is_changed = false;
         for refused in may_not_run {
@@ -32,7 +33,7 @@ impl Scan {
             let spare = self.spares.remove(next);
             self.problems.retain(|problem| *problem != spare.problem);
             self.set_verdict(&spare.candidate.path);
-            // Whoever else waited for the key waits for this file now.
+            // The other shadowed files of this key are now shadowed by the restored file.
             for other in self.spares.iter_mut().filter(|it| it.of == *refused) {
                 other.of = spare.candidate.path.clone();
             }

@@ -1,8 +1,9 @@
-//! Collects what the providers find: claims keys, drops doubles, says what became of each.
+//! Collects the findings of the providers: claims keys, drops duplicates, records a verdict for
+//! each.
 //!
-//! Keys and paths are two different claims. A file whose key is taken is shadowed; a path
-//! that was seen is a double. Paths named one by one (manifests, the command line) compete
-//! by path only, so a shadowed file can still be had by naming it.
+//! Keys and paths are two different claims. A file whose key is taken is shadowed; a path that was
+//! already found is a duplicate. Paths that are named one by one (manifests, the command line)
+//! compete by path only, so a shadowed file can still be loaded by its path.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirEntry};
@@ -15,16 +16,16 @@ use super::{Candidate, LookedAt, Provider, Scan, Verdict, native};
 use crate::config::{Config, paths};
 use crate::tool::{Level, Problem, Source};
 
-/// The most elements of a list in a settings file or a manifest that count.
+/// Limit of the elements of a list in a settings file or a manifest.
 const MAX_LIST: usize = 1000;
 
-/// The most entries of a folder with tools.
+/// Limit of the entries of a folder with tools.
 const MAX_ENTRIES: usize = 20_000;
 
 pub(super) struct Sweep<'a> {
     config: &'a Config,
     provider: &'static Provider,
-    /// `tool:<key>` → who says so.
+    /// `tool:<key>` → the setting that switches it off.
     off: HashMap<String, String>,
     off_paths: HashSet<PathBuf>,
     keys: HashMap<String, usize>,
@@ -33,7 +34,7 @@ pub(super) struct Sweep<'a> {
     scan: Scan,
 }
 
-/// A shadowed file, reported at the end: a manifest may name it yet.
+/// A shadowed file, reported at the end, because a later manifest may still name it.
 struct Shadow {
     looked_at: usize,
     spare: Spare,
@@ -53,12 +54,12 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// What is found from here on is `provider`'s.
+    /// Sets the provider of all following findings.
     pub(super) fn turn_to(&mut self, provider: &'static Provider) {
         self.provider = provider;
     }
 
-    /// Files of this extension id (`tool:<key>`) are not to be loaded.
+    /// Switches off the files of this extension id (`tool:<key>`).
     pub(super) fn switch_off(&mut self, id: String, by: String) {
         self.off.entry(id).or_insert(by);
     }
@@ -67,8 +68,8 @@ impl<'a> Sweep<'a> {
         self.scan.problems.push(problem);
     }
 
-    /// The first [`MAX_LIST`] elements of the list `name` in the file at `path`, with a problem if there
-    /// are more.
+    /// Returns the first [`MAX_LIST`] elements of the list `name` in the file at `path`. Reports a
+    /// problem if there are more.
     pub(super) fn bounded<T>(&mut self, mut list: Vec<T>, name: &str, path: &Path) -> Vec<T> {
         if list.len() > MAX_LIST {
             let message = format!(
@@ -82,8 +83,8 @@ impl<'a> Sweep<'a> {
         list
     }
 
-    /// The entries of `folder`; `None` if it cannot be listed or has more than [`MAX_ENTRIES`], which is
-    /// a problem.
+    /// Returns the entries of `folder`; `None` if it cannot be listed. More than [`MAX_ENTRIES`]
+    /// entries are a problem, and `None` too.
     pub(super) fn entries(&mut self, folder: &Path) -> Option<Vec<DirEntry>> {
         self.lists(folder);
         let entries = fs::read_dir(folder).and_then(|entries| {
@@ -108,12 +109,12 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Which entries `folder` has decides what there is.
+    /// Records that the entries of `folder` decide the result.
     pub(super) fn lists(&mut self, folder: &Path) {
         self.scan.places.folders.insert(folder.to_owned());
     }
 
-    /// What lies at `path` decides what there is.
+    /// Records that the file or folder at `path` decides the result.
     pub(super) fn reads(&mut self, path: impl Into<PathBuf>) {
         self.scan.places.files.insert(path.into());
     }
@@ -137,13 +138,13 @@ impl<'a> Sweep<'a> {
         );
     }
 
-    /// A plugin of the project took the place of one of the user's.
+    /// Records that a plugin of the project replaced one of the user's.
     pub(super) fn replaces(&mut self) {
         self.scan.has_replaced = true;
     }
 
-    /// What was found first is found at `level` once more. What the user brings as well is the
-    /// user's: a project cannot take a file away from its user by naming it first.
+    /// Handles a path that is found again, at `level`. If the user brings the file as well, it is
+    /// the user's: a project cannot take a file away from its user by naming it first.
     fn found_again(&mut self, first: usize, level: Level) {
         let (id, name) = (self.provider.id, self.provider.name);
         let candidate = &mut self.scan.candidates[first];
@@ -155,7 +156,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// A file found in a folder: it competes by its key.
+    /// Adds a file that was found in a folder: it competes by its key.
     pub(super) fn found(&mut self, path: PathBuf, key: &str, level: Level) {
         let resolved = paths::resolve(&self.config.cwd, &path);
         if let Some(by) = self.off.get(&format!("tool:{key}")) {
@@ -179,7 +180,7 @@ impl<'a> Sweep<'a> {
         self.accept(path, seen, key.to_owned(), level);
     }
 
-    /// A file that a manifest names: it competes by its path only.
+    /// Adds a file that a manifest names: it competes by its path only.
     pub(super) fn listed(&mut self, path: PathBuf, key: String, level: Level) {
         let resolved = paths::resolve(&self.config.cwd, &path);
         if self.off_paths.contains(&resolved) {
@@ -188,7 +189,8 @@ impl<'a> Sweep<'a> {
         self.named(path, (resolved, None), key, level);
     }
 
-    /// An executable that describes itself: its file's name is no claim, its path is.
+    /// Adds an executable that describes itself: it competes by its path, since its file's name
+    /// says nothing about its tools.
     pub(super) fn executable(&mut self, path: PathBuf, key: String, level: Level) {
         if let Some(by) = self.off.get(&format!("tool:{key}")) {
             let by = by.clone();
@@ -198,7 +200,7 @@ impl<'a> Sweep<'a> {
         self.named(path, (resolved, None), key, level);
     }
 
-    /// A path that the project's own configuration gives by name.
+    /// Adds a path that the project's own configuration names.
     pub(super) fn named_by_project(
         &mut self,
         path: PathBuf,
@@ -212,7 +214,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// A path given by name.
+    /// Adds a path that is given by name.
     pub(super) fn named(
         &mut self,
         path: PathBuf,
@@ -283,8 +285,8 @@ impl<'a> Sweep<'a> {
             path.display(),
             by.path.display(),
         );
-        // That a project's file replaces the user's, or the other way round, is how
-        // oh-my-pi is customised; anything else is most likely an accident.
+        // oh-my-pi is customised by a project's file that replaces the user's, or the other way
+        // round. Any other conflict is most likely an accident.
         let is_override = by.source.provider == self.provider.id && by.source.level != level;
         let problem = if is_override {
             Problem::info(message)

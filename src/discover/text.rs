@@ -1,7 +1,6 @@
-//! Reads the JSON and YAML files of others; what is wrong with one is a problem with a place.
+//! Reads JSON and YAML files of other programs; an error becomes a problem with a position.
 //!
-//! Always leniently: these files belong to other programs, and one that is broken must
-//! never keep the tools of the others away.
+//! Reading is lenient: a broken file must never hide the tools of the other files.
 
 use std::path::Path;
 
@@ -11,13 +10,13 @@ use super::sweep::Sweep;
 use crate::config::{paths, yaml};
 use crate::tool::Problem;
 
-/// The largest manifest or settings file.
+/// Limit of the size of a manifest or settings file.
 const MAX_BYTES: usize = 4 << 20;
 
-/// What became of reading a file.
+/// Result of reading a file.
 pub(super) enum Parsed {
     Missing,
-    /// It is there, but not usable; the problem is reported.
+    /// The file exists but is not usable; the problem is reported.
     Broken,
     Value(Value),
 }
@@ -95,7 +94,7 @@ fn read(
     }
 }
 
-/// Why a file cannot be used, and where.
+/// Reason why a file cannot be used, and its position.
 struct Fault {
     message: String,
     place: Option<(u32, u32)>,

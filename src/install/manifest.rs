@@ -1,4 +1,4 @@
-//! A `package.json` that decides what a folder's packages are.
+//! A `package.json` that lists a folder's packages.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 
 pub(super) const FILE: &str = "package.json";
 
-/// The sections that name packages, those first that are installed for users.
+/// The sections that list packages, those that are installed for users first.
 const SECTIONS: [&str; 4] = [
     "dependencies",
     "optionalDependencies",
@@ -22,7 +22,7 @@ const DEV: &str = "devDependencies";
 /// Version ranges that mean a folder: relative to the manifest, so npm must run beside it.
 const LOCAL: [&str; 7] = ["file:", "link:", "portal:", "workspace:", ".", "/", "~/"];
 
-/// A manifest that was read.
+/// A parsed manifest.
 #[derive(Clone, Debug)]
 pub(crate) struct Manifest {
     pub(super) path: PathBuf,
@@ -87,7 +87,7 @@ impl Manifest {
         self.value.get("type")?.as_str()
     }
 
-    /// Returns what in it refers to folders beside it, if anything does.
+    /// Returns the part that refers to folders beside the manifest, if there is one.
     pub(super) fn local_part(&self) -> Option<String> {
         if self.value.contains_key("workspaces") {
             return Some("workspaces".to_owned());
@@ -101,8 +101,8 @@ impl Manifest {
         })
     }
 
-    /// Returns what in it names a place other than a registry (a URL, a repository), if anything
-    /// does.
+    /// Returns the part that names a source other than a registry (a URL, a repository), if there
+    /// is one.
     pub(super) fn remote_part(&self) -> Option<String> {
         let all = SECTIONS.iter().filter_map(|section| self.section(section));
         let mut ranges = all.flatten();

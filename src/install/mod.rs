@@ -1,7 +1,7 @@
-//! Installs the npm packages that tools import and that are not there.
+//! Installs the npm packages that tools import and that are missing.
 //!
-//! [`Survey`] finds what is missing without running anything, [`Resolved`] is one folder with its
-//! exact versions resolved, [`Resolved::install`] puts them there. The work is npm's, in a staging
+//! [`Survey`] finds the missing packages without running anything, [`Resolved`] is one folder with
+//! its exact versions resolved, [`Resolved::install`] installs them. npm does the work in a staging
 //! folder: `node_modules`, the lock file and `package.json` move into place in one step each, so an
 //! interrupted installation changes nothing. Lifecycle scripts of packages never run.
 //!

@@ -1,7 +1,7 @@
-//! From an import specifier to the name of a package that a registry may be asked for.
+//! Maps an import specifier to the name of a package that may be requested from a registry.
 //!
-//! Specifiers are text of an untrusted file. What does not look like a package name never reaches
-//! npm, where it could mean a folder, a URL or an option.
+//! Specifiers are text of an untrusted file. Text that is not a package name never reaches npm,
+//! where it could mean a folder, a URL or an option.
 
 /// npm's own limit.
 const MAX_LENGTH: usize = 214;
@@ -9,18 +9,18 @@ const MAX_LENGTH: usize = 214;
 /// Scopes whose packages are those of an agent: haft is the host that provides them.
 const AGENT_SCOPES: &[&str] = &["@oh-my-pi/", "@mariozechner/", "@earendil-works/"];
 
-/// What a missing specifier asks for.
+/// Meaning of a missing specifier.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Wanted<'a> {
     /// A package of this name.
     Package(&'a str),
-    /// A file or a private import of the tool's own package: no registry has it.
+    /// A file or a private import of the tool's own package; it is in no registry.
     Own,
-    /// Something that no installation can provide, and why.
+    /// A specifier that no installation can provide, with the reason.
     Refused(&'static str),
 }
 
-/// Decides what a missing specifier asks for.
+/// Returns the meaning of a missing specifier.
 pub(super) fn wanted(specifier: &str) -> Wanted<'_> {
     if specifier.is_empty() || specifier.starts_with(['.', '/', '#', '\\']) {
         return Wanted::Own;
@@ -58,7 +58,7 @@ fn package_of(specifier: &str) -> &str {
     }
 }
 
-/// npm takes what ends like this for a file, whatever else it could be.
+/// Endings that npm always treats as a file.
 const ARCHIVES: [&str; 3] = [".tgz", ".tar", ".tar.gz"];
 
 /// True if npm takes this as the name of a package. Capital letters are allowed: old packages have

@@ -1,4 +1,4 @@
-//! Runs npm, and says in haft's words what it failed of.
+//! Runs npm, and explains its errors in haft's words.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind};
 use crate::process::{self, End, Environment, Spawn};
 use crate::tool::Stopped;
 
-/// Said to every npm. Options on the command line outrank the user's settings and every `.npmrc`;
-/// the registry, its credentials and proxies stay the user's.
+/// Options of every npm run. Options on the command line outrank the user's settings and every
+/// `.npmrc`; the registry, its credentials and proxies stay the user's.
 const OPTIONS: &[&str] = &[
     "--ignore-scripts",
     "--no-audit",
@@ -27,7 +27,7 @@ const OPTIONS: &[&str] = &[
     "--fetch-retry-maxtimeout=4000",
 ];
 
-/// Which packages npm leaves out.
+/// Packages that npm leaves out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     /// Packages that only the tool's developers need.
@@ -72,14 +72,14 @@ impl Npm {
         added: &[String],
         choice: Choice,
     ) -> Result<(), Error> {
-        // With a version no name can be taken for a file or a folder.
+        // With a version, npm cannot take a name for a file or a folder.
         let added = added.iter().map(|package| format!("{package}@latest"));
         let words = ["install", "--package-lock-only", "--save", "--save-prod"];
         let words = words.into_iter().map(str::to_owned);
         self.run(folder, words, added, choice).await
     }
 
-    /// Installs exactly what the lock file in `folder` says.
+    /// Installs exactly the packages of the lock file in `folder`.
     pub(super) async fn install(&self, folder: &Path, choice: Choice) -> Result<(), Error> {
         let words = ["ci", "--package-lock-only=false"].map(str::to_owned);
         self.run(folder, words, [], choice).await
@@ -94,7 +94,7 @@ impl Npm {
     ) -> Result<(), Error> {
         let mut args: Vec<String> = words.into_iter().collect();
         args.extend(OPTIONS.iter().map(|&option| option.to_owned()));
-        // It keeps npm from looking for a project or a workspace above.
+        // The option keeps npm from looking for a project or a workspace above.
         args.push(format!("--prefix={}", folder.display()));
         let is_out = |is_out: bool, name: &str| match is_out {
             true => format!("--omit={name}"),
@@ -125,13 +125,13 @@ impl Npm {
     }
 }
 
-/// The error of an installation that the user ended.
+/// Returns the error of an installation that the user cancelled.
 fn interrupted() -> Error {
     let text = "interrupted: the packages are not installed";
     Error::new(ErrorKind::Stopped(Stopped::Cancelled), text)
 }
 
-/// The lines of an error as npm prints it, without their prefix.
+/// Returns the lines of an error as npm prints it, without their prefix.
 fn lines(printed: &str) -> impl Iterator<Item = &str> {
     let prefixes = ["npm error ", "npm ERR! "];
     let stripped = move |line| {
@@ -215,18 +215,18 @@ fn is_of_network(code: &str) -> bool {
         "DEPTH_ZERO_SELF_SIGNED_CERT",
         "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
     ];
-    // E500, E503: the registry answers, and cannot.
+    // E500, E503: the registry is reachable but fails.
     CODES.contains(&code) || code.starts_with("E5")
 }
 
-/// The line that says most: the first one that is not a field of the error.
+/// Returns the most informative line: the first one that is not a field of the error.
 fn reason(printed: &str) -> String {
     const FIELDS: &[&str] = &["code ", "syscall ", "errno ", "path ", "dest ", "cwd "];
     let mut said = lines(printed).filter(|line| !line.is_empty());
     let line = said.find(|line| !FIELDS.iter().any(|field| line.starts_with(field)));
     match line {
         Some(line) => line.to_owned(),
-        // Whatever ended it, it did not get as far as an error of its own.
+        // npm ended before it could print an error of its own.
         None => match printed
             .lines()
             .map(str::trim)

@@ -1,4 +1,4 @@
-//! One folder with the exact versions of its packages resolved: what would be installed there.
+//! Plan of an installation: one folder with the exact versions of its packages resolved.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,14 +14,14 @@ use super::survey::Site;
 use crate::config::paths;
 use crate::error::{Error, ErrorKind};
 
-/// A folder whose packages are resolved, and not installed yet.
+/// A folder whose packages are resolved but not installed yet.
 pub(crate) struct Resolved {
     pub(crate) site: Site,
-    /// The packages that are new there or get another version.
+    /// The packages that are new or get another version.
     pub(crate) packages: Vec<Package>,
     /// The hosts that the packages come from.
     pub(crate) hosts: BTreeSet<String>,
-    /// The folder has no `package.json` yet.
+    /// Set if the folder has no `package.json` yet.
     pub(crate) makes_manifest: bool,
     stage: Stage,
     choice: Choice,
@@ -32,17 +32,17 @@ pub(crate) struct Resolved {
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// A tool imports it, or the manifest names it; others are needed by packages.
+    /// Set if a tool imports it or the manifest names it; other packages are needed by packages.
     pub(crate) is_direct: bool,
-    /// It has lifecycle scripts, which are not run.
+    /// Set if it has lifecycle scripts, which are not run.
     pub(crate) has_scripts: bool,
-    /// Where it lies, below the folder.
+    /// Its path below the folder.
     pub(crate) place: String,
 }
 
 impl Resolved {
-    /// Asks the registry for the versions. Nothing is installed, and nothing is changed but the
-    /// staging folder, which goes away with the result.
+    /// Resolves the versions with the registry. Nothing is installed, and only the staging folder
+    /// changes, which is removed with the result.
     ///
     /// # Errors
     /// When haft must not install there, or npm cannot resolve it.
@@ -50,7 +50,7 @@ impl Resolved {
         let added: Vec<String> = site.added.keys().cloned().collect();
         let manifest = site.manifest.as_ref();
         stage::check(&site)?;
-        // The user's own folders only.
+        // The `.npmrc` is used only in the user's own folders.
         let reads_npmrc = !site.needs_trust;
         let stage = Stage::begin(&site.directory, reads_npmrc)?;
         let text = match manifest {
@@ -67,7 +67,8 @@ impl Resolved {
         npm.resolve(&stage.work, &added, choice).await?;
         let mut locked = Locked::read(&stage)?;
         if locked.has_agent_as_peer() && !choice.leaves_out_peers {
-            // haft is the host that these packages expect; an agent of its own must not come along.
+            // These packages expect haft as their host; npm must not install another agent for
+            // them.
             choice.leaves_out_peers = true;
             stage.reset(reads_npmrc, &text)?;
             npm.resolve(&stage.work, &added, choice).await?;
@@ -121,7 +122,7 @@ impl Locked {
         }
     }
 
-    /// The places of packages with what is known of each, without the folder itself.
+    /// Returns the paths of packages with their entries, without the folder itself.
     fn entries(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.0.iter().filter(|(place, _)| !place.is_empty())
     }
@@ -131,7 +132,7 @@ impl Locked {
             .any(|(place, entry)| is(entry, "peer") && name::is_of_agent(name_at(place)))
     }
 
-    /// Returns what npm will install that is not there in this version.
+    /// Returns the packages that npm will install and that are not there in this version.
     fn packages(&self, site: &Site, choice: Choice) -> Vec<Package> {
         let package = |place: &String| {
             let name = name_at(place).to_owned();
@@ -155,8 +156,8 @@ impl Locked {
         packages
     }
 
-    /// Returns the places of the packages that are needed on this machine. The lock file has those
-    /// of all others, too.
+    /// Returns the paths of the packages that this machine needs. The lock file also has those for
+    /// all other machines.
     fn needed(&self, choice: Choice) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut queue = vec![String::new()];
@@ -182,7 +183,7 @@ impl Locked {
         found
     }
 
-    /// Returns the place of the package that `name` means at `place`, as Node resolves it.
+    /// Returns the path of the package that `name` means at `place`, as Node resolves it.
     fn resolve(&self, place: &str, name: &str) -> Option<String> {
         let mut base = place;
         loop {
@@ -216,7 +217,7 @@ impl Locked {
     }
 }
 
-/// A package that is there already.
+/// A package that is already installed.
 struct Installed {
     name: String,
     version: String,
@@ -246,7 +247,7 @@ fn is(entry: &Value, flag: &str) -> bool {
     entry.get(flag).and_then(Value::as_bool) == Some(true)
 }
 
-/// False for an optional package that is for another operating system or processor.
+/// Returns false for an optional package for another operating system or processor.
 fn fits(entry: &Value) -> bool {
     if !is(entry, "optional") {
         return true;
@@ -275,8 +276,8 @@ fn fits(entry: &Value) -> bool {
         && allows(names("libc"), libc)
 }
 
-/// The manifest for a folder without one. It keeps the module type that holds there now, and the
-/// packages that are there.
+/// Returns a manifest for a folder without one. It keeps the present module type and the packages
+/// that are already installed.
 fn new_manifest(directory: &Path) -> String {
     let mut manifest = Map::from_iter([("private".to_owned(), json!(true))]);
     let above = directory.ancestors().skip(1);
@@ -295,7 +296,7 @@ fn new_manifest(directory: &Path) -> String {
     text
 }
 
-/// The packages in `node_modules`, with their exact versions.
+/// Returns the packages in `node_modules`, with their exact versions.
 fn installed(directory: &Path) -> Map<String, Value> {
     let modules = directory.join("node_modules");
     let names = |folder: &Path| -> Vec<String> {

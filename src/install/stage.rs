@@ -1,7 +1,7 @@
-//! The folder in which npm works, and the move of its result into place.
+//! Staging folder in which npm works, and the move of its result into place.
 //!
-//! The staging folder lies beside the final place, so that every move is one rename on one file
-//! system. It is locked while it is used; one that a killed process left is taken over.
+//! The staging folder is beside the final place, so that every move is one rename on one file
+//! system. It is locked while in use; a folder that a killed process left is reused.
 
 use std::fs::{self, File};
 use std::io;
@@ -34,13 +34,14 @@ const OTHER_LOCKS: [(&str, &str); 4] = [
 pub(super) struct Stage {
     directory: PathBuf,
     root: PathBuf,
-    /// Where npm works. It has the name of the final folder, which npm writes into the lock file.
+    /// npm's working directory. It has the name of the final folder, which npm writes into the lock
+    /// file.
     pub(super) work: PathBuf,
     /// Holds the lock.
     _lock: File,
 }
 
-/// Refuses folders in which haft must not replace what there is.
+/// Refuses folders whose content haft must not replace.
 pub(super) fn check(site: &Site) -> Result<(), Error> {
     let directory = &site.directory;
     let shown = directory.display();
@@ -66,7 +67,7 @@ pub(super) fn check(site: &Site) -> Result<(), Error> {
         let text = format!("the package.json in `{shown}` refers to folders beside it ({part})");
         return refused(text, command(npm, npm));
     }
-    // Resolving them would already fetch what an untrusted file names.
+    // Resolving these dependencies would already fetch what an untrusted file names.
     let remote = manifest.and_then(Manifest::remote_part);
     if let Some(part) = remote.filter(|_| site.needs_trust) {
         let text = format!(
@@ -88,7 +89,7 @@ pub(super) fn check(site: &Site) -> Result<(), Error> {
 }
 
 impl Stage {
-    /// Takes the staging folder of `directory`, with copies of what npm goes by.
+    /// Takes the staging folder of `directory`, with copies of npm's input files.
     pub(super) fn begin(directory: &Path, reads_npmrc: bool) -> Result<Stage, Error> {
         let root = directory.join(FOLDER);
         let lock = take(&root, directory)?;
@@ -147,7 +148,7 @@ impl Stage {
         })
     }
 
-    /// Moves what npm made into place.
+    /// Moves npm's result into place.
     pub(super) fn put_in_place(&self) -> Result<(), Error> {
         let moved = self.move_modules().and_then(|()| self.move_files());
         moved.map_err(|error| refusal(&self.directory, &error))
@@ -162,7 +163,7 @@ impl Stage {
             return fs::rename(new, place);
         }
         match renameat_with(CWD, &new, CWD, &place, RenameFlags::EXCHANGE) {
-            // Some file systems cannot exchange; then there is a moment without the folder.
+            // Some file systems cannot exchange two names; then the folder is missing for a moment.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 fs::rename(&place, self.root.join("old"))?;
                 fs::rename(new, place)
@@ -187,7 +188,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // What cannot be removed is taken over by the next installation.
+        // The next installation reuses a folder that cannot be removed.
         let _ = fs::remove_dir_all(&self.root);
     }
 }
@@ -195,7 +196,7 @@ impl Drop for Stage {
 /// Creates the staging folder and locks it.
 fn take(root: &Path, directory: &Path) -> Result<File, Error> {
     let refused = |error: io::Error| refusal(directory, &error);
-    // The process that had it may remove it between our look and our lock.
+    // The previous owner may remove the folder before we have locked it.
     for _ in 0..16 {
         match fs::create_dir(root) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -231,7 +232,7 @@ fn take(root: &Path, directory: &Path) -> Result<File, Error> {
     Err(Error::new(ErrorKind::Load, text))
 }
 
-/// True if the opened folder is still the one at the path.
+/// Returns true if the opened folder is still the one at the path.
 fn is_at(folder: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let (Ok(opened), Ok(found)) = (folder.metadata(), fs::symlink_metadata(path)) else {

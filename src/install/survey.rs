@@ -1,4 +1,5 @@
-//! What tools lack, by the folder that it belongs in. Files are read and compiled; nothing runs.
+//! Finds the packages that tools lack, by the folder they belong in. Files are only read and
+//! compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,16 +13,16 @@ use crate::engine;
 use crate::engine::graph::Grapher;
 use crate::error::Error;
 
-/// What tools lack.
+/// Missing packages of tools.
 #[derive(Default)]
 pub(crate) struct Survey {
     /// The folders in which packages have to be installed.
     pub(crate) sites: Vec<Site>,
-    /// Why packages of some tools cannot be installed.
+    /// Reasons why packages of some tools cannot be installed.
     pub(crate) refused: Vec<Error>,
     /// Imports that no installation can satisfy.
     pub(crate) skipped: Vec<Skipped>,
-    /// How many tools were looked at.
+    /// Number of tools that were checked.
     pub(crate) tools: usize,
 }
 
@@ -33,9 +34,9 @@ pub(crate) struct Site {
     pub(crate) tools: BTreeSet<String>,
     /// The packages that tools import and the manifest does not name, with the importing files.
     pub(crate) added: BTreeMap<String, BTreeSet<PathBuf>>,
-    /// The packages that the manifest names and that are not there.
+    /// The packages that the manifest names and that are not installed.
     pub(crate) declared: BTreeSet<String>,
-    /// A project that brings the tools runs them only if the user trusts it.
+    /// Set if a project brings the tools, so that they run only if the user trusts it.
     pub(crate) needs_trust: bool,
     pub(super) manifest: Option<Manifest>,
 }
@@ -50,11 +51,11 @@ pub(crate) struct Skipped {
 }
 
 impl Survey {
-    /// Looks at the tools that `words` mean, or at all of them. Packages go into the folder `into`
-    /// if the user names one.
+    /// Checks the tools that `words` mean, or all of them. Packages go into the folder `into` if
+    /// the user names one.
     ///
     /// # Errors
-    /// When a word means no tool, or `into` is not a folder.
+    /// If a word does not mean a tool, or `into` is not a folder.
     pub(crate) fn of(
         config: &Config,
         words: &[String],
@@ -84,7 +85,7 @@ impl Survey {
 }
 
 impl Site {
-    /// True if a tool imports the package or the manifest names it.
+    /// Returns true if a tool imports the package or the manifest names it.
     pub(super) fn names(&self, package: &str) -> bool {
         let manifest = self.manifest.as_ref();
         self.added.contains_key(package) || manifest.is_some_and(|it| it.range(package).is_some())
@@ -141,8 +142,8 @@ impl Surveyor {
         }
     }
 
-    /// Packages that the governing manifest names may be imported by computed names, so they count
-    /// although no import of them was seen.
+    /// Adds the packages that the governing manifest names: they may be imported by computed names,
+    /// so they count although no import of them was seen.
     fn look_at_manifest(&mut self, target: &Target) -> Result<(), Error> {
         let Some(folder) = self.places.governing(target) else {
             return Ok(());
@@ -188,7 +189,7 @@ impl Surveyor {
     }
 }
 
-/// True if a module in `folder` finds the package.
+/// Returns true if a module in `folder` finds the package.
 fn is_installed(folder: &Path, package: &str) -> bool {
     folder
         .ancestors()

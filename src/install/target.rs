@@ -1,4 +1,4 @@
-//! Which module tools are meant: by name, by file, by folder, or all of them.
+//! Selects module tools: by name, by file, by folder, or all of them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,25 +7,25 @@ use crate::discover::{self, Candidate};
 use crate::error::{Error, ErrorKind};
 use crate::tool::{Family, nearest};
 
-/// The provider of paths that are given by name.
+/// Id of the provider of paths that are given by name.
 const GIVEN: &str = "config";
 
 /// A module tool, or a folder that only has a manifest.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    /// What it is called where it is listed.
+    /// Its name in listings.
     pub(super) name: String,
-    /// The module; for a folder without one the folder.
+    /// The module, or the folder if it has no module.
     pub(super) entry: PathBuf,
-    /// The folder that belongs to the tool: packages beside it are in there.
+    /// The tool's own folder, in which its packages are installed.
     pub(super) folder: PathBuf,
-    /// The folder of many tools that a tool's own folder lies in.
+    /// The folder of several tools that contains the tool's own folder.
     pub(super) shared: Option<PathBuf>,
-    /// Its project is run only if the user trusts it.
+    /// Set if the tool belongs to a project, so that it runs only if the user trusts the project.
     pub(super) needs_trust: bool,
 }
 
-/// Returns the tools that `words` mean; without words every module tool that is found.
+/// Returns the tools that `words` mean; without words every module tool.
 pub(super) fn find(config: &Config, words: &[String]) -> Result<Vec<Target>, Error> {
     let mut known = discover::scan_as(config, config.trust_project).candidates;
     let others: Vec<String> = known
@@ -82,7 +82,7 @@ fn by_name(known: &[Candidate], word: &str) -> Vec<Target> {
     named.map(Target::of).collect()
 }
 
-/// The tools at a path; `None` if there is nothing at it.
+/// Returns the tools at a path; `None` if the path does not exist and the word has no `/`.
 fn by_path(config: &Config, known: &[Candidate], word: &str) -> Result<Option<Vec<Target>>, Error> {
     let Some(given) = discover::given(config, &[word.to_owned()]).candidates.pop() else {
         return Ok(None);
@@ -117,7 +117,7 @@ fn by_path(config: &Config, known: &[Candidate], word: &str) -> Result<Option<Ve
     }
 }
 
-/// True for a folder that can be imported.
+/// Returns true for a folder that can be imported.
 fn is_module(folder: &Path) -> bool {
     !crate::engine::graph::untrusted_module_graph(folder)
         .files

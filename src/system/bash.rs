@@ -1,9 +1,10 @@
-//! `bash`: runs a command and answers with what it printed on both streams, in order, and its exit code.
+//! `bash`: runs a command, and answers with its exit code and the output of both streams, in order.
 //!
-//! The one file outside `process` that starts a program: this is another program than haft, without its
-//! runtime. Both streams are one pipe, so their order is the command's own. We lead the process group
-//! that the command runs in: whoever kills our group kills all of it, and when we are told
-//! to end we end it. What a command leaves in the background goes on and holds up nothing.
+//! This is the one file outside `process` that starts a program, because this is another program
+//! than haft, without its runtime. Both streams are one pipe, which keeps the command's own order.
+//! We lead the process group that the command runs in, so a signal to our group reaches all of it.
+//! When we are asked to end, we end the group. A background process of the command continues and
+//! delays nothing.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -25,14 +26,14 @@ use super::params::{Params, Wrong};
 use super::stop::{Stop, plain};
 use super::tool::{Tool, answer_of};
 
-/// How long the end of an output is waited for when the command has ended: what runs in `>(…)` may
-/// still be writing, while a server in the background holds the pipe for ever.
+/// Time limit for remaining output after the end of the command. A program in `>(…)` may still be
+/// writing, while a server in the background holds the pipe for ever.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// From the polite signal to the other one.
+/// Grace period between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What shells answer where a program could not be started.
+/// Exit code of shells for a program that could not be started.
 const NOT_STARTED: i32 = 127;
 
 pub const TOOL: Tool = Tool {
@@ -90,7 +91,7 @@ fn finish(command: &CString) -> io::Result<Ended> {
     let (mut output, end) = io::pipe()?;
     rustix::io::ioctl_fionbio(&output, true)?;
     let bash = start(command, &end)?;
-    // The pipe ends when the command's ends of it are closed, so ours must not be open.
+    // The pipe ends when every writer has closed it, so our own end must be closed.
     drop(end);
     let ended = rustix::process::pidfd_open(bash, PidfdFlags::empty())?;
 
@@ -111,7 +112,7 @@ fn finish(command: &CString) -> io::Result<Ended> {
         if has_output && watched == 3 {
             is_open = read_what_is_there(&mut output, &mut kept)?;
         }
-        // Not only when the pipe is empty: something in the background may fill it for ever.
+        // The loop must not wait for an empty pipe: a background process may fill it for ever.
         if has_ended {
             break;
         }
@@ -127,7 +128,7 @@ fn finish(command: &CString) -> io::Result<Ended> {
     })
 }
 
-/// From here on the signals that ask us to end are read, not obeyed at once.
+/// Redirects the termination signals to a descriptor, so that they do not end us at once.
 fn ends_of_ours() -> nix::Result<SignalFd> {
     let signals: SigSet = [Wanted::SIGTERM, Wanted::SIGINT, Wanted::SIGHUP]
         .into_iter()
@@ -142,7 +143,7 @@ fn start(command: &CString, output: &impl AsRawFd) -> io::Result<Pid> {
     streams.add_dup2(nothing.as_raw_fd(), 0)?;
     streams.add_dup2(output.as_raw_fd(), 1)?;
     streams.add_dup2(output.as_raw_fd(), 2)?;
-    // Rust ignores SIGPIPE and we block others; the command is to know nothing of that.
+    // Rust ignores SIGPIPE and we block other signals; the command must not inherit that.
     let mut signals = PosixSpawnAttr::init()?;
     signals.set_flags(
         PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
@@ -162,11 +163,11 @@ fn environment() -> Vec<CString> {
         line.extend(value.into_vec());
         line
     });
-    // The system gave them to us, so none holds a NUL byte.
+    // The environment comes from the system, so no line holds a NUL byte.
     lines.filter_map(|line| CString::new(line).ok()).collect()
 }
 
-/// Reads until there is nothing more for now. False when there never will be.
+/// Reads what is available now. Returns false at the end of the output.
 fn read_what_is_there(output: &mut impl Read, kept: &mut Kept) -> io::Result<bool> {
     let mut buffer = [0; 16 << 10];
     match output.read(&mut buffer) {
@@ -192,7 +193,8 @@ fn last_words(output: &mut (impl Read + std::os::fd::AsFd), kept: &mut Kept) -> 
     }
 }
 
-/// Asks the whole group to end, waits for the command, then leaves nothing: not even us.
+/// Sends SIGTERM to the whole group, waits for the command, then kills the group including
+/// ourselves.
 fn end_the_group(command: &impl std::os::fd::AsFd) {
     let group = rustix::process::getpgrp();
     let _ = rustix::process::kill_process_group(group, Signal::TERM);
@@ -203,7 +205,7 @@ fn end_the_group(command: &impl std::os::fd::AsFd) {
     let _ = rustix::process::kill_process_group(group, Signal::KILL);
 }
 
-/// Whether something happened before the time was over.
+/// Waits for an event; returns false after the time limit.
 fn wait(events: &mut [PollFd<'_>], limit: Option<Duration>) -> io::Result<bool> {
     let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
     loop {

@@ -1,8 +1,8 @@
 //! `file-edit`: replaces a text in a file by another.
 //!
-//! It works on bytes, so that a file that is not UTF-8 keeps what is not touched. In a file whose
-//! lines all end in CRLF the texts mean such lines too: models write LF, and an edit must
-//! neither miss nor leave a file with both.
+//! It works on bytes, so that a file that is not UTF-8 keeps its other parts. If all lines of the
+//! file end in CRLF, the texts are converted to CRLF too: models write LF, and an edit must neither
+//! miss nor leave a file with both.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ use super::replace::replace;
 use super::stop::{Failure, Stop};
 use super::tool::{Tool, answer_of};
 
-/// The largest file that is edited: it is in memory twice.
+/// Limit of the size of a file, which is in memory twice.
 const LARGEST: u64 = 64 << 20;
 
 pub const TOOL: Tool = Tool {

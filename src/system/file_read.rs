@@ -1,7 +1,8 @@
-//! `file-read`: the text of a file, or some of its lines.
+//! `file-read`: returns the text of a file, or some of its lines.
 //!
-//! Lines are read one by one, so that ten lines of a file of 100 GB cost ten lines of memory. The text
-//! comes as it is, line ends included. What looks binary is refused: no model can use it.
+//! Lines are read one by one, so that ten lines of a file of 100 GB need the memory of ten lines.
+//! The text is unchanged, line ends included. Binary files are refused, because models cannot use
+//! them.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -13,7 +14,7 @@ use super::stop::{Failure, Stop};
 use super::text::{self, LONGEST};
 use super::tool::{Tool, answer_of};
 
-/// How much is looked at to tell text from binary, and read at once.
+/// Size of a read, and of the part that is checked for binary content.
 const BLOCK: usize = 64 << 10;
 
 pub const TOOL: Tool = Tool {
@@ -78,7 +79,7 @@ fn lines(reader: &mut impl BufRead, first: u64, limit: u64) -> io::Result<String
     Ok(text::lossy(kept))
 }
 
-/// Takes away the line that has no room, or the end of it if it is the only one.
+/// Removes the line that does not fit, or its end if it is the only line.
 fn cut(kept: &mut Vec<u8>, start: usize, line: u64) -> String {
     if start > 0 {
         kept.truncate(start);

@@ -1,4 +1,4 @@
-//! `file-write`: makes a file, or gives it a new content. Folders are not made.
+//! `file-write`: creates a file or replaces its content. It creates no folders.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn run(params: &Params) -> Result<Value, Stop> {
     Ok(json!({"output": format!("Wrote {bytes} bytes to {}", base(path)), "bytes": bytes}))
 }
 
-/// The last part of a path, for a sentence.
+/// Returns the last part of a path, for a message.
 pub fn base(path: &str) -> &str {
     let name = Path::new(path).file_name().and_then(|name| name.to_str());
     name.unwrap_or(path)

@@ -1,8 +1,8 @@
-//! `glob`: the files and folders whose paths match a pattern.
+//! `glob`: finds the files and folders whose paths match a pattern.
 //!
 //! `*` and `?` stop at `/`, `**` does not; `[a-z]` and `{a,b}` work. A pattern without any of these
-//! is looked up as it is, hidden or not; a part that starts with a dot makes hidden files count.
-//! Folders are shown with a `/` at the end.
+//! is looked up as it is, even if it is hidden. A part that starts with a dot includes hidden
+//! files. Folders are shown with a `/` at the end.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ fn run(params: &Params) -> Result<Value, Stop> {
     Ok(json!({"output": found.into_text(), "count": count}))
 }
 
-/// The folders that a pattern begins with, and the rest from its first wildcard on.
+/// Splits a pattern into the folders at its beginning and the rest from its first wildcard on.
 fn split(pattern: &str) -> (&Path, &str) {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{', '\\']);
     let mut start = 0;
@@ -90,7 +90,7 @@ fn matcher(wild: &str) -> Result<GlobMatcher, Failure> {
     }
 }
 
-/// A path without wildcards: there or not.
+/// Looks up a path without wildcards.
 fn look_up(path: &Path, only_folder: bool, found: &mut Lines) {
     let Ok(here) = path.symlink_metadata() else {
         return;
@@ -120,13 +120,14 @@ fn search(root: &Path, wild: &str, matcher: &GlobMatcher, found: &mut Lines) {
     }
 }
 
-/// Whether a part of the pattern starts with a dot, as hidden files do.
+/// Returns true if a part of the pattern starts with a dot, as hidden files do.
 fn names_hidden(wild: &str) -> bool {
     wild.split(['/', '{', ','])
         .any(|part| part.starts_with('.') || part.starts_with("\\."))
 }
 
-/// How deep matches can be; braces may hold a `/`, and `**` holds any number.
+/// Returns the depth of the search; `None` if it is unlimited. Braces may hold a `/`, and `**` any
+/// number of them.
 fn depth(wild: &str) -> Option<usize> {
     let parts = wild.trim_end_matches('/').split('/').count();
     (!wild.contains("**") && !wild.contains('{')).then_some(parts)

@@ -1,7 +1,8 @@
-//! `grep`: the lines that match a regular expression, in a file or in a folder and all below it.
+//! `grep`: finds the lines that match a regular expression, in a file or in a folder and all below
+//! it.
 //!
-//! Files with a NUL byte are no text and give no lines. UTF-16 with a byte order mark is read as
-//! text. A `glob` that names hidden or ignored files has them searched, as in ripgrep.
+//! Files with a NUL byte are binary and give no lines. UTF-16 with a byte order mark is read as
+//! text. If `glob` names hidden or ignored files, they are searched, as in ripgrep.
 
 use std::fs::File;
 use std::io;
@@ -21,10 +22,10 @@ use super::text;
 use super::tool::{Tool, answer_of};
 use super::walk;
 
-/// The longest line that is searched. Longer ones are not written by people.
+/// Limit of a line that is searched. People do not write longer ones.
 const LONGEST_LINE: usize = 64 << 20;
 
-/// As much of a line as is shown: a minified file has one line of a megabyte.
+/// Limit of the shown part of a line: a minified file has one line of a megabyte.
 const SHOWN_OF_LINE: usize = 1000;
 
 pub const TOOL: Tool = Tool {
@@ -67,7 +68,7 @@ fn run(params: &Params) -> Result<Value, Stop> {
         let files = walk::entries(&builder)
             .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         for entry in files {
-            // A file that cannot be read is no reason to lose what is in the others.
+            // An unreadable file must not lose the matches in the others.
             if let Ok(file) = File::open(entry.path()) {
                 drop(search(
                     &mut searcher,
@@ -90,7 +91,8 @@ fn run(params: &Params) -> Result<Value, Stop> {
 
 fn matcher(pattern: &str) -> Result<RegexMatcher, Failure> {
     let built = RegexMatcherBuilder::new()
-        // Many lines are searched at once, and each is to have its `^` and `$`, before CRLF too.
+        // Several lines are searched at once, so `^` and `$` must match at each line, also before
+        // CRLF.
         .multi_line(true)
         .crlf(true)
         .build(pattern);

@@ -1,6 +1,6 @@
-//! What is kept of an output of any length: its beginning and its end.
+//! Bounded buffer for an output of any length: it keeps the beginning and the end.
 //!
-//! A build that fails says what it did first and why it failed last; what is between is counted.
+//! A failed build prints its steps first and the reason last. The bytes between are only counted.
 
 use std::collections::VecDeque;
 

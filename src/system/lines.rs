@@ -1,4 +1,4 @@
-//! The lines of an answer: all are counted, as many are kept as one answer may hold.
+//! Line buffer of an answer: counts all lines, and keeps as many as one answer may hold.
 
 use super::text::LONGEST;
 
@@ -9,7 +9,7 @@ pub struct Lines {
     count: usize,
 }
 
-/// A point to go back to.
+/// A state of the buffer that can be restored.
 pub struct Mark {
     bytes: usize,
     kept: usize,
@@ -17,8 +17,8 @@ pub struct Mark {
 }
 
 impl Lines {
-    /// Counts the line, and keeps it while there is room. What has no room closes the door: a later,
-    /// shorter line would leave a gap that nobody sees.
+    /// Counts the line, and keeps it if it fits. After the first line that does not fit, no line is
+    /// kept: a later, shorter line would leave an invisible gap.
     pub fn push(&mut self, line: &str) {
         let is_open = self.kept == self.count;
         self.count += 1;
@@ -43,13 +43,13 @@ impl Lines {
         }
     }
 
-    /// Forgets everything since the mark.
+    /// Removes everything since the mark.
     pub fn back_to(&mut self, mark: &Mark) {
         self.text.truncate(mark.bytes);
         (self.kept, self.count) = (mark.kept, mark.count);
     }
 
-    /// The lines without a line break after the last one, and how many are missing.
+    /// Returns the kept lines, with a note about the missing ones.
     pub fn into_text(mut self) -> String {
         let left_out = self.count - self.kept;
         if left_out > 0 {

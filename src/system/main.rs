@@ -1,9 +1,10 @@
-//! The system tools: `bash`, `file-read`, `file-write`, `file-edit`, `glob` and `grep`, in one small program.
+//! The system tools: `bash`, `file-read`, `file-write`, `file-edit`, `glob` and `grep`, in one
+//! small program.
 //!
-//! It speaks ikigai's protocol and is found by it like anybody's tool, so it shares no line with the
-//! library: no V8 is linked, and a call starts in a millisecond. Which tool it is says the name it
-//! is called by, else its first argument. A tool that could do its work or not answers with JSON and
-//! exit code 0; only parameters that are no parameters end with words on standard error and code 1.
+//! It uses ikigai's protocol and is found like any other ikigai tool, so it shares no code with the
+//! library: V8 is not linked, and a call starts in a millisecond. The tool is chosen by the
+//! program's own name, else by its first argument. A tool answers with JSON and exit code 0, even
+//! if its work failed. Only invalid parameters end with a message on standard error and code 1.
 
 #![forbid(unsafe_code)]
 
@@ -33,7 +34,7 @@ use std::process::ExitCode;
 use stop::Stop;
 use tool::Tool;
 
-/// All of them, in the order of the list that `--names` prints.
+/// All tools, in the order of `--names`.
 const TOOLS: [&Tool; 6] = [
     &bash::TOOL,
     &file_edit::TOOL,
@@ -43,7 +44,7 @@ const TOOLS: [&Tool; 6] = [
     &grep::TOOL,
 ];
 
-/// The exit code for arguments that mean nothing.
+/// Exit code for invalid arguments.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
     ended(written)
 }
 
-/// The tool that a program name or an argument means.
+/// Returns the tool that a program name or an argument means.
 fn named(word: &OsString) -> Option<&'static Tool> {
     let name = Path::new(word).file_name()?.to_str()?.replace('_', "-");
     TOOLS.into_iter().find(|tool| tool.file == name)
@@ -110,7 +111,7 @@ fn print(text: &str) -> io::Result<()> {
 }
 
 fn complain(text: &str) {
-    // Where standard error is gone too there is nobody left to tell.
+    // If standard error is closed too, the error cannot be reported.
     drop(writeln!(io::stderr(), "{text}"));
 }
 

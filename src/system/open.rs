@@ -1,4 +1,4 @@
-//! Opens a file to read it, and only a file: a pipe would wait for ever, a device never end.
+//! Opens regular files only: a pipe would block for ever, and a device may never end.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,7 +8,7 @@ use rustix::fs::OFlags;
 use super::stop::Failure;
 
 pub fn open(path: &str) -> Result<File, Failure> {
-    // Without it the open of a named pipe waits for a writer.
+    // Without this flag, opening a named pipe waits for a writer.
     let waits_for_nobody = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new()
         .read(true)

@@ -1,18 +1,18 @@
-//! The parameters of a call: one JSON object on standard input, asked for field by field.
+//! The parameters of a call: one JSON object on standard input, read field by field.
 //!
-//! Unknown fields are ignored and `null` is the same as nothing: models write both. A field of the
-//! wrong type is not guessed at.
+//! Unknown fields are ignored, and `null` counts as missing, because models write both. A field of
+//! the wrong type is an error.
 
 use std::io::{self, Read};
 
 use serde_json::{Map, Value};
 
-/// More than any file that a model writes, far less than the machine has.
+/// Limit of the input: more than any file that a model writes, far less than the machine's memory.
 const LARGEST: u64 = 256 << 20;
 
 pub struct Params(Map<String, Value>);
 
-/// Why these are no parameters.
+/// Reason why parameters are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum Wrong {
     #[error("empty input")]
@@ -51,7 +51,7 @@ pub fn read(input: impl Read) -> Result<Params, Wrong> {
 }
 
 impl Params {
-    /// A text that must be there.
+    /// Returns a required text.
     pub fn text(&self, name: &'static str) -> Result<&str, Wrong> {
         self.given(name)
             .and_then(Value::as_str)
@@ -61,7 +61,7 @@ impl Params {
             })
     }
 
-    /// A text that may be missing; an empty one is missing too.
+    /// Returns an optional text; an empty text counts as missing.
     pub fn optional_text(&self, name: &'static str) -> Result<Option<&str>, Wrong> {
         match self.given(name) {
             None => Ok(None),
@@ -71,7 +71,7 @@ impl Params {
         }
     }
 
-    /// A number that may be missing.
+    /// Returns an optional number.
     pub fn count(&self, name: &'static str) -> Result<Option<u64>, Wrong> {
         let whole = |value: &Value| {
             // Some models write every number as a float.
@@ -92,7 +92,7 @@ impl Params {
         })
     }
 
-    /// A switch that is off where it is missing.
+    /// Returns a boolean, which is false if it is missing.
     pub fn switch(&self, name: &'static str) -> Result<bool, Wrong> {
         match self.given(name) {
             None => Ok(false),

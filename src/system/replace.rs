@@ -1,10 +1,11 @@
-//! Gives a file a new content, at once: a reader sees the old one or the new one, never half of it.
+//! Replaces the content of a file atomically: a reader sees the old or the new one, never half of
+//! it.
 //!
-//! The content goes to a new file beside the old one, which then takes its name, permissions and owner.
-//! A link stays a link; the file that it names is replaced. Where that cannot be done (a folder that
-//! we may not write to, a file mounted into a container, an owner that we cannot give), the file is
-//! written in place, as an editor would. Nothing is forced to the disk: this guards against being
-//! read or stopped halfway, not against a power cut.
+//! The content goes to a new file beside the old one, which then takes its name, permissions and
+//! owner. A link stays a link; its target is replaced. Where that is impossible, the file is
+//! written in place, as an editor would: in a folder that we may not write to, for a file mounted
+//! into a container, for an owner that we cannot set. Nothing is synced to the disk: this guards
+//! against readers and interruptions, not against a power cut.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -15,7 +16,7 @@ use rustix::fs::Access;
 
 use super::stop::{Failure, plain};
 
-/// As many links after another as Linux follows.
+/// Limit of links in a chain, the same as Linux has.
 const LINKS: usize = 40;
 
 pub fn replace(path: &str, content: &[u8]) -> Result<(), Failure> {
@@ -38,7 +39,7 @@ pub fn replace(path: &str, content: &[u8]) -> Result<(), Failure> {
     let written = match &old {
         None => swap(&target, None, content),
         Some(found) => {
-            // A new file could take the name of one that we may not write to.
+            // Otherwise a new file could replace one that we may not write to.
             rustix::fs::access(&target, Access::WRITE_OK)
                 .map_err(|errno| Failure::opening(path, &errno.into()))?;
             swap(&target, Some(found), content).or_else(|error| match needs_its_place(&error) {
@@ -55,7 +56,7 @@ fn failed(path: &str, error: &io::Error) -> Failure {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             Failure::new("NO_SPACE", format!("No space left on device: {path}"))
         }
-        // A file that is not there is made; its folder is not.
+        // A missing file is created, but not its folder.
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             let message = format!("Cannot open file: {path} (its directory does not exist)");
             Failure::new("OPEN_FAILED", message)
@@ -70,7 +71,7 @@ fn failed(path: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// The file that a chain of links ends at, whether it exists or not.
+/// Returns the file at the end of a chain of links, which may not exist.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..LINKS {
@@ -87,7 +88,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links after another"))
 }
 
-/// Whether the folder, the mount or the owner is in the way, and not the file.
+/// Returns true if the folder, the mount or the owner prevents a replacement, and not the file.
 fn needs_its_place(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -110,13 +111,14 @@ fn swap(target: &Path, old: Option<&Metadata>, content: &[u8]) -> io::Result<()>
         .and_then(|()| old.map_or(Ok(()), |old| make_alike(&file, old)))
         .and_then(|()| fs::rename(&beside, target));
     if written.is_err() {
-        // The error says what is wrong; that a file of ours could not be removed would hide it.
+        // The first error is the cause; a failed removal of our file would only hide it.
         drop(fs::remove_file(&beside));
     }
     written
 }
 
-/// A new file in the same folder, with a short name: the target's may be as long as names can be.
+/// Creates a new file in the same folder. Its name is short, because the target's may already have
+/// the maximal length.
 fn beside(target: &Path) -> io::Result<(File, PathBuf)> {
     let mut number = std::process::id();
     loop {

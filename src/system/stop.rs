@@ -1,7 +1,7 @@
-//! The two ways in which a tool does not do its work.
+//! The two ways in which a tool fails.
 //!
-//! Parameters that are no parameters are the caller's bug and end the program with code 1. A file
-//! that is not there is an answer like any other, for the model to read.
+//! Invalid parameters are the caller's bug and end the program with code 1. A missing file is a
+//! normal answer, which the model reads.
 
 use std::io::{self, ErrorKind};
 
@@ -17,7 +17,7 @@ pub enum Stop {
     Failed(#[from] Failure),
 }
 
-/// What the model is told: a sentence and a code.
+/// A failure that the model gets as an answer: a sentence and a code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -33,10 +33,10 @@ impl Failure {
         }
     }
 
-    /// A file or folder that the system does not let us open.
+    /// Returns the failure for a file or folder that cannot be opened.
     pub fn opening(path: &str, error: &io::Error) -> Self {
         match error.kind() {
-            // `a.txt/b`: nothing of that name can be there.
+            // `a.txt/b`: a file below a file cannot exist.
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
                 Failure::new("FILE_NOT_FOUND", format!("File not found: {path}"))
             }
@@ -50,7 +50,7 @@ impl Failure {
         }
     }
 
-    /// A file that was open and then refused.
+    /// Returns the failure for an opened file that cannot be read.
     pub fn reading(path: &str, error: &io::Error) -> Self {
         let message = format!("Failed to read file: {path} ({})", plain(error));
         Failure::new("READ_FAILED", message)
@@ -61,7 +61,7 @@ impl Failure {
     }
 }
 
-/// The error in words, without the number of the system call's error.
+/// Returns the error as text, without the number of the system error.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());

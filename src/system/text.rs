@@ -1,19 +1,19 @@
-//! Bytes as text for an answer, and where a long text may be cut.
+//! Converts bytes to text for an answer, and finds positions where a long text may be cut.
 
-/// The most bytes of one answer's text. JSON can make six of one, and hosts take 10 MiB.
+/// Limit of one answer's text in bytes. JSON can make six bytes of one, and hosts accept 10 MiB.
 pub const LONGEST: usize = 1 << 20;
 
-/// The text in these bytes; what is not UTF-8 becomes U+FFFD.
+/// Converts bytes to text; invalid UTF-8 becomes U+FFFD.
 pub fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The last place up to `at` that is not inside a character.
+/// Returns the last position up to `at` that is not inside a character.
 pub fn boundary(bytes: &[u8], at: usize) -> usize {
     let at = at.min(bytes.len());
     let is_inside = |place: usize| bytes.get(place).is_some_and(|byte| byte & 0xC0 == 0x80);
-    // A character has four bytes at most; where more look like its rest, this is no UTF-8.
+    // A character has at most four bytes; more continuation bytes than that are not UTF-8.
     (at.saturating_sub(3)..=at)
         .rev()
         .find(|place| !is_inside(*place))

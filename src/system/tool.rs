@@ -1,4 +1,4 @@
-//! What a system tool is: a name, what it says of itself, and a function.
+//! A system tool: its name, its description, its schemas, and its function.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// What `--schema` prints. Models know tools by names with underscores.
+    /// Returns the output of `--schema`. Models see names with underscores.
     pub fn advertised(&self) -> Value {
         json!({
             "name": self.file.replace('-', "_"),
@@ -28,7 +28,7 @@ impl Tool {
     }
 }
 
-/// The schema of an answer that has these fields, or `error` and `error_code`.
+/// Returns the schema of an answer that has these fields, or `error` and `error_code`.
 pub fn answer_of(mut fields: Value) -> Value {
     fields["error"] =
         json!({"type": "string", "description": "What went wrong; then nothing else is there"});

@@ -1,7 +1,7 @@
-//! A grant: which bytes of a project the user trusts, tool by tool.
+//! A grant: the bytes of a project that the user trusts, tool by tool.
 //!
-//! Two rounds of looking are compared by file and content, never by time. The project may be
-//! reached through a link; its own files are named by its real path.
+//! Grants are compared by path and content, never by time. The project may be reached through a
+//! link; its own files are named by its real path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,11 @@ use crate::discover::{Candidate, Decisions};
 use crate::engine::graph::{Graph, What};
 use crate::tool::{CodeFromData, Family, VerifiedEntry, VerifiedFiles};
 
-/// Grants of another version count as none. Version 1 held neither families nor providers nor rights.
+/// Version of the format. Grants of another version are not used. Version 1 had no families,
+/// providers or rights.
 pub(super) const VERSION: u32 = 2;
 
-/// What the user trusts of one project.
+/// Everything that the user trusts of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Grant {
@@ -26,84 +27,85 @@ pub(crate) struct Grant {
     pub(super) project: String,
     /// Seconds since 1970.
     pub(super) trusted_at: u64,
-    /// The hash of its configuration file; `None`: there was none.
+    /// The hash of its configuration file; `None` if there was none.
     pub(super) config: Option<String>,
     /// The keys of that file with their values, to show what changed.
     #[serde(default)]
     pub(super) config_keys: BTreeMap<String, String>,
-    /// What each settings file decides about plugins, features and providers, as a hash.
+    /// Hash of each settings file's decisions about plugins, features and providers.
     #[serde(default)]
     pub(super) settings: BTreeMap<String, String>,
-    /// What was trusted of each tool, by its file.
+    /// The trusted tools, by their files.
     pub(super) tools: BTreeMap<String, TrustedTool>,
-    /// The hash of each of their files.
+    /// The hash of each file of the tools.
     pub(super) files: BTreeMap<String, String>,
-    /// What modules of the project may load besides.
+    /// Additional files and rights of the project's modules.
     #[serde(default)]
     pub(super) learned: Learned,
-    /// If all of this still holds nothing has to be parsed to know that nothing changed.
+    /// Facts about the module graphs. If they still hold, nothing changed, and no file needs
+    /// parsing.
     #[serde(default)]
     pub(super) facts: Option<Graph>,
 }
 
-/// What was trusted of one tool.
+/// One trusted tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct TrustedTool {
-    /// What kind of tool it is. A program that was trusted is no module.
+    /// The family. The grant of a program does not hold for a module at the same path.
     pub(super) family: Family,
     /// The id of the provider that found it.
     pub(super) provider: String,
-    /// All files in its module graph; of what is no module, the file itself.
+    /// All files in its module graph, or only the file itself if it is not a module.
     pub(super) files: BTreeSet<String>,
     #[serde(default)]
     pub(super) rights: Rights,
 }
 
-/// What no reading of the modules can find out, and the user has added.
+/// Files and rights that cannot be found by reading the modules; the user has added them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Learned {
     /// Files that modules loaded while they ran, with their hashes.
     pub(super) files: Files,
-    /// Modules may make code of text and bytes wherever they do.
+    /// True if modules may make code of text and bytes at any time.
     pub(super) code_from_data: bool,
 }
 
-/// What was trusted with a tool besides its files.
+/// Rights that were granted to a tool besides its files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Rights {
-    /// It may make code of text, as `eval` does.
+    /// True if it may make code of text, as `eval` does.
     pub(super) code_from_text: bool,
-    /// It may make WebAssembly of bytes that are no trusted file.
+    /// True if it may make WebAssembly of bytes that are not a trusted file.
     pub(super) code_from_bytes: bool,
 }
 
 /// The files of one tool with their hashes.
 pub(super) type Files = BTreeMap<String, String>;
 
-/// A file that is not as it was trusted.
+/// A file that differs from the trusted one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The file.
     pub path: String,
-    /// What happened to it.
+    /// The kind of the change.
     pub how: How,
 }
 
-/// What happened to a file.
+/// Kind of a file's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// It was not there, or nothing imported it.
+    /// The file is new, or newly imported.
     Added,
-    /// Its content is another.
+    /// The content differs.
     Modified,
-    /// It is gone, or nothing imports it any more.
+    /// The file is gone, or not imported any more.
     Removed,
 }
 
 impl How {
-    /// As a word behind the file's name.
+    /// Returns the word that is printed behind the file's name.
     pub fn as_str(self) -> &'static str {
         match self {
             How::Added => "new",
@@ -114,7 +116,7 @@ impl How {
 }
 
 impl Rights {
-    /// What the user is told of a module with this graph, and trusts with it.
+    /// Returns the rights that a module with this graph needs. The user sees and grants them.
     pub(super) fn of(graph: &Graph) -> Rights {
         let has = |what: What| {
             let mut openings = graph.openings.iter();
@@ -132,7 +134,8 @@ impl Grant {
         self.config.as_deref() == Some(digest(text).as_str())
     }
 
-    /// The files that were trusted for the tool in `entry`, if it was trusted as what it is now.
+    /// Returns the trusted files of the tool in `entry`, if its family and its provider are
+    /// unchanged.
     pub(super) fn files_of(&self, entry: &str, candidate: &Candidate) -> Option<Files> {
         let tool = self.tools.get(entry)?;
         let source = &candidate.source;
@@ -140,7 +143,7 @@ impl Grant {
         is_same.then(|| self.with_hashes(tool))
     }
 
-    /// The files that were trusted for the test in `entry`.
+    /// Returns the trusted files of the test in `entry`.
     pub(super) fn files_of_test(&self, entry: &str) -> Option<Files> {
         Some(self.with_hashes(self.tools.get(entry)?))
     }
@@ -153,7 +156,7 @@ impl Grant {
         tool.files.iter().map(with_hash).collect()
     }
 
-    /// The bytes that may run, for those who run them.
+    /// Returns the bytes that may run, in the form that the loaders enforce.
     pub(super) fn verified(&self, names: &Names<'_>) -> Arc<VerifiedFiles> {
         let digest = |name: &String| blake3::Hash::from_hex(self.files.get(name)?).ok();
         let mut verified = VerifiedFiles {
@@ -199,7 +202,7 @@ impl Grant {
     }
 }
 
-/// What is different, in the order of the paths.
+/// Returns the differences, in the order of the paths.
 pub(super) fn changes(was: &Files, is: &Files) -> Vec<Change> {
     let paths: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let change = |path: &String| {
@@ -217,19 +220,19 @@ pub(super) fn changes(was: &Files, is: &Files) -> Vec<Change> {
     paths.into_iter().filter_map(change).collect()
 }
 
-/// The hash of a text that is not in any graph.
+/// Returns the hash of a text that is not in any graph.
 pub(super) fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// The real path of a directory; the path itself where there is none.
+/// Returns the real path of a directory, or the path itself if it cannot be resolved.
 pub(crate) fn real(directory: &Path) -> PathBuf {
     directory
         .canonicalize()
         .unwrap_or_else(|_| directory.to_owned())
 }
 
-/// Names files so that a project has one name for each, however it was reached.
+/// Names files so that each has only one name, by whatever path the project was reached.
 pub(super) struct Names<'a> {
     cwd: &'a Path,
     project: PathBuf,
@@ -252,7 +255,7 @@ impl<'a> Names<'a> {
         self.cwd == self.project
     }
 
-    /// The file as it is reached by the project's real path.
+    /// Returns the file's path below the project's real path.
     pub(super) fn place(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(self.cwd) {
             Ok(rest) => self.project.join(rest),
@@ -264,7 +267,7 @@ impl<'a> Names<'a> {
         text_of(&self.place(path))
     }
 
-    /// The decisions of settings files as a grant holds them.
+    /// Returns the decisions of settings files in the form of a grant.
     pub(super) fn settings(&self, decisions: &[Decisions]) -> BTreeMap<String, String> {
         let decisions = decisions.iter();
         decisions
@@ -280,11 +283,11 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Different paths have different texts, whatever bytes they are made of.
+/// Returns a path as text. Different paths have different texts, even if they are not UTF-8.
 pub(super) fn text_of(path: &Path) -> String {
     match path.to_str() {
         Some(text) => text.to_owned(),
-        // No path holds a zero byte.
+        // A path cannot hold a zero byte, so the prefix is unambiguous.
         None => {
             let url = Url::from_file_path(path).map_or_else(|()| String::new(), String::from);
             format!("\0{url}")
@@ -292,7 +295,7 @@ pub(super) fn text_of(path: &Path) -> String {
     }
 }
 
-/// The path that has this text.
+/// Returns the path with this text.
 pub(super) fn path_of(text: &str) -> PathBuf {
     let url = text.strip_prefix('\0').and_then(|url| Url::parse(url).ok());
     let path = url.and_then(|url| url.to_file_path().ok());

@@ -1,4 +1,4 @@
-//! Which of the tools that a project brings may run now.
+//! Decides which of a project's tools may run now.
 
 use std::sync::Arc;
 
@@ -9,37 +9,37 @@ use crate::discover::{self, Candidate, Decisions, Scan};
 use crate::engine::graph::{Checker, Grapher};
 use crate::tool::{Problem, VerifiedFiles};
 
-/// Why a tool may not run.
+/// Reason why a tool may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// The user was never asked about it, or said no.
+    /// The user has not trusted it, or has not been asked.
     New,
-    /// It is not what the user trusted.
+    /// It differs from the tool that the user trusted.
     Changed(Vec<Change>),
 }
 
-/// What may run, what may not and why, and what is wrong with the store.
+/// Tools that may run, tools that may not with the reasons, and problems of the store.
 #[derive(Default)]
 pub(crate) struct Judged {
     pub(crate) trusted: Vec<Candidate>,
     pub(crate) doubted: Vec<(Candidate, Doubt)>,
     pub(crate) problems: Vec<Problem>,
-    /// What modules of the project may load.
+    /// The files that modules of the project may load.
     pub(crate) verified: Arc<VerifiedFiles>,
 }
 
-/// Looks for tools and judges them. The project's settings decide about tools of the user only if they
-/// are exactly what the user trusts.
+/// Scans for tools and judges them. The project's settings decide about the user's tools only if
+/// they are exactly those that the user trusts.
 pub(crate) fn look(config: &Config) -> (Scan, Judged) {
     let decisions = discover::decisions(config);
     let decides = decides(config, &decisions);
     let mut scan = discover::scan_as(config, decides);
     let mut judged = judge(config, &mut scan);
     let is_replaced = scan.has_replaced && !judged.doubted.is_empty();
-    // Files may change between two looks at them.
+    // The settings files may have changed during the scan.
     let is_changed = decides && discover::decisions(config) != decisions;
     if is_replaced || is_changed {
-        // A plugin that may not run must not stand in the place of the user's.
+        // A plugin that may not run must not replace the user's.
         scan = discover::scan_as(config, false);
         judged = judge(config, &mut scan);
     }
@@ -62,13 +62,13 @@ fn decides(config: &Config, decisions: &[Decisions]) -> bool {
     }
     let names = Names::of(&config.cwd);
     let store = Store::at(&config.state_dir, &config.home);
-    // A store that cannot be read is told about where tools are judged by it.
+    // A store that cannot be read is reported by `judge_once`.
     let grant = store.read(names.project()).ok().flatten();
     grant.is_some_and(|grant| grant.settings == names.settings(decisions))
 }
 
-/// Judges by content, and brings back what a file that may not run has shadowed. Reads files and
-/// parses what changed; runs nothing.
+/// Judges by content, and restores the files that an untrusted file has shadowed. Reads files and
+/// parses those that changed; runs nothing.
 fn judge(config: &Config, scan: &mut Scan) -> Judged {
     loop {
         let judged = judge_once(config, scan.candidates.clone());
@@ -131,11 +131,12 @@ fn judge_once(config: &Config, candidates: Vec<Candidate>) -> Judged {
 struct Court<'a> {
     names: Names<'a>,
     grant: Option<Grant>,
-    /// What is enforced of the grant.
+    /// The part of the grant that is enforced when tools run.
     verified: Option<Arc<VerifiedFiles>>,
-    /// No file and no place that decided anything is different.
+    /// Set if every file and every place that decided something is unchanged.
     is_untouched: bool,
-    /// What a tool may do depends on the configuration that was trusted with it.
+    /// The change of the project's configuration, if any. It affects all tools, because their
+    /// permissions depend on the configuration.
     config_change: Option<Change>,
     grapher: Grapher,
 }
@@ -166,7 +167,7 @@ impl Court<'_> {
 }
 
 fn is_untouched(grant: Option<&Grant>, names: &Names<'_>) -> bool {
-    // Through a link other places are looked at than those that were noted.
+    // The facts name places by the real path. Through a link, other places would be checked.
     let facts = grant.and_then(|grant| grant.facts.as_ref());
     names.is_direct() && facts.is_some_and(|facts| Checker::default().holds(facts))
 }

@@ -1,8 +1,8 @@
-//! Whether the code that a project brings may run: only if the user said so of exactly these bytes.
+//! Trust in a project: its code runs only if the user has trusted exactly these bytes.
 //!
-//! A grant lies in the user's state directory, never in the project. It holds the hash of every file
-//! that importing one of the project's tools can read, so that any change asks again. Finding this
-//! out reads and parses files; it runs nothing.
+//! A grant is in the user's state directory, never in the project. It holds the hash of every file
+//! that importing one of the project's tools can read, so any change asks again. The check reads
+//! and parses files; it runs nothing.
 
 mod store;
 
@@ -30,17 +30,17 @@ use crate::tool::Family;
 pub(crate) use crate::tool::TRUST_HINT as HINT;
 
 impl Config {
-    /// Reads the process's environment and the configuration files, and decides. The project's
-    /// own file counts only if the user trusts it.
+    /// Reads the process's environment and the configuration files, and resolves the configuration.
+    /// The project's own file counts only if the user trusts it.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what was written wrongly, with the place
-    /// and a hint.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an invalid setting, with its position and
+    /// a hint.
     pub fn resolve(flags: Flags) -> Result<Config, Error> {
         Config::resolve_with(flags, &Env::from_process())
     }
 
-    /// The same with an environment of the caller's choice.
+    /// Resolves the configuration with an environment of the caller's choice.
     ///
     /// # Errors
     /// As [`Config::resolve`].
@@ -49,7 +49,7 @@ impl Config {
     }
 }
 
-/// The files that decide what runs. Only modules pull in others by name.
+/// Returns the files that decide what runs. Only modules load other files by name.
 fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
     match candidate.source.family {
         Family::Js => grapher.graph(&candidate.resolved),
@@ -59,13 +59,14 @@ fn graph(grapher: &Grapher, candidate: &Candidate) -> Graph {
     }
 }
 
-/// The file with the user's grant for the project, whether there is one or not.
+/// Returns the path of the user's grant for the project, which may not exist.
 pub(crate) fn grant_file(config: &Config) -> PathBuf {
     let store = Store::at(&config.state_dir, &config.home);
     store.file_of(&grant::real(&config.cwd))
 }
 
-/// The hash of the user's grant for the project, if there is one: it names the grant in the log of calls.
+/// Returns the hash of the user's grant for the project, if there is one. The log of calls names
+/// the grant by it.
 pub(crate) fn grant_hash(config: &Config) -> Option<String> {
     let grant = std::fs::read(grant_file(config)).ok()?;
     Some(blake3::hash(&grant).to_hex().to_string())
@@ -74,7 +75,7 @@ pub(crate) fn grant_hash(config: &Config) -> Option<String> {
 fn is_granted(file: &ProjectFile<'_>) -> bool {
     let store = Store::at(file.state_dir, file.home);
     let project = grant::real(file.project);
-    // A store that cannot be read is told about where tools are judged by it.
+    // A store that cannot be read is reported when tools are judged.
     let grant = store.read(&project).ok().flatten();
     grant.is_some_and(|grant| grant.allows_config(file.text))
 }

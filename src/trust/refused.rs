@@ -1,4 +1,4 @@
-//! Stands for a tool of which no line may run: listed by its file's name, never called.
+//! Placeholder of a tool that may not run: it is listed by its file's name, and every call fails.
 
 use std::sync::Arc;
 
@@ -13,10 +13,11 @@ use crate::error::{Error, ErrorKind};
 use crate::family::Loaded;
 use crate::tool::{Call, CallCtx, Outcome, Problem, Runner, Tool};
 
-/// The most changed files that a sentence names.
+/// Limit of the changed files that a sentence names.
 const NAMED: usize = 3;
 
-/// The tool as far as it is known without running it, and why it is not run.
+/// Returns a placeholder with the reason of the refusal, as far as the tool is known without
+/// running.
 pub(crate) fn untrusted(candidate: &Candidate, doubt: &Doubt) -> Loaded {
     let name = candidate.likely_name();
     let tool = Tool {

@@ -1,5 +1,5 @@
-//! What would run if the user trusted a project: every tool, every file that it pulls in, and what
-//! is different from the last time. This is what is shown, and exactly this is what is granted.
+//! Review of a project before the user trusts it: every tool, every file that it loads, and the
+//! changes since the last grant. Exactly the files that are shown are granted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,25 +13,25 @@ use crate::engine::graph::{Graph, Grapher, Kind, Opening, digest_of_file};
 use crate::error::Error;
 use crate::tool::{Family, Problem};
 
-/// What a project brings, looked at without running any of it.
+/// The tools and settings of a project, gathered without running any of it.
 pub struct Review {
     /// The project's real path.
     pub project: PathBuf,
     /// Its tools, in the order in which they would claim their names.
     pub tools: Vec<Reviewed>,
-    /// Files that were trusted as tools and are none any more.
+    /// Files that were trusted as tools and are not tools any more.
     pub gone: Vec<String>,
     /// Its settings files that decide about plugins, features and providers.
     pub settings: Vec<ReviewedSettings>,
     /// Its configuration file, if it has one.
     pub config_file: Option<(PathBuf, State)>,
-    /// Every key of that file, and those that were there when it was trusted.
+    /// Every key of that file, and the keys that it had when it was trusted.
     pub config_keys: Vec<ConfigKey>,
-    /// Files that modules were seen to load while they ran, as they are now.
+    /// Files that modules loaded while they ran, with their present state.
     pub learned: Vec<(PathBuf, State)>,
-    /// Modules may make code of text and bytes wherever they do.
+    /// Set if modules may make code of text and bytes at any time.
     pub allows_code_from_data: bool,
-    /// The store of grants cannot be read.
+    /// The problem of a store of grants that cannot be read.
     pub problem: Option<Problem>,
     grant: Grant,
     store: Store,
@@ -40,21 +40,21 @@ pub struct Review {
 
 /// One tool file.
 pub struct Reviewed {
-    /// What the file is known by.
+    /// The name of the tool, as far as the file's name shows it.
     pub key: String,
-    /// Who found it.
+    /// The name of the provider that found it.
     pub provider_name: String,
     /// The file.
     pub path: PathBuf,
-    /// The files of the project and of the user that it pulls in, itself not among them.
+    /// The files of the project and of the user that it loads, without itself.
     pub files: Vec<PathBuf>,
-    /// The packages that it pulls in.
+    /// The packages that it loads.
     pub packages: Vec<PackageUse>,
-    /// What it imports and does not find: packages that are not installed, most often.
+    /// Imports that were not found: most often packages that are not installed.
     pub missing: BTreeSet<String>,
-    /// Where it may load code that is not among these files.
+    /// Places in the code that may load other code than these files.
     pub openings: BTreeSet<Opening>,
-    /// How it compares to what was trusted.
+    /// Comparison with the grant.
     pub state: State,
 }
 
@@ -63,19 +63,19 @@ pub struct Reviewed {
 pub struct ConfigKey {
     /// Its name, with dots between the levels.
     pub key: String,
-    /// Its value; `None`: it is not there any more.
+    /// Its value; `None` if the key is gone.
     pub value: Option<String>,
-    /// Its value when the file was trusted; `None`: it was not there.
+    /// Its value when the file was trusted; `None` if the key is new.
     pub before: Option<String>,
 }
 
-/// What a settings file of a project decides.
+/// Decisions of a project's settings file.
 pub struct ReviewedSettings {
     /// The file.
     pub path: PathBuf,
-    /// Each key that counts, with what stands there.
+    /// Each key that counts, with its value.
     pub says: serde_json::Map<String, serde_json::Value>,
-    /// How it compares to what was trusted.
+    /// Comparison with the grant.
     pub state: State,
 }
 
@@ -84,24 +84,24 @@ pub struct ReviewedSettings {
 pub struct PackageUse {
     /// Its name.
     pub name: String,
-    /// How many of its files are pulled in.
+    /// The number of its files that are loaded.
     pub files: usize,
 }
 
-/// How something compares to what was trusted.
+/// Comparison with the grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It was not there when the project was trusted, or the project never was.
+    /// It was not trusted before, or the project was not.
     New,
-    /// It is what was trusted.
+    /// It is exactly what was trusted.
     Unchanged,
-    /// It is different.
+    /// It differs. The list may be empty for a file that is compared as a whole.
     Changed(Vec<Change>),
 }
 
 impl Review {
-    /// Looks at the project that `config` works in. The configuration should have been made with
-    /// `trust_project`, or tools that the project's own file names are not seen.
+    /// Reviews the project that `config` works in. The configuration should have been made with
+    /// `trust_project`, because otherwise the tools that the project's own file names are missing.
     pub fn of(config: &Config) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::at(&config.state_dir, &config.home);
@@ -177,8 +177,8 @@ impl Review {
         }
     }
 
-    /// Looks at test files and what each of them would load, in place of the project's tools. What is
-    /// granted of tests is kept apart from what is granted of tools.
+    /// Reviews test files and the files that each of them loads, instead of the project's tools.
+    /// The grants of tests are kept apart from those of tools.
     pub(crate) fn of_tests(config: &Config, tests: &[(PathBuf, Vec<PathBuf>)]) -> Review {
         let names = Names::of(&config.cwd);
         let store = Store::of_tests(&config.state_dir, &config.home);
@@ -245,18 +245,18 @@ impl Review {
         }
     }
 
-    /// True if the project brings nothing that would run or be read.
+    /// Returns true if the project has nothing that would run or be read.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.settings.is_empty() && self.config_file.is_none()
     }
 
-    /// True if all of it is trusted already.
+    /// Returns true if all of it is already trusted.
     pub fn is_granted(&self) -> bool {
         self.is_granted
     }
 
-    /// Adds files that modules loaded while they ran, with their digests; those that are new. Shows and
-    /// grants nothing.
+    /// Adds files that modules loaded while they ran, with their digests; returns those that are
+    /// new. It neither shows nor grants anything.
     pub(crate) fn learn(&mut self, files: BTreeMap<PathBuf, blake3::Hash>) -> Vec<PathBuf> {
         let mut new = Vec::new();
         for (path, digest) in files {
@@ -271,25 +271,25 @@ impl Review {
         new
     }
 
-    /// Lets modules make code of text and bytes wherever they do. Grants nothing yet.
+    /// Lets modules make code of text and bytes at any time. It takes effect with the next grant.
     pub(crate) fn allow_code_from_data(&mut self) {
         self.is_granted &= self.allows_code_from_data;
         self.allows_code_from_data = true;
         self.grant.learned.code_from_data = true;
     }
 
-    /// Forgets what was trusted before.
+    /// Removes the stored grant; returns false if there was none.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// When a file cannot be removed.
     pub fn forget(&self) -> Result<bool, Error> {
         self.store.forget(&self.project)
     }
 
-    /// Trusts what was looked at, byte by byte, in place of what was trusted before.
+    /// Trusts exactly the reviewed bytes, in place of the earlier grant.
     ///
     /// # Errors
-    /// When it cannot be stored.
+    /// When the grant cannot be stored.
     pub fn grant(&self) -> Result<(), Error> {
         self.store.write(&self.project, &self.grant)
     }
@@ -317,7 +317,7 @@ fn is_same(before: &Grant, now: &Grant) -> bool {
         && (&before.files, &before.learned) == (&now.files, &now.learned)
 }
 
-/// Brings the hashes of learned files up to date; files that are gone are dropped.
+/// Updates the hashes of learned files; files that are gone are dropped.
 fn look_again(names: &Names<'_>, files: &mut Files) -> Vec<(PathBuf, State)> {
     let before = std::mem::take(files);
     let mut learned = Vec::new();
@@ -346,7 +346,7 @@ fn state(was: Option<Files>, is: &Files) -> State {
     }
 }
 
-/// Whether a file that a test loads is a module. A YAML tool is data, and so is a test in JSON.
+/// Returns true if a file that a test loads is a module. YAML tools and tests in JSON are data.
 fn is_code(file: &Path) -> bool {
     let extension = file.extension();
     !extension.is_some_and(|extension| extension == "yaml" || extension == "json")
@@ -366,7 +366,7 @@ fn reviewed(
     }
 }
 
-/// The files of a graph, without what the entry is known by.
+/// Returns the review of a graph's files. `key` and `provider_name` stay empty.
 fn reviewed_files(
     (names, grapher): (&Names<'_>, &Grapher),
     entry: &Path,
@@ -377,7 +377,7 @@ fn reviewed_files(
     for path in graph.files.keys() {
         match package_of(path) {
             Some(package) => *packages.entry(package).or_default() += 1,
-            // By its real path it is another one where the project was reached by a link.
+            // The real path differs from `path` if the project was reached by a link.
             None => files.push(names.place(path)),
         }
     }
@@ -401,7 +401,7 @@ fn reviewed_files(
     }
 }
 
-/// Returns the missing imports that are no files of the tool's own.
+/// Returns the missing imports that are not files of the tool itself.
 fn missing_packages(graph: &Graph, grapher: &Grapher) -> BTreeSet<String> {
     let missing = graph.missing_at_run_time(grapher);
     let all = missing.into_values().flatten();
@@ -409,7 +409,7 @@ fn missing_packages(graph: &Graph, grapher: &Grapher) -> BTreeSet<String> {
         .collect()
 }
 
-/// The name of the package that holds the file: what follows the last `node_modules`.
+/// Returns the name of the package that holds the file: the part after the last `node_modules`.
 fn package_of(path: &Path) -> Option<String> {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     let at = parts.iter().rposition(|part| part == "node_modules")? + 1;
@@ -449,12 +449,12 @@ fn config_keys(before: Option<&Grant>, now: &Grant) -> Vec<ConfigKey> {
     names.into_iter().map(key).collect()
 }
 
-/// The facts of all graphs as if they were one.
+/// Merges the facts of all graphs into one graph.
 fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
     let mut all = Graph {
         entry: project.to_owned(),
         files: BTreeMap::new(),
-        // Not code: tools may write it.
+        // Assets are not code, and tools may write them.
         assets: BTreeMap::new(),
         looked_at: BTreeMap::new(),
         links: BTreeMap::new(),
@@ -470,7 +470,7 @@ fn union(project: &Path, graphs: Vec<Graph>) -> Graph {
         all.links.extend(graph.links);
         all.modules.extend(graph.modules);
     }
-    // That a file is one is told by its bytes.
+    // The hash of a file already implies that it is a file.
     let files = &all.files;
     all.looked_at
         .retain(|path, kind| *kind != Kind::File || !files.contains_key(path));

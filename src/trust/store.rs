@@ -1,7 +1,7 @@
-//! Where grants are kept: one file for each project in the user's state directory.
+//! Store of grants: one file for each project in the user's state directory.
 //!
-//! A store that somebody else could have written is not believed, and neither is one that the
-//! project itself could bring. What cannot be read counts as no grant, and is told.
+//! A store that another user could have written is not used, nor one inside of the project itself.
+//! A grant that cannot be read counts as missing, and is reported.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -16,25 +16,25 @@ use crate::owners::{self, Exposed};
 use crate::private_files::{self, Lasting};
 use crate::tool::Problem;
 
-/// The grants of one user.
+/// Store of one user's grants.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
     home: PathBuf,
 }
 
-/// A project that is trusted, for lists.
+/// A trusted project, for lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     /// Its real path.
     pub path: String,
-    /// How many tools were trusted.
+    /// The number of trusted tools.
     pub tools: usize,
-    /// When, in seconds since 1970.
+    /// The time of the grant, in seconds since 1970.
     pub trusted_at: u64,
 }
 
-/// Why a grant cannot be used.
+/// Reason why a grant cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
     #[error("cannot read it: {0}")]
@@ -54,7 +54,7 @@ pub(super) enum StoreError {
 }
 
 impl Store {
-    /// The store in a state directory.
+    /// Returns the store in a state directory.
     pub fn at(state_dir: &Path, home: &Path) -> Store {
         Store {
             folder: state_dir.join("trust"),
@@ -62,7 +62,7 @@ impl Store {
         }
     }
 
-    /// The store of what is granted of tests.
+    /// Returns the store of the grants of tests.
     pub(super) fn of_tests(state_dir: &Path, home: &Path) -> Store {
         Store {
             folder: state_dir.join("trust/tests"),
@@ -70,7 +70,7 @@ impl Store {
         }
     }
 
-    /// The grant of the project with this real path.
+    /// Reads the grant of the project with this real path.
     pub(super) fn read(&self, project: &Path) -> Result<Option<Grant>, StoreError> {
         let path = self.file_of(project);
         if !is_there(&path)? {
@@ -89,7 +89,7 @@ impl Store {
         }
     }
 
-    /// The problem of a grant that cannot be used.
+    /// Returns the problem of a grant that cannot be used.
     pub(super) fn problem(&self, project: &Path, error: &StoreError) -> Problem {
         let path = self.file_of(project);
         let hint = match error {
@@ -117,7 +117,7 @@ impl Store {
             Error::new(ErrorKind::Internal, text).with_hint(hint)
         };
         if self.folder.starts_with(&self.home) && !self.home.is_dir() {
-            // As root it would even succeed, and be lost with the container.
+            // Root could create it, but it would be lost with the container.
             return Err(failed(io::Error::other("there is no home directory")));
         }
         private_files::make_folder(&self.folder).map_err(failed)?;
@@ -125,7 +125,7 @@ impl Store {
         private_files::replace(&path, &text, Lasting::Synced).map_err(failed)
     }
 
-    /// Forgets a project with its tests; false if it was not there.
+    /// Removes the grants of a project and its tests; returns false if there were none.
     ///
     /// # Errors
     /// When a file cannot be removed.
@@ -137,7 +137,7 @@ impl Store {
         Ok(remove(&path)? || had_tests)
     }
 
-    /// Every project that is trusted, by path, and what is wrong with the rest.
+    /// Returns every trusted project, by path, and the problems of unusable grants.
     pub fn projects(&self) -> (Vec<Project>, Vec<Problem>) {
         let (mut projects, mut problems) = (Vec::new(), Vec::new());
         let entries = match fs::read_dir(&self.folder) {
@@ -175,7 +175,7 @@ impl Store {
     }
 }
 
-/// Removes a grant; false if there is none.
+/// Removes a grant; returns false if there is none.
 fn remove(path: &Path) -> Result<bool, Error> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -201,7 +201,7 @@ fn read(path: &Path) -> Result<Grant, StoreError> {
         return Err(StoreError::Unreadable("not a file".into()));
     }
     let mut file = File::open(path).map_err(unreadable)?;
-    // Of the file that was opened, whatever the name means by now.
+    // Checks the opened file itself, because the name may mean another file by now.
     check(&file.metadata().map_err(unreadable)?)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(unreadable)?;

@@ -1,4 +1,4 @@
-//! The kernel tells of changes in folders (inotify, FSEvents, …), through `notify`.
+//! Watches folders through the kernel (inotify, FSEvents, …), by `notify`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use tokio::sync::mpsc;
 
 use super::map::Map;
 
-/// A watch on folders.
+/// A kernel watch on folders.
 pub(super) struct Kernel {
     watcher: RecommendedWatcher,
-    /// What counts, as the thread that hears of changes sees it.
+    /// The entries that count, shared with the thread that receives events.
     map: Arc<Mutex<Arc<Map>>>,
     watched: BTreeSet<PathBuf>,
 }
 
 impl Kernel {
-    /// Starts the thread; the error is for people.
+    /// Starts the thread; the error is a message for people.
     pub(super) fn start(changes: mpsc::UnboundedSender<PathBuf>) -> Result<Kernel, String> {
         let map: Arc<Mutex<Arc<Map>>> = Arc::default();
         let seen = map.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             let map = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
             for path in relevant(event, &map) {
-                // Nobody waits any more: the watcher is about to be dropped.
+                // Without a receiver the watcher is about to be dropped.
                 let _ = changes.send(path);
             }
         })
@@ -38,17 +38,17 @@ impl Kernel {
         })
     }
 
-    /// Watches the folders of `map`, and no other ones.
+    /// Watches the folders of `map`, and only those.
     pub(super) fn set(&mut self, map: Arc<Map>) -> Result<(), String> {
-        // First of all, so that what is watched counts from the start.
+        // The map comes first, so that events count as soon as a folder is watched.
         *self.map.lock().unwrap_or_else(PoisonError::into_inner) = map.clone();
         let gone = self.watched.extract_if(.., |folder| !map.has(folder));
         for folder in gone {
-            // One that was deleted is not watched any more.
+            // The kernel has already removed the watch of a deleted folder.
             let _ = self.watcher.unwatch_it(&folder);
         }
         for (folder, _) in map.folders() {
-            // Again, even if it is known: it may be another folder in the same place by now.
+            // Known folders too: another folder may be at the same path by now.
             let watched = self.watcher.watch_it(folder);
             match watched {
                 Ok(()) => drop(self.watched.insert(folder.clone())),
@@ -60,7 +60,7 @@ impl Kernel {
     }
 }
 
-/// The two calls that are needed of `notify`.
+/// The two functions of `notify` that are needed.
 trait Watch {
     fn watch_it(&mut self, folder: &Path) -> notify::Result<()>;
     fn unwatch_it(&mut self, folder: &Path) -> notify::Result<()>;
@@ -76,8 +76,8 @@ impl<W: notify::Watcher> Watch for W {
     }
 }
 
-/// The paths of the event that count. If the kernel lost events, any may have changed: the empty path
-/// stands for that.
+/// Returns the paths of the event that count. If the kernel lost events, any path may have changed;
+/// the empty path stands for that.
 fn relevant(event: notify::Result<Event>, map: &Map) -> Vec<PathBuf> {
     let Ok(event) = event else {
         return vec![PathBuf::new()];

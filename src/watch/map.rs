@@ -1,9 +1,9 @@
-//! Which folders have to be watched for some places, and which of their entries count.
+//! Folders to watch for given places, and the entries that count in each.
 //!
-//! Only folders are watched, never files: an editor that saves by renaming puts another file in the
-//! place. Each is named by its real path, since the kernel knows a folder once, however many links
-//! lead there. A place that does not exist is watched for in the nearest folder that does, and one
-//! that may vanish in the folders above it.
+//! Only folders are watched, never files, because an editor that saves by renaming replaces the
+//! file. Each folder is named by its real path, since the kernel knows a folder only once, however
+//! many links lead to it. A missing place is watched for in the nearest folder that exists. A place
+//! that may vanish is watched for in the folders above it.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::Interest;
 
-/// The folders to watch.
+/// The folders to watch, with their entries.
 #[derive(Debug, Default)]
 pub(super) struct Map {
     folders: HashMap<PathBuf, Entries>,
@@ -24,11 +24,11 @@ pub(super) struct Entries {
     pub(super) names: HashSet<OsString>,
 }
 
-/// How far above a place is watched for its coming back.
+/// Number of folders above a place that are watched for its return.
 const ABOVE: usize = 4;
 
 impl Map {
-    /// Follows links. Looks at the disk.
+    /// Finds the folders for these places. Follows links, so it reads the disk.
     pub(super) fn of(interest: &Interest) -> Map {
         let (mut map, mut real) = (Map::default(), HashMap::new());
         for folder in &interest.folders {
@@ -43,7 +43,7 @@ impl Map {
         map
     }
 
-    /// Watches for `place` in the folders above it, and for what it leads to.
+    /// Watches for `place` and its link target in the folders above them.
     fn add(&mut self, place: &Path, real: &mut HashMap<PathBuf, Option<PathBuf>>) {
         self.add_above(place, real);
         let target = std::fs::canonicalize(place).ok();
@@ -56,7 +56,7 @@ impl Map {
         let mut found = 0;
         let mut entry = place;
         while let (Some(folder), Some(name)) = (entry.parent(), entry.file_name()) {
-            // The root is never gone, and much happens beside the place.
+            // The root always exists, and many unrelated changes happen in it.
             if folder.parent().is_none() && found > 0 {
                 return;
             }
@@ -80,7 +80,7 @@ impl Map {
         self.folders.contains_key(folder)
     }
 
-    /// Whether what happens at `path` counts.
+    /// Returns true if an event at `path` counts.
     pub(super) fn counts(&self, path: &Path) -> bool {
         let in_folder = || {
             let (folder, name) = (path.parent()?, path.file_name()?);
@@ -90,7 +90,7 @@ impl Map {
         in_folder().unwrap_or(false)
     }
 
-    /// Whether something counts in `other` that does not count here.
+    /// Returns true if something counts in `other` that does not count here.
     pub(super) fn lacks_some_of(&self, other: &Map) -> bool {
         other.folders.iter().any(|(folder, theirs)| {
             self.folders.get(folder).is_none_or(|ours| {
@@ -100,7 +100,7 @@ impl Map {
     }
 }
 
-/// The folder without links; nothing where there is none.
+/// Returns the folder's real path; `None` if it is missing.
 fn real_folder(folder: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<PathBuf> {
     if let Some(real) = known.get(folder) {
         return real.clone();

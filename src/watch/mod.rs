@@ -1,8 +1,8 @@
-//! Tells when anything at given places changes, once things have settled.
+//! Watches places for changes, and reports them once they have settled.
 //!
-//! Knows paths and nothing else: what they mean, and what to do, is for whoever asks. A place need
-//! not exist. Nothing here reads a file or costs anybody who does not wait here: the kernel tells
-//! of changes, or, where it cannot, the places are looked at now and then.
+//! This module knows only paths; the caller knows their meaning. A place need not exist. Nothing
+//! here reads a file or costs time unless a caller waits. The kernel reports changes; where it
+//! cannot, the places are polled.
 
 mod kernel;
 mod map;
@@ -20,28 +20,28 @@ use crate::tool::Problem;
 use kernel::Kernel;
 use map::Map;
 
-/// Where a change matters.
+/// The places to watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interest {
-    /// Folders of which every entry counts.
+    /// Folders in which every entry counts.
     pub(crate) folders: BTreeSet<PathBuf>,
-    /// Everything else, where it counts what lies there.
+    /// Single paths whose content or existence counts.
     pub(crate) files: BTreeSet<PathBuf>,
 }
 
-/// How changes are noticed.
+/// Method by which changes are noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// The kernel tells; if it will not, by looking.
+    /// By the kernel, or by polling if the kernel cannot.
     ByKernel,
-    /// By looking, once in this time.
+    /// By polling at this interval.
     ByLooking(Duration),
 }
 
-/// How often is looked where the kernel does not tell.
+/// Polling interval if the kernel does not report changes.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Watches places. Nothing is watched any more when it is dropped.
+/// Watches places until it is dropped.
 pub(crate) struct Watcher {
     map: Arc<Map>,
     kernel: Option<Kernel>,
@@ -72,8 +72,8 @@ impl Watcher {
         watcher
     }
 
-    /// Watches these places from now on. True if one of them was not watched before: whatever
-    /// happened there until now has not been noticed.
+    /// Watches these places from now on. Returns true if one of them was not watched before,
+    /// because earlier changes at that place were not noticed.
     pub(crate) async fn set(&mut self, interest: Interest) -> bool {
         let map = tokio::task::spawn_blocking(move || Map::of(&interest)).await;
         let Ok(map) = map.map(Arc::new) else {
@@ -92,15 +92,15 @@ impl Watcher {
                 Err(_) => self.give_up("the thread that watches is gone"),
             }
         }
-        // What is compared with must be older than the last look of whoever asks.
+        // The baseline must be older than the caller's next scan, or a change in between is lost.
         if self.kernel.is_none() && (is_more || self.seen.is_none()) {
             self.seen = Some(poll::look(self.map.clone()).await);
         }
         is_more
     }
 
-    /// Waits until something has changed and nothing has for a moment. The paths are those that
-    /// were noticed; there may be none if too many were.
+    /// Waits until something has changed and then nothing for a moment. Returns the paths that were
+    /// noticed, which may be none if the kernel lost events.
     pub(crate) async fn changed(&mut self) -> BTreeSet<PathBuf> {
         match self.kernel {
             Some(_) => settle::settled(&mut self.events).await,
@@ -108,7 +108,7 @@ impl Watcher {
         }
     }
 
-    /// Why the places are looked at, if the kernel was to tell.
+    /// Returns the reason for polling, if the kernel was to report changes.
     pub(crate) fn problem(&self) -> Option<&Problem> {
         self.problem.as_ref()
     }
@@ -116,7 +116,7 @@ impl Watcher {
     async fn looked(&mut self) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
         loop {
-            // What is half-way done is not touched: wait for a look that finds nothing new.
+            // A change may be unfinished: wait for a look that finds nothing new.
             let pause = match found.is_empty() {
                 true => self.pause,
                 false => settle::QUIET.min(self.pause),

@@ -1,4 +1,4 @@
-//! Looking at places again and again, where nobody tells of changes.
+//! Polling of places, for systems whose kernel does not report changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::map::Map;
 
-/// What lay at the places.
+/// Snapshot of the files at the places.
 #[derive(Default)]
 pub(super) struct Seen(BTreeMap<PathBuf, Option<Mark>>);
 
-/// What tells that a place is not as it was.
+/// Metadata that shows a change of a file.
 #[derive(PartialEq, Eq)]
 struct Mark {
     file: (u64, u64),
@@ -21,7 +21,7 @@ struct Mark {
     changed: (i64, i64),
 }
 
-/// Looks at every place.
+/// Takes a snapshot of every place.
 pub(super) async fn look(map: Arc<Map>) -> Seen {
     let seen = tokio::task::spawn_blocking(move || see(&map));
     seen.await.unwrap_or_default()
@@ -47,7 +47,7 @@ fn see(map: &Map) -> Seen {
 }
 
 impl Seen {
-    /// The places that are not as they were.
+    /// Returns the places that differ from an earlier snapshot.
     pub(super) fn different_from(&self, before: Option<&Seen>) -> BTreeSet<PathBuf> {
         let Some(before) = before else {
             return BTreeSet::new();
@@ -60,7 +60,8 @@ impl Seen {
 }
 
 impl Mark {
-    /// A folder counts as being there: what is in it is looked at by itself.
+    /// Reads the metadata of a path. For a folder only its identity and mode count, since its
+    /// entries are checked separately.
     fn of(path: &Path) -> Option<Mark> {
         let found = path.metadata().ok()?;
         let is_file = found.is_file();

@@ -1,4 +1,4 @@
-//! When a change is over: nothing has happened for a moment, and git is done.
+//! Debouncing of changes: a change is over when nothing has happened for a moment and git is done.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,26 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout};
 
-/// How long nothing may happen.
+/// Time without events after which a change is over.
 pub(super) const QUIET: Duration = Duration::from_millis(150);
 
-/// A change that never ends, as of a file that somebody writes all the time, counts after this.
+/// Limit for a change that never ends, such as a file that is written all the time.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// The same while git works.
+/// The same limit while git works.
 const LONGEST_OF_GIT: Duration = Duration::from_secs(20);
 
-/// Waits for a change to begin and to end; what changed.
+/// Waits for a change to begin and to end; returns the changed paths.
 pub(super) async fn settled(events: &mut UnboundedReceiver<PathBuf>) -> BTreeSet<PathBuf> {
     let Some(first) = events.recv().await else {
-        // Nobody can tell any more.
+        // The watcher is gone, so no change can be reported any more.
         return std::future::pending().await;
     };
     let (began, mut changed) = (Instant::now(), BTreeSet::from([first]));
     loop {
         if let Ok(Some(path)) = timeout(QUIET, events.recv()).await {
             changed.insert(path);
-            // What has come meanwhile belongs to it as well.
+            // Paths that have arrived meanwhile belong to the same change.
             while let Ok(path) = events.try_recv() {
                 changed.insert(path);
             }
@@ -41,7 +41,7 @@ pub(super) async fn settled(events: &mut UnboundedReceiver<PathBuf>) -> BTreeSet
     }
 }
 
-/// Git holds its lock while it puts files in their places.
+/// Returns true while git holds its lock, which it does until all files are in place.
 fn git_is_at_work(changed: &BTreeSet<PathBuf>) -> bool {
     let folders: BTreeSet<&Path> = changed.iter().filter_map(|path| path.parent()).collect();
     let above: BTreeSet<&Path> = folders
@@ -53,9 +53,9 @@ fn git_is_at_work(changed: &BTreeSet<PathBuf>) -> bool {
         .any(|folder| is_fresh(&folder.join(".git/index.lock")))
 }
 
-/// True for a lock that git may still hold. One that was left behind by a crash delays nothing.
+/// Returns true for a lock that git may still hold. A lock that a crash left behind delays nothing.
 fn is_fresh(lock: &Path) -> bool {
     let made = lock.metadata().and_then(|found| found.modified());
-    // The time may lie ahead of the clock.
+    // The modification time may be ahead of the clock.
     made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < LONGEST_OF_GIT))
 }

@@ -1,5 +1,5 @@
-//! Sessions of an agent over REST (spec aynd 74, 75; `docs/agents.md`), with `fake_agent.mjs` for the
-//! agent: it speaks the stream of Claude Code and calls tools over MCP.
+//! Sessions of an agent over REST (spec aynd 74, 75; `docs/agents.md`), with `fake_agent.mjs` as
+//! the agent: it prints the stream of Claude Code and calls tools over MCP.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Site {
         Site::with("")
     }
 
-    /// `more`: further lines of `sessions:`.
+    /// Starts a site. `more` are further lines of `sessions:`.
     fn with(more: &str) -> Site {
         Site::serving(more, &[])
     }
@@ -64,7 +64,7 @@ impl Site {
         }
     }
 
-    /// One request.
+    /// Sends one request.
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
         match (method, body) {
             ("POST", Some(body)) => self.server.post(path, &body.to_string()),
@@ -73,7 +73,7 @@ impl Site {
         }
     }
 
-    /// Starts a session; gives its id.
+    /// Starts a session and returns its id.
     fn start(&self, body: Value) -> String {
         let answer = self.ask("POST", "/api/sessions", Some(&body));
         assert_eq!(answer.status, 201, "{}", answer.body);
@@ -96,7 +96,7 @@ impl Site {
         Heard::of(self.server.events(&head, ""))
     }
 
-    /// All that happens in a session with this prompt.
+    /// Runs a session with this prompt and returns all of its events.
     fn whole(&self, prompt: &str) -> Vec<(String, Value)> {
         let id = self.start(json!({"prompt": prompt}));
         self.events(&id).rest()
@@ -110,7 +110,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // Politely: a server that is killed cannot end its agents.
+        // SIGTERM first: a server that is killed cannot end its agents.
         if !self.is_over {
             self.server.signal("TERM");
             self.server.wait();
@@ -132,14 +132,14 @@ impl Heard {
         }
     }
 
-    /// The next event; nothing at the end.
+    /// Returns the next event; `None` at the end.
     fn next(&mut self) -> Option<(String, Value)> {
         let event = self.events.next()?;
         self.last_id = event.id.or(self.last_id.take());
         Some((event.name, event.data))
     }
 
-    /// The next event of that name.
+    /// Returns the next event of that name.
     fn until(&mut self, wanted: &str) -> Value {
         loop {
             let (name, data) = self.next().unwrap_or_else(|| panic!("no {wanted} came"));
@@ -149,7 +149,7 @@ impl Heard {
         }
     }
 
-    /// What the agent says next.
+    /// Returns the agent's next message.
     fn said(&mut self) -> String {
         loop {
             let data = self.until("message");
@@ -174,7 +174,7 @@ fn last(events: &[(String, Value)]) -> &Value {
     data
 }
 
-/// The id of the process that the agent says it leaves behind.
+/// Returns the id of the process that the agent leaves behind.
 fn child_told(events: &mut Heard) -> String {
     let mut texts = std::iter::from_fn(|| Some(events.said()));
     let pid = texts.find_map(|text| text.strip_prefix("child ").map(str::to_owned));
@@ -262,7 +262,7 @@ fn the_agent_is_told_what_aynd_tells_it() {
             .as_str()
             .is_some_and(|it| it.ends_with("/haft"))
     );
-    // What it is allowed is what it finds.
+    // The agent finds exactly the tools that it may call.
     let mut found: Vec<String> = events.said().split(',').map(str::to_owned).collect();
     let mut wanted: Vec<String> = allowed
         .iter()
@@ -344,7 +344,7 @@ fn the_end_of_the_server_ends_its_sessions() {
     let events = &mut streams[0];
     let mut site = site;
     site.server.signal("TERM");
-    // Whoever listens hears the end.
+    // A connected reader gets the `completed` event.
     assert_eq!(events.until("completed")["state"], "cancelled");
     assert_eq!(site.server.wait(), Some(0));
     site.is_over = true;
@@ -408,8 +408,8 @@ fn what_an_agent_says_wrong_is_told_and_ends_nothing() {
     assert_eq!(last(&events)["state"], "failed");
 }
 
-/// What Claude Code 2.1.197 writes where nobody has logged in, in so far as it is read: the last line calls
-/// itself a success.
+/// Replays what Claude Code 2.1.197 prints without a login, as far as haft reads it: the last line
+/// has the subtype `success`.
 #[test]
 fn an_agent_that_is_not_logged_in_has_failed() {
     let site = Site::open();
@@ -457,7 +457,7 @@ fn readers_come_late_leave_and_come_back() {
     assert_eq!(first.said(), "one");
     let place = first.last_id.clone().expect("events have ids");
     drop(first);
-    // The session goes on, and nothing is lost on whoever comes back.
+    // The session goes on, and a reader that reconnects loses nothing.
     let mut again = site.events_after(&id, Some(&place));
     assert_eq!(again.said(), "two");
     assert_eq!(again.said(), "three");
@@ -479,9 +479,9 @@ fn a_reader_that_does_not_read_holds_up_nobody() {
     let site = Site::open();
     let id = site.start(json!({"prompt": "flood 12000"}));
     let slow = site.events(&id);
-    // Another reader hears the end while the first one holds nothing up.
+    // Another reader gets the end although the first one does not read.
     site.events(&id).until("completed");
-    // The oldest are gone, and that is said.
+    // The oldest events are dropped, and the stream reports it.
     let events = site.events(&id).rest();
     assert_eq!(events[1].0, "error");
     let lost = events[1].1["message"].as_str().expect("words");
@@ -506,7 +506,7 @@ fn as_many_sessions_as_may_run_side_by_side() {
     site.ask("DELETE", &format!("/api/sessions/{}", ids[0]), None);
     assert_eq!(streams[0].until("completed")["state"], "cancelled");
     assert!(streams[0].next().is_none(), "nothing comes after it");
-    // Whoever has heard the end finds the place free again.
+    // Once a reader has got the end, the session's slot is free again.
     site.start(json!({"prompt": "say now"}));
 }
 
@@ -581,7 +581,7 @@ fn an_agent_that_is_not_there_is_no_fault_of_ours() {
     assert_eq!(answer.status, 424);
     assert!(answer.body.contains("sessions.command"), "{}", answer.body);
     drop(server);
-    // Who does not ask for them has none.
+    // Sessions are off by default.
     for config in ["", "sessions:\n  enabled: false\n"] {
         sandbox.write("home/.config/haft/config.yaml", config);
         let server = Served::start(sandbox.haft().args(serve));

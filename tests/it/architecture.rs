@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which rooms a room may use. A room not named may be used by nobody but itself.
+/// Allowed dependencies: the modules that each module may use. Others may not use a module that is
+/// missing here.
 const EDGES: &[(&str, &[&str])] = &[
     ("error", &["tool"]),
     ("tool", &["error"]),
     ("process", &["owners", "regular_files"]),
-    // A program of its own: it names nothing of the library, so that no V8 is linked.
+    // A separate program: it uses nothing of the library, so that V8 is not linked.
     ("system", &[]),
     ("files", &[]),
     ("regular_files", &[]),
@@ -19,7 +20,8 @@ const EDGES: &[(&str, &[&str])] = &[
         "engine",
         &["private_files", "regular_files", "tool", "error"],
     ),
-    // Of `process` which variables no child gets: `config` takes them out of our own environment.
+    // `process` lists the variables that no child gets; `config` removes them from our own
+    // environment.
     ("config", &["error", "process", "tool"]),
     ("discover", &["config", "owners", "tool", "error"]),
     (
@@ -47,18 +49,18 @@ const EDGES: &[(&str, &[&str])] = &[
             "error",
         ],
     ),
-    // What model providers take. Text in, text out.
+    // Schemas and results in the formats of model providers. Text in, text out.
     ("dialect", &["tool"]),
     ("registry", &["discover", "family", "tool", "error"]),
     ("execute", &["tool", "error"]),
     // The log of calls: one writer a process, one format.
     ("audit", &["config", "error", "private_files", "tool"]),
-    // Where files change. What that means is the host's business.
+    // Watches files for changes. The host decides what a change means.
     ("watch", &["tool"]),
     (
         "host",
         &[
-            // The log has the programs that a call starts.
+            // The log records the programs that a call starts.
             "audit", "config", "discover", "engine", "error", "execute", "family", "process",
             "registry", "render", "tool", "trust", "watch",
         ],
@@ -72,8 +74,8 @@ const EDGES: &[(&str, &[&str])] = &[
         "tool_registry",
         &["config", "error", "host", "registry", "tool"],
     ),
-    // The files of YAML shell tools, for whoever writes them. It is the one way from a surface to
-    // a family: what a file says is the family's to know.
+    // Authoring of YAML shell tool files. It is the only way from a surface to a family, because
+    // only the family knows the file format.
     (
         "workshop",
         &["config", "family", "files", "process", "tool", "error"],
@@ -117,7 +119,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "tool_registry",
         ],
     ),
-    // Tokens: which there are and what each allows.
+    // Tokens and their rights.
     ("credentials", &["private_files", "tool", "error"]),
     ("render", &["tool", "error"]),
     ("telemetry", &["error"]),
@@ -148,7 +150,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What may lie in the root of the checkout.
+/// Files and folders that may be in the root of the checkout.
 const ROOT: &[&str] = &[
     ".cargo",
     ".ci",
@@ -171,7 +173,7 @@ const ROOT: &[&str] = &[
     "examples",
     "example-tools",
     "js-runtime",
-    // Which functions run, for `build.rs`; `cargo xtask layout` writes it.
+    // List of the functions that run, for `build.rs`; `cargo xtask layout` writes it.
     "layout.gz",
     "package-lock.json",
     "package.json",
@@ -210,7 +212,7 @@ fn only_the_engine_names_v8_and_deno() {
 fn only_the_process_room_starts_programs() {
     let ways = ["std::process::Command", "tokio::process", "posix_spawn"];
     let mut found = files_with(&ways, |room| room != "process");
-    // Another program than haft; its `bash` is what it says.
+    // Another program than haft, and starting bash is the purpose of its tool `bash`.
     found.retain(|place| !place.starts_with("src/system/bash.rs:"));
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
@@ -284,7 +286,7 @@ fn the_root_holds_nothing_else() {
 #[test]
 fn every_op_has_a_user_in_javascript() {
     let declared = read(&root().join("src/engine/extension/mod.rs"));
-    // The build script puts some into Deno's own modules.
+    // The build script adds some of them to Deno's own modules.
     let runtime: String = walk(&root().join("js-runtime"), "ts")
         .iter()
         .chain([&root().join("build.rs")])
@@ -294,7 +296,7 @@ fn every_op_has_a_user_in_javascript() {
         .lines()
         .filter_map(|line| line.trim().strip_suffix(',')?.rsplit("::").next())
         .filter(|name| name.starts_with("op_haft_") && !name.ends_with("()"))
-        // Stand-ins for Deno's own ops, which `guard` makes, are used under those names.
+        // `guard` replaces some of Deno's own ops, which keep their names.
         .filter(|name| !declared.contains(&format!("::{name}()")))
         .filter(|name| !runtime.contains(*name))
         .collect();
@@ -333,7 +335,7 @@ fn files_with(words: &[&str], counts: impl Fn(&str) -> bool) -> Vec<String> {
     found
 }
 
-/// The rooms that a file names with `crate::room`.
+/// Returns the modules that a file names with `crate::module`.
 fn used_rooms(text: &str) -> Vec<String> {
     let mut rooms = Vec::new();
     for line in text.lines() {
@@ -351,7 +353,8 @@ fn used_rooms(text: &str) -> Vec<String> {
     rooms
 }
 
-/// `src/engine/loader/mod.rs` is in the room `engine`, `src/host.rs` is `host`.
+/// Returns the top module of a file: `engine` for `src/engine/loader/mod.rs`, `host` for
+/// `src/host.rs`.
 fn room_of(path: &Path) -> String {
     let inside = path.strip_prefix("src").unwrap_or(path);
     let first = inside

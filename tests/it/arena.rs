@@ -1,7 +1,9 @@
-//! A process of its own for a test that counts: in the common one, others open, start and grow too.
+//! A process of its own for a test that counts resources. In the common test process, other tests
+//! open descriptors, start children and use memory at the same time.
 //!
-//! The test runs this very program again, for itself alone. Everything started there carries a mark
-//! in its environment, or works in the marked folder, so that nothing of it can hide afterwards.
+//! The test runs this very program again, for itself alone. Every process started there carries a
+//! mark in its environment, or works in the marked folder, so that none of them can hide
+//! afterwards.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -13,22 +15,22 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-/// The variable that says where a test of this program runs alone.
+/// Environment variable that holds the folder of a test that runs alone.
 const FOLDER: &str = "HAFT_TEST_ARENA";
 
-/// The variable that repeats a run.
+/// Environment variable with the seed, to repeat a run.
 const SEED: &str = "HAFT_TEST_SEED";
 
-/// The longest that killed processes may take to go.
+/// Time limit for killed processes to disappear.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where a test runs alone.
+/// A process and a folder of its own for one test.
 pub struct Arena {
     folder: PathBuf,
     seed: u64,
 }
 
-/// What a process holds at one moment.
+/// Resources that a process holds at one moment.
 #[derive(Debug)]
 pub struct Holding {
     descriptors: BTreeSet<String>,
@@ -55,7 +57,7 @@ pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
     let ended = Command::new(env::current_exe().expect("Linux"))
         .args(["--exact", name, "--nocapture"])
         .env(FOLDER, &real)
-        // Large blocks go back to the system at once: what is still there is held by somebody.
+        // Freed large blocks go back to the system at once, so what remains is still in use.
         .env("MALLOC_MMAP_THRESHOLD_", "262144")
         .env("MALLOC_TRIM_THRESHOLD_", "262144")
         .output()
@@ -65,7 +67,7 @@ pub fn alone(name: &str, inside: impl AsyncFnOnce(&Arena)) {
     eprint!("{}", String::from_utf8_lossy(&ended.stderr));
     let left = marked(&real);
     for pid in &left {
-        // They shall not outlive us, too.
+        // They must not outlive this test either.
         let _ = kill_process(*pid, Signal::KILL);
     }
     assert!(ended.status.success(), "{}", ended.status);
@@ -78,24 +80,24 @@ impl Arena {
         &self.folder
     }
 
-    /// The worst programs, as one executable file.
+    /// Writes the worst programs as one executable file.
     pub fn worst(&self) -> PathBuf {
         crate::process::script(&self.folder, "worst", include_str!("worst.sh"), 0o755)
     }
 
-    /// Numbers that are the same in every run with the same seed.
+    /// Returns random numbers that are the same for the same seed.
     pub fn dice(&self) -> Dice {
         Dice(self.seed)
     }
 
-    /// Nothing that was started here is left, not even as a zombie.
+    /// Asserts that no process that was started here is left, not even as a zombie.
     pub fn assert_nobody_is_left(&self) {
         let until = Instant::now() + PATIENCE;
         for pid in marked(&self.folder) {
             let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {
                 continue;
             };
-            // Killed ones may still be on their way.
+            // Killed processes may need a moment to end.
             let limit = Timespec::try_from(until.saturating_duration_since(Instant::now()));
             let limit = limit.expect("a short time");
             let gone = poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&limit));
@@ -110,7 +112,7 @@ impl Arena {
     }
 }
 
-/// Whether there is a child, dead or alive, besides the shell that waits for the end of this program.
+/// Returns true if there is a child, dead or alive, besides haft's guard process.
 fn has_children() -> bool {
     let threads = fs::read_dir("/proc/self/task").expect("Linux");
     let children = threads.filter_map(|thread| {
@@ -144,8 +146,8 @@ impl Holding {
         }
     }
 
-    /// The same as soon as there is no descriptor more than `before`, or when that takes too long: an
-    /// isolate that nobody needs any more is taken down beside us.
+    /// Waits until at most as many descriptors as `before` are open, or until `PATIENCE` is over.
+    /// An isolate that is not needed any more is torn down on another thread.
     pub fn once_back_to(before: &Self) -> Self {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -157,7 +159,8 @@ impl Holding {
         }
     }
 
-    /// No descriptor more than `before`, and at most so much more memory.
+    /// Asserts that at most as many descriptors as `before` are open, and at most so much more
+    /// memory.
     pub fn assert_back_to(&self, before: &Self, most_mib: u64) {
         let more: Vec<_> = self.descriptors.difference(&before.descriptors).collect();
         assert!(
@@ -199,11 +202,11 @@ fn seed() -> u64 {
     let given = env::var(SEED).ok().and_then(|seed| seed.parse().ok());
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = u64::from(since.expect("after 1970").subsec_nanos());
-    // Zero would stay zero.
+    // Xorshift would keep zero for ever.
     given.unwrap_or(now).max(1)
 }
 
-/// Who carries the mark, but for ourselves.
+/// Returns the processes that carry the mark, except this one.
 fn marked(folder: &Path) -> Vec<Pid> {
     let mark = format!("{FOLDER}={}", folder.display());
     let processes = fs::read_dir("/proc").expect("Linux").filter_map(|entry| {
@@ -228,7 +231,7 @@ fn marked(folder: &Path) -> Vec<Pid> {
         .collect()
 }
 
-/// All that tells whose it is.
+/// Describes a process in enough detail to find its origin.
 fn description(pid: Pid) -> String {
     let folder = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
     let read = |name| fs::read(folder.join(name)).unwrap_or_default();

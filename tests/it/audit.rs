@@ -1,4 +1,4 @@
-//! `haft log`: which calls are recorded, by whom, and what happens to a log that somebody changes.
+//! `haft log`: the recorded calls and their clients, and the detection of a changed log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -51,7 +51,7 @@ fn folder(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("home/.local/state/haft/audit")
 }
 
-/// Ends a server as its user does.
+/// Ends a server by SIGTERM, as its user does.
 fn stop(mut served: Served) {
     served.signal("TERM");
     assert_eq!(served.wait(), Some(0));
@@ -128,7 +128,7 @@ fn a_call_of_each_surface_is_recorded_once() {
 
     let mut client = Client::within(sandbox, &[]);
     client.initialize(json!({}));
-    // The short way, and the one with progress.
+    // The fast path, and the one with progress.
     client.ask(
         "tools/call",
         json!({"name": "echo", "arguments": {"text": "short"}}),
@@ -248,7 +248,8 @@ fn eight_processes_make_one_chain() {
     assert!(said.starts_with("the chain holds: "), "{said}");
 }
 
-/// What somebody does to the log, and what is said of it.
+/// A change of the log, and what `haft log verify` says about it: its name, the change, the
+/// message.
 type Tampering = (&'static str, fn(&Path), &'static str);
 
 fn edit(path: &Path, change: impl FnOnce(&mut Vec<String>)) {
@@ -372,7 +373,7 @@ fn each_way_to_change_the_log_is_found() {
             "{what}: {}",
             verified.output
         );
-        // What is appended afterwards does not hide it.
+        // Later entries do not hide the change.
         run(&sandbox, "haft --tool tools.ts call echo");
         let verified = sandbox.sh("haft log --verify");
         assert_eq!(
@@ -383,7 +384,7 @@ fn each_way_to_change_the_log_is_found() {
     }
 }
 
-/// docs/log.md says so: who may write the files may write all of them anew.
+/// A known limit (docs/log.md): a user who may write the files can rewrite all of them.
 #[test]
 fn an_end_that_is_cut_off_with_the_head_is_not_found() {
     let sandbox = sandbox();
@@ -408,7 +409,7 @@ fn rotation_keeps_so_many_files_and_says_what_it_deleted() {
     assert!(lines[0]["n"].as_u64() > Some(1));
     assert!(lines.iter().any(|line| line["event"] == "log-dropped"));
     verifies(&sandbox);
-    // None are kept: the note about what is gone is the first line.
+    // With `keep: 0` the first line reports the deleted files.
     sandbox.write(
         "home/.config/haft/config.yaml",
         "log: {max_size: 4KB, keep: 0}\n",
@@ -480,7 +481,7 @@ fn what_could_not_be_written_is_counted() {
     let lost: u64 = lost
         .map(|line| line["lines"].as_u64().expect("a number"))
         .sum();
-    // The start of the server at least, unless the writer was so slow that it saw the folder.
+    // At least the server's start is lost, unless the writer was so slow that it saw the folder.
     let has = |event: &str| lines.iter().any(|line| line["event"] == event);
     assert!(has("call") && has("server-stopped"), "{lines:?}");
     assert!(lost > 0 || has("server-started"), "{lines:?}");
@@ -491,7 +492,7 @@ fn what_could_not_be_written_is_counted() {
 fn a_full_disk_fails_no_call() {
     let sandbox = sandbox();
     run(&sandbox, "haft --tool tools.ts call echo");
-    // No file may grow: the system says so as it does of a full disk, in the middle of a write.
+    // No file may grow: writes fail in the middle, as on a full disk.
     let line =
         "(trap '' XFSZ; ulimit -f 0; haft --tool tools.ts call echo --arg text=fine) 2>&1 | cat";
     let ran = sandbox.sh(line);
@@ -556,7 +557,7 @@ fn arguments_are_kept_as_the_configuration_says() {
         );
         assert_eq!(call["arguments"]["text"] == json!(text), has_text, "{call}");
         let log = fs::read_to_string(folder(&sandbox).join("audit.jsonl")).expect("the log");
-        // The result holds it, too, and is never kept.
+        // The result contains it too, and is never logged.
         assert_eq!(log.contains(secret), has_text, "{log}");
         assert_eq!(call["result"]["blake3"], json!(blake3_of(secret)));
         let mode = |path: PathBuf| fs::metadata(path).expect("there").permissions().mode() & 0o777;
@@ -570,7 +571,7 @@ fn arguments_are_kept_as_the_configuration_says() {
     assert!(!folder(&off).exists());
 }
 
-/// As `b3sum` prints it.
+/// Returns the hash as `b3sum` prints it.
 fn blake3_of(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
@@ -683,7 +684,7 @@ fn programs_and_hosts_are_recorded() {
     assert_eq!(call_of(&sandbox, "fetches")["hosts"], json!([address]));
     let programs = call_of(&sandbox, "custom_tool_raw")["programs"].to_string();
     assert!(programs.contains("kodelet/tools/raw"), "{programs}");
-    // What the tool says of itself is not asked in a call.
+    // A call that starts no program has no list of programs.
     assert_eq!(call_of(&sandbox, "fetches")["programs"], Value::Null);
 }
 
@@ -735,7 +736,7 @@ fn the_calls_of_a_server_are_known_to_the_next_one() {
         "{listed}"
     );
     stop(first);
-    // A call at the command line is no call of a server.
+    // A call at the command line does not belong to a server.
     run(&sandbox, "haft --tool tools.ts call echo");
 
     let second = serve();

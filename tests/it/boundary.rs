@@ -1,4 +1,5 @@
-//! What a program around the host brings may fail: its calls have an error then, and nothing unwinds.
+//! Failures in the embedder's own parts: the call gets an error, and no panic unwinds into the
+//! host.
 
 use std::sync::Arc;
 
@@ -92,7 +93,7 @@ fn is(text: &str) -> (String, bool) {
     (text.to_owned(), false)
 }
 
-/// Fails in the function that is named.
+/// Panics in the function that is named.
 struct Broken(&'static str);
 
 impl Broken {
@@ -156,7 +157,7 @@ async fn a_user_interface_that_panics_is_nobody() {
         let broken = Arc::new(Broken(function));
         let with = host.with_ui(broken.clone());
         assert_eq!(said(&with, "ui").await, is(expected), "{function}");
-        // The default user is asked on the tool's own thread, too.
+        // The default user interface is asked on the tool's own thread, too.
         host.set_default_ui(Some(broken));
         assert_eq!(said(&host, "ui").await, is(expected), "{function}");
     }
@@ -239,7 +240,7 @@ async fn a_renderer_that_throws_leaves_the_drawing_to_the_host() {
     host.shutdown().await;
 }
 
-/// A surface that shows one component, presses keys, and tells the lines that it sees.
+/// A surface that shows one component, presses keys, and sends the lines that it sees.
 struct Stage(mpsc::UnboundedSender<Vec<String>>);
 
 #[async_trait]
@@ -287,7 +288,7 @@ async fn a_component_is_shown_by_the_program_around() {
     cancel.cancel();
     let outcome = ended.await.expect("no panic").expect("it runs");
     assert_eq!(outcome.text(), "[null,true]");
-    // Nobody's screen: the component is never made.
+    // Without a screen the component is never made.
     assert_eq!(said(&host, "counter").await, is("null"));
     host.shutdown().await;
 }

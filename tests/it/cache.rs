@@ -1,13 +1,13 @@
-//! What modules say is remembered: what needs more than one process at a time, or a clock.
+//! The cache of module descriptions: the cases that need several processes at a time, or a clock.
 //!
-//! Everything else about it is in `tests/specs/cache`.
+//! All other cases are in `tests/specs/cache`.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use crate::sandbox::Sandbox;
 
-/// Enough to meet one another between reading and writing.
+/// Enough processes to collide between reading and writing.
 const PROCESSES: usize = 8;
 
 fn module(name: &str) -> String {
@@ -25,7 +25,7 @@ fn started(mut command: Command) -> Child {
         .expect("haft can be started")
 }
 
-/// Processes that fill the cache at once do not disturb one another, and leave no debris.
+/// Processes that fill the cache at once do not disturb one another, and leave no temporary files.
 #[test]
 fn many_processes_fill_the_cache_at_once() {
     let sandbox = Sandbox::with_home();
@@ -34,7 +34,7 @@ fn many_processes_fill_the_cache_at_once() {
     }
     let list = |from: usize| {
         let mut command = sandbox.haft();
-        // Each of them knows other modules.
+        // Each of them has other modules.
         for n in from..PROCESSES {
             command.args(["--tool", &format!("tool_{n}.js")]);
         }
@@ -54,7 +54,7 @@ fn many_processes_fill_the_cache_at_once() {
         .map(|entry| entry.expect("it can be listed").file_name())
         .collect();
     assert_eq!(names.len(), 1, "{names:?}");
-    // Whoever wrote last, what is there is whole; and one more run makes it complete.
+    // The last writer leaves a whole file, and one more run makes it complete.
     for expected in [None, Some(0)] {
         let log = started({
             let mut command = list(0);
@@ -70,7 +70,7 @@ fn many_processes_fill_the_cache_at_once() {
     }
 }
 
-/// Working directories do not share answers, and old ones make room.
+/// Working directories do not share entries, and old entries are removed for new ones.
 #[test]
 fn the_cache_does_not_grow_without_end() {
     let sandbox = Sandbox::with_home();

@@ -1,5 +1,5 @@
-//! Who may call a server: its token, `haft open`, Unix sockets, web pages of others. Attacks on a real server
-//! over real sockets.
+//! Access to a server: its token, `haft open`, Unix sockets, foreign web pages. These are attacks
+//! on a real server over real sockets.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ export default (pi) => [
 ];
 "#;
 
-/// A request by another user, over TCP or a Unix socket. perl is wherever git is.
+/// A request by another user, over TCP or a Unix socket, in Perl, which git already requires.
 const OTHER_USER: &str = r#"
 my ($to, $request) = @ARGV;
 my $socket = $to =~ m{^/} ? IO::Socket::UNIX->new(Peer => $to) : IO::Socket::INET->new(PeerAddr => $to);
@@ -55,7 +55,7 @@ pub fn project() -> Sandbox {
     sandbox
 }
 
-/// REST, MCP and the page on one port.
+/// Serves REST, MCP and the page on one port.
 pub fn serve(sandbox: &Sandbox, more: &[&str]) -> Served {
     serve_with(sandbox, more, &[])
 }
@@ -68,12 +68,12 @@ pub fn serve_with(sandbox: &Sandbox, more: &[&str], env: &[(&str, &str)]) -> Ser
     served
 }
 
-/// The private folder of servers that run.
+/// Returns the private folder of running servers.
 fn runtime_folder(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("home/.local/state/haft/run")
 }
 
-/// What `haft token new` prints with these words.
+/// Returns the token that `haft token new` prints for these arguments.
 pub fn new_token(sandbox: &Sandbox, words: &str) -> String {
     let ran = sandbox.sh(&format!("haft token new {words} 2>/dev/null"));
     assert_eq!(ran.code, 0, "{}", ran.output);
@@ -179,7 +179,7 @@ pub fn names(tools: &Value) -> Vec<String> {
     names
 }
 
-/// Waits until `is_so`, which another process brings about.
+/// Waits until `is_so` is true, which another process causes.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
@@ -188,12 +188,12 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// What another user of the machine gets for a request.
+/// Returns the reply that another user of the machine gets for a request.
 fn as_other_user(to: &str, request: &str) -> String {
     let is_root = rustix::process::geteuid().is_root();
     let mut command = match is_root {
         true => Command::new("setpriv"),
-        // A namespace in which another user of ours is another user of the system.
+        // A user namespace, in which a second user id of ours is another user.
         false => {
             let mut command = Command::new("unshare");
             command.args(["--map-root-user", "--map-auto", "setpriv"]);
@@ -274,7 +274,7 @@ fn nothing_answers_without_the_token() {
             assert_eq!(reply.status, 401, "{method} {path} {guess}: {reply:?}");
         }
     }
-    // Two headers, one of them right.
+    // Two headers, and only one of them is right.
     let head = format!(
         "GET /api/tools HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\
          Authorization: Bearer {token}\r\n"
@@ -282,7 +282,7 @@ fn nothing_answers_without_the_token() {
     assert_eq!(served.send(&head, "").status, 400);
     let query = served.get(&format!("/api/tools?token={token}"));
     assert_eq!(query.status, 401);
-    // The page itself is for everyone, and so is that the server lives.
+    // The page itself and the health check need no token.
     assert_eq!(served.get("/").status, 200);
     let health = served.get("/api/health");
     assert_eq!(
@@ -361,7 +361,7 @@ fn another_user_of_the_machine_gets_nothing() {
         let said = as_other_user(&to, &request(line));
         assert!(said.starts_with("HTTP/1.0 401"), "{line}: {said}");
     }
-    // Where no token is wanted that user can do as others do: the test sees what it looks for.
+    // Without a token that user has access as others do. This shows that the test detects access.
     let open = serve(&sandbox, &["--no-token"]);
     let said = as_other_user(&open.address.to_string(), &request("GET /api/tools"));
     assert!(said.contains("git_log"), "{said}");
@@ -376,7 +376,8 @@ fn no_token_is_said_in_words_and_only_on_this_machine() {
         "warning: no token: every user and every program of this machine can call these tools\n"
     );
     assert_eq!(open.get("/api/tools").status, 200);
-    // A page may still show the token of an earlier server; a token of the user's still binds.
+    // A page may still send the token of an earlier server; a token that the user made still
+    // restricts.
     let asks = |token: &str| {
         let head = format!(
             "GET /api/tools HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
@@ -431,7 +432,7 @@ fn a_configured_token_is_in_no_child() {
         let environ = fs::read(format!("/proc/{}/environ", served.pid())).expect("our child");
         assert!(!String::from_utf8_lossy(&environ).contains(secret));
     }
-    // The same where there is no server.
+    // The same without a server.
     let ran = sandbox.sh(&format!(
         "HAFT_SERVE_TOKEN={word} haft --tool module.ts call environment --yolo"
     ));
@@ -479,7 +480,7 @@ fn open_finds_servers_by_their_files_and_believes_none_that_is_left_over() {
     assert_eq!(sandbox.sh("haft open --token").output, format!("{token}\n"));
     let port = served.address.port();
     assert_eq!(sandbox.sh(&format!("haft open {port} --print")).output, url);
-    // A file whose server was killed: another program may listen there by now.
+    // The file of a killed server: another program may listen at its address by now.
     served.signal("KILL");
     served.wait();
     let address = served.address;
@@ -598,14 +599,14 @@ fn a_socket_is_for_its_user_alone() {
     assert!(listed.contains("git_log"), "no token is needed: {listed}");
     let other_host = server.get("/api/tools", "Host: evil.example\r\n");
     assert!(other_host.starts_with("HTTP/1.0 400"), "{other_host}");
-    // A token binds here as well.
+    // A token restricts its client here as well.
     let some = new_token(&sandbox, "--tools echo");
     let bound = server.get("/api/tools", &format!("Authorization: Bearer {some}\r\n"));
     assert!(
         !bound.contains("git_log") && bound.contains("echo"),
         "{bound}"
     );
-    // Even where files would let everyone in, the kernel says who connects.
+    // The kernel reports the peer's user, so even open file permissions let no other user in.
     for (path, mode) in [(sandbox.path(), 0o755), (path.clone(), 0o777)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     }
@@ -613,7 +614,7 @@ fn a_socket_is_for_its_user_alone() {
     let said = as_other_user(&to, "GET /api/tools HTTP/1.0\nHost: localhost\n\n");
     assert!(said.starts_with("HTTP/1.1 403"), "{said}");
     assert!(!said.contains("git_log"), "{said}");
-    // Another server does not take it away, and it goes with its own.
+    // Another server does not take the socket over, and its own server removes it at the end.
     let ran = sandbox.sh(&format!("haft serve --listen unix:{to}"));
     assert!(
         ran.output.contains("another server listens there"),
@@ -631,7 +632,7 @@ fn a_socket_is_for_its_user_alone() {
 fn a_socket_replaces_only_what_is_left_over_of_ones_own() {
     let sandbox = project();
     let path = sandbox.path().join("haft.sock");
-    // Nobody listens at it any more.
+    // A socket file without a listener.
     drop(UnixListener::bind(&path).expect("ours"));
     let server = OnSocket::start(&sandbox, &format!("unix:{}", path.display()));
     assert!(server.get("/api/health", "").contains("COMPLETE") || path.exists());
@@ -728,7 +729,7 @@ fn pages_of_other_sites_are_refused_with_the_token_or_without() {
         ] {
             assert_eq!(asks("GET", "/api/tools", &more), 200, "{more}");
         }
-        // A link to the page may stand anywhere; only the page, and only as a document.
+        // Any site may link to the page, but only to the page, and only as a document.
         let link = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n";
         let visit = format!("{link}Sec-Fetch-Dest: document\r\n");
         assert_eq!(asks("GET", "/", &visit), 200);

@@ -1,5 +1,5 @@
-//! Tokens that the user made: what their bearers see and call, that nothing of one reaches another, and how
-//! much each may do at once. Attacks on a real server over real sockets.
+//! Tokens that the user made: the tools that their clients see and call, the separation of the
+//! clients, and the limits of each. These are attacks on a real server over real sockets.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -27,8 +27,8 @@ fn a_token_shows_and_calls_only_what_it_names() {
     assert_eq!(ci.names("/api/catalog"), ["git_log"]);
     assert_eq!(ci.get("/api/catalog").json()["problems"], json!([]));
     assert_eq!(ci.call("git_log", json!({})).status, 200);
-    // What it may not know of is like what is not there.
-    // What a call does that depends on its arguments may be anything.
+    // A hidden tool is answered like a missing one. A tool whose tier depends on its arguments
+    // counts as the highest tier.
     for tool in ["git_push", "files", "by_argument", "secret", "no_such_tool"] {
         let (shown, called) = (
             ci.get(&format!("/api/tools/{tool}")),
@@ -71,7 +71,7 @@ fn a_token_shows_and_calls_only_what_it_names() {
         "params": {"name": "secret", "arguments": {}}});
     let called = ci.old_mcp(Some(session), &call);
     assert!(called.body.contains("Unknown tool: secret"), "{called:?}");
-    // The user is bound by nothing.
+    // The user's own token has no restrictions.
     assert_eq!(served.post("/api/tools/secret/call", "{}").status, 200);
     // Exclusions, and all the others.
     let others = Bearer::new(
@@ -119,7 +119,7 @@ fn a_token_that_was_not_made_opens_nothing() {
     ] {
         assert_eq!(status(&forged), 401, "{forged}");
     }
-    // Files that others could have put there or changed do not count.
+    // A file that another user could have written or changed is not used.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o622)).expect("ours");
     assert_eq!(status(&good), 401);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
@@ -155,7 +155,7 @@ fn what_is_revoked_or_over_ends_at_once() {
         "revoked 1 token\n"
     );
     assert_eq!(ci.get("/api/tools").status, 401, "from the next request on");
-    // What it had begun ends, too.
+    // Its running streams end, too.
     while events.next().is_some() {}
     while call.next().is_some() {}
     let ended = all.wait_for("call.ended").data;
@@ -194,12 +194,12 @@ fn nothing_of_one_client_reaches_another() {
         assert_eq!(ada.get(&path).status, 200, "{id}");
         assert_eq!(served.get(&path).status, 200, "the user sees all: {id}");
     }
-    // The same id is another call: not even that it is taken can be found out.
+    // The same id means another call here; a client cannot even find out that it is in use.
     let own = eve.wait("shared-id");
     assert_eq!(eve.delete("/api/calls/shared-id").status, 202);
     drop(own);
     assert_eq!(ada.get("/api/calls/shared-id").json()["state"], "running");
-    // Events: what eve hears is hers alone.
+    // Events: eve gets only those of her own calls.
     for expected in ["call.started", "call.ended"] {
         let event = heard.next().expect("an event");
         assert_eq!(
@@ -212,14 +212,15 @@ fn nothing_of_one_client_reaches_another() {
     assert_eq!(first.data["callId"], "shared-id");
     assert_eq!(heard_by_ada.wait_for("call.ended").data["callId"], id);
     assert_eq!(heard_by_user.wait_for("call.ended").data["callId"], id);
-    // Numbers of events do not tell of others either.
+    // The numbers of events reveal nothing about other clients either.
     let last = first.id.expect("an id");
     let head = eve.head("GET", "/api/events") + format!("Last-Event-ID: {last}\r\n").as_str();
     let mut resumed = served.events(&head, "");
     assert_eq!(resumed.wait_for("ready").data["resumed"], false);
     assert_eq!(ada.delete("/api/calls/shared-id").status, 202);
     drop(running);
-    // Sessions of the older protocol are nobody else's, not even the user's.
+    // A session of MCP 2025-06 belongs to its client alone; even the user's own token has no
+    // access.
     let begun = ada.initialize();
     let session = begun.header("mcp-session-id").expect("a session");
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
@@ -347,7 +348,7 @@ fn a_client_that_does_too_much_is_told_and_keeps_nobody_out() {
     is_too_much(&eve.mcp("tools/call", json!({"name": "echo", "arguments": {}})));
     assert_eq!(others.call("echo", json!({})).status, 200);
     drop(calls);
-    // Sessions: the oldest of one's own gives way, never another client's.
+    // Sessions: a client's own oldest one is dropped, never another client's.
     let of_other = others.initialize();
     let of_other = of_other.header("mcp-session-id").expect("a session");
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
@@ -363,7 +364,7 @@ fn a_client_that_does_too_much_is_told_and_keeps_nobody_out() {
     assert_eq!(eve.old_mcp(Some(&sessions[0]), &list).status, 404);
     assert_eq!(eve.old_mcp(Some(&sessions[64]), &list).status, 200);
     assert_eq!(others.old_mcp(Some(of_other), &list).status, 200);
-    // Bodies that are being sent: a token's share is a quarter, and one of the largest always fits.
+    // Request bodies: a token's share is a quarter, and one body of the maximal size always fits.
     let begin = |who: &Bearer<'_>, length: usize| {
         let mut stream = TcpStream::connect(served.address).expect("it listens");
         let head = who.head("POST", "/api/tools/echo/call");
@@ -375,7 +376,7 @@ fn a_client_that_does_too_much_is_told_and_keeps_nobody_out() {
         stream
     };
     let held = begin(&eve, 3_900_000);
-    // As soon as the server has read that.
+    // Wait until the server has read so much.
     until("the share is used up", || {
         let large = json!({"arguments": {"text": "x".repeat(3_000_000)}});
         let reply = eve.post("/api/tools/echo/call", &large);
@@ -462,7 +463,7 @@ fn an_agent_is_started_for_whoever_may_and_not_above_the_ceiling() {
         served.wait();
     }
     let mut served = serve(&sandbox, &[]);
-    // A token is for tools unless it says more.
+    // A token allows only tools by default.
     let tools = Bearer::new(&served, &sandbox, "--tier exec");
     let body = json!({"prompt": "tools"});
     assert_eq!(tools.post("/api/sessions", &body).status, 403);
@@ -541,14 +542,14 @@ fn an_agent_gets_a_token_that_lasts_in_a_file_of_its_users_alone() {
             "{listed}"
         );
         assert_eq!(client.get("/api/sessions").status, 403, "tools only");
-        // Once more changes nothing and makes none.
+        // A second run changes nothing and makes no token.
         let again = sandbox.sh(&write);
         assert!(again.output.contains("nothing changed"), "{}", again.output);
         assert_eq!(fs::read_to_string(&path).expect("ours"), text);
         let ran = sandbox.sh(&format!("haft agents config {agent} --scope user --remove"));
         assert!(ran.output.contains("revoked the token"), "{}", ran.output);
         assert_eq!(client.mcp("tools/list", json!({})).status, 401);
-        // What others check out holds a name, not a secret.
+        // A file in the checkout holds a variable's name, not the secret.
         let ran = sandbox.sh(&format!(
             "haft agents config {agent} --scope project --url {url} --write && cat .c*/*"
         ));
@@ -616,7 +617,7 @@ fn tokens_are_made_listed_and_refused_in_words() {
         says(words, 2, &[expected]);
     }
     says("revoke ci", 0, &["revoked 1 token"]);
-    // Who has lost a token may have nothing but its text, which is in no answer.
+    // A user who has lost a token may have only its text, which no reply may contain.
     let token = new_token(&sandbox, "--name lost");
     says(&format!("revoke {token}"), 0, &["revoked 1 token"]);
     let again = sandbox.sh(&format!("haft token revoke {token}"));

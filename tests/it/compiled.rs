@@ -1,4 +1,4 @@
-//! Large files are compiled once and taken from the store by every later process.
+//! Large files are compiled once; later processes load them from the store.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 
 const HASH: usize = blake3::OUT_LEN;
 
-/// A tool that adds by a function out of a file of 90 kB.
+/// Makes a tool that adds with a function from a file of 90 kB.
 fn sandbox(imports: &str) -> Sandbox {
     let sandbox = Sandbox::with_home();
     sandbox.write("sum.ts", &tool(imports, ""));
@@ -44,7 +44,7 @@ fn store(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("home/.cache/haft/compiled")
 }
 
-/// The kept files with their inodes: a file that is written again has another one.
+/// Returns the kept files with their inodes: a file that is written again has another inode.
 fn kept(sandbox: &Sandbox) -> Vec<(PathBuf, u64)> {
     let entries = fs::read_dir(store(sandbox)).expect("something was kept");
     let entry = |path: PathBuf| {
@@ -88,7 +88,7 @@ fn a_large_module_is_compiled_once() {
     sandbox.write("large.ts", &module());
     assert_eq!(answer(&sandbox, ""), "8");
     let first = kept(&sandbox);
-    // JavaScript and bytecode. Small files, the tool itself among them, are not worth a place.
+    // JavaScript and bytecode. Small files, such as the tool itself, are not stored.
     assert_eq!(first.len(), 2, "{first:?}");
     for (path, _) in &first {
         let mode = fs::metadata(path)
@@ -97,16 +97,17 @@ fn a_large_module_is_compiled_once() {
             .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    // What the tool says is remembered apart; it has to be loaded again when its own file changed.
+    // The tool's description is cached separately; it is loaded again after a change of its own
+    // file.
     sandbox.write(
         "sum.ts",
         &tool("import { add7 } from \"./large.ts\";", "// new"),
     );
     assert_eq!(answer(&sandbox, ""), "8");
-    // V8 took its bytecode: else it would have been written again.
+    // V8 accepted its bytecode, or it would have been written again.
     assert_eq!(kept(&sandbox), first);
 
-    // And it is what is kept that runs.
+    // The stored code is the code that runs.
     let (path, body) = holding(&sandbox, b"return a + 7;");
     reseal(&path, &replaced(&body, b"return a + 7;", b"return a + 9;"));
     assert_eq!(answer(&sandbox, ""), "10");
@@ -127,7 +128,7 @@ fn a_large_package_is_compiled_once() {
     assert_eq!(answer(&sandbox, ""), "8");
     assert_eq!(kept(&sandbox), first);
 
-    // Its names are kept, too: one that is gone cannot be imported.
+    // Its exports are stored too: an export that is missing there cannot be imported.
     let (path, body) = holding(&sandbox, b"\"add7\"");
     reseal(&path, &replaced(&body, b"\"add7\"", b"\"addX\""));
     let ran = sandbox.sh("haft --tool sum.ts call sum");
@@ -148,19 +149,19 @@ fn what_is_kept_is_doubted() {
     let (path, body) = holding(&sandbox, b"return a + 7;");
     let other = replaced(&body, b"return a + 7;", b"return a + 9;");
 
-    // Damaged: the hash in front of it is another one.
+    // Damaged: the hash in front does not match.
     let mut bytes = fs::read(&path).expect("it can be read");
     bytes.truncate(HASH);
     bytes.extend_from_slice(&other);
     fs::write(&path, &bytes).expect("a file of ours");
     assert_eq!(answer(&sandbox, ""), "8");
 
-    // Others could have written it.
+    // Another user could have written it.
     reseal(&path, &other);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("a file of ours");
     assert_eq!(answer(&sandbox, ""), "8");
 
-    // Cut off, empty, no file at all.
+    // Truncated, empty, missing.
     for bytes in [&bytes[..HASH / 2], &[][..]] {
         fs::write(&path, bytes).expect("a file of ours");
         assert_eq!(answer(&sandbox, ""), "8");
@@ -169,7 +170,7 @@ fn what_is_kept_is_doubted() {
     fs::create_dir(&path).expect("a directory of ours");
     assert_eq!(answer(&sandbox, ""), "8");
 
-    // Another text is another file.
+    // A changed source has another file.
     sandbox.write("large.ts", &module().replace("a + 7;", "a + 70;"));
     assert_eq!(answer(&sandbox, ""), "71");
 }
@@ -180,7 +181,7 @@ fn nothing_is_kept_where_nothing_shall_be() {
     sandbox.write("large.ts", &module());
     assert_eq!(answer(&sandbox, "--no-cache"), "8");
     assert!(!store(&sandbox).exists());
-    // A file in the place of the folder costs nothing but the cache.
+    // A file in the place of the folder only disables the cache.
     sandbox.write("home/.cache/haft/compiled", "");
     assert_eq!(answer(&sandbox, ""), "8");
 }

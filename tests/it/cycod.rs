@@ -1,5 +1,5 @@
-//! YAML shell tools as files: what is read, what is refused and where, which one has a name. Nothing
-//! is run here. Numbers are those of spec cycod.
+//! YAML shell tools as files: parsing, errors with positions, conflicts of names. Nothing is run
+//! here. Numbers are those of spec cycod.
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ impl World {
         self.found("t").await.input_schema["properties"][name].clone()
     }
 
-    /// What is wrong with these arguments of `t`; empty: nothing.
+    /// Returns the complaints about these arguments of `t`; empty if they are valid.
     pub async fn refusal(&self, arguments: &str) -> String {
         let call = Call {
             id: "c".into(),
@@ -124,7 +124,7 @@ pub async fn reports(yaml: &str, expected: &str) {
 
 // A: files, scopes, loading.
 
-/// 1, 6, 12, c29: only `.yaml`, whatever else lies there; a folder that is missing is no problem.
+/// 1, 6, 12, c29: only `.yaml` files are read; a missing folder is not a problem.
 #[tokio::test]
 async fn only_yaml_files_are_tools() {
     let tool = "description: d\nbash: echo\n";
@@ -208,7 +208,7 @@ async fn home_as_the_project_is_the_users() {
     );
 }
 
-/// 5, 8, 49, 174: one bad file costs itself only, and says everything at once.
+/// 5, 8, 49, 174: a bad file affects only itself, and reports all of its errors at once.
 #[tokio::test]
 async fn all_problems_at_once_and_the_others_load() {
     let world = World::new(&[
@@ -256,7 +256,7 @@ async fn a_key_twice_is_an_error() {
     .await;
 }
 
-/// 11: a command line that is no YAML is taken as it is, with a warning; nothing else is touched.
+/// 11: a command line that is not valid YAML is taken as it is, with a warning; other lines stay.
 #[tokio::test]
 async fn command_lines_may_hold_colons() {
     let world = World::tool(
@@ -268,7 +268,7 @@ async fn command_lines_may_hold_colons() {
          t.yaml:5:14 warning: not valid YAML as it stands: the rest of the line is taken as it is"
     );
     assert_eq!(world.property("P").await["default"], "a: 'b'");
-    // What cannot be helped is told as the file stands.
+    // An error that cannot be corrected is reported at its position in the unchanged file.
     reports(
         "bash: echo a: b\ntags: [a\n",
         "t.yaml:2:13 error: not valid YAML: mapping values are not allowed in this context",
@@ -307,8 +307,8 @@ async fn versions_are_text() {
     .await;
 }
 
-/// 14, 184, c21: too new a tool is kept from models, and says which versions; numbers compare as
-/// numbers, garbage is a warning.
+/// 14, 184, c21: a tool that needs a newer version is hidden from models and names both versions.
+/// Numbers compare as numbers, garbage is a warning.
 #[tokio::test]
 async fn a_tool_may_want_a_newer_host() {
     for met in ["1.2.0", "1.1", "1", "'1.2.0-rc.1'", "v0.9", "1.2.0+build"] {
@@ -334,7 +334,7 @@ async fn a_tool_may_want_a_newer_host() {
     .await;
 }
 
-/// 16, 17: what is deprecated says so to a model.
+/// 16, 17: a model sees that a tool is deprecated.
 #[tokio::test]
 async fn deprecated_things_say_so() {
     let world = World::tool(
@@ -408,7 +408,7 @@ async fn a_script_should_name_its_shell() {
     .await;
 }
 
-/// 31, 32, c30: a tool of another platform loads, is kept from models, and says where it runs.
+/// 31, 32, c30: a tool for another platform loads, is hidden from models, and names its platform.
 #[tokio::test]
 async fn tools_of_other_platforms_are_not_offered() {
     let world = World::tool("cmd: dir\nplatforms: [windows, macos]\n");
@@ -443,7 +443,7 @@ fn the_schema_for_editors_and_the_reference_are_the_parsers() {
     assert_eq!(text, documented);
 }
 
-/// 181–280: no key is without the case that shows it at work.
+/// 181–280: every key has a case that shows its effect.
 #[test]
 fn every_key_is_in_the_case_of_all_keys() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/shell-cli/every-key");
@@ -485,7 +485,7 @@ fn keys(tree: &Value, prefix: &str, found: &mut std::collections::BTreeSet<Strin
 }
 
 /// The 58 blocks of the specification: each loads, or its problem is exactly this one. Those at
-/// 1188 and 1906 are no valid YAML (11).
+/// 1188 and 1906 are not valid YAML (11).
 #[tokio::test]
 async fn the_specifications_own_blocks() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs/shell/seed-blocks");

@@ -1,5 +1,5 @@
-//! YAML shell tools as files: their parameters, which arguments are taken, YAML itself. Nothing is run
-//! here. Numbers are those of spec cycod.
+//! YAML shell tools as files: their parameters, the validation of arguments, YAML itself. Nothing
+//! is run here. Numbers are those of spec cycod.
 
 use std::fs;
 
@@ -140,8 +140,8 @@ async fn arguments_are_checked_all_at_once() {
     }
 }
 
-/// 46: ECMAScript's dialect, lookahead and backreferences included; a pattern that would run for
-/// ever ends, and one that needs no backtracking has no limit.
+/// 46: ECMAScript's dialect, including lookahead and backreferences. A pattern with endless
+/// backtracking is stopped; a pattern that needs none has no limit.
 #[tokio::test]
 async fn patterns_cannot_run_away() {
     let world = World::parameters(
@@ -273,7 +273,7 @@ async fn files_may_come_from_anywhere() {
     );
 }
 
-/// Whether `text` is `pattern`, in which `[..]` stands for anything.
+/// Returns true if `text` matches `pattern`, in which `[..]` stands for anything.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut rest = text;
     for (nth, part) in pattern.split("[..]").enumerate() {

@@ -1,5 +1,5 @@
-//! YAML shell tools as files: steps that wait for steps, tools that use tools, risk, and what a model
-//! sees of it. Nothing is run here. Numbers are those of spec cycod.
+//! YAML shell tools as files: dependencies of steps, tools that use tools, risk, and the view of a
+//! model. Nothing is run here. Numbers are those of spec cycod.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::sandbox::Sandbox;
 
 // J: steps.
 
-/// 93: what waits for nothing that exists, for itself, or in a circle.
+/// 93: steps that wait for a missing step, for themselves, or in a circle.
 #[tokio::test]
 async fn steps_wait_for_other_steps() {
     reports(
@@ -47,7 +47,7 @@ async fn a_thousand_steps_are_fine() {
     reports(&format!("steps:\n{steps}"), "t (exec)").await;
 }
 
-/// 197–211: every value of a step that cannot be meant.
+/// 197–211: every invalid value of a step.
 #[tokio::test]
 async fn values_of_steps_are_checked() {
     reports(
@@ -71,7 +71,7 @@ async fn values_of_steps_are_checked() {
     .await;
 }
 
-/// 122, 123, 200, 234–273, c20: every other value that cannot be meant.
+/// 122, 123, 200, 234–273, c20: every other invalid value.
 #[tokio::test]
 async fn values_of_tools_are_checked() {
     reports(
@@ -218,7 +218,7 @@ async fn tools_that_use_tools() {
     );
 }
 
-/// 135: tools that use tools that use tools … end somewhere.
+/// 135: the nesting of tools that use tools is limited.
 #[tokio::test]
 async fn chains_of_tools_have_an_end() {
     let sandbox = Sandbox::with_home();
@@ -302,7 +302,7 @@ async fn the_schema_can_be_told() {
     assert_eq!(raw.property("P").await["type"], "float");
 }
 
-/// 142: a secret is no default that a model sees; 52: a default that is computed is described.
+/// 142: the model does not see a secret as a default; 52: a computed default is described.
 #[tokio::test]
 async fn secrets_and_computed_defaults_stay_out() {
     let world = World::tool(

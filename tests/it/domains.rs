@@ -1,4 +1,4 @@
-//! Trust domains: what the code of one party does to its isolate reaches no other party.
+//! Trust domains: changes that one party's code makes in its isolate do not affect other parties.
 
 use haft::{Call, Host};
 use serde_json::Value;
@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::sandbox::Sandbox;
 
-/// `NAME_taint` changes everything that modules of one isolate share; `NAME_see` tells what it finds.
+/// `NAME_taint` changes everything that modules of one isolate share; `NAME_see` reports what it
+/// finds.
 const MODULE: &str = r#"
 import { shared } from "SHARED";
 const says = (value) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
@@ -95,7 +96,7 @@ fn world() -> Sandbox {
     sandbox
 }
 
-/// S12: whatever one party changes, the two others find everything as it was; its own modules see it.
+/// S12: changes of one party are visible to its own modules, and never to the two others.
 #[tokio::test(flavor = "multi_thread")]
 async fn parties_do_not_meet() {
     let parties = ["user", "project", "plugin"];
@@ -126,7 +127,7 @@ async fn parties_do_not_meet() {
     }
 }
 
-/// A tool of the project calls in vain what would let it act for a call of the user.
+/// A tool of the project cannot act for a call of the user.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_s_core_is_out_of_reach() {
     let sandbox = Sandbox::with_home();

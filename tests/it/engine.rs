@@ -7,10 +7,10 @@ use haft::{Call, Config, Env, ErrorKind, Flags, Host, Outcome, Stopped};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-/// Short, so that the suite is; long enough for a busy machine to notice a cancelled promise.
+/// Short, for a fast test suite, but long enough for a busy machine to deliver a cancellation.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// What a loaded machine may add to a promise of 50 ms.
+/// Time that a loaded machine may add to a promise of 50 ms.
 const MARGIN: Duration = Duration::from_millis(400);
 
 /// A host with one module that has these tools: names and the bodies of `execute`.
@@ -93,7 +93,7 @@ async fn an_endless_loop_ends_soon_after_its_grace() {
     room.host.shutdown().await;
 }
 
-/// A hurry ends the grace period, and costs a neighbour that could be heard nothing.
+/// `kill` ends the grace period of its call; a neighbour that still answers is not affected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_killed_at_once_and_its_neighbour_goes_on() {
     let mut room = Room::with(&[
@@ -131,7 +131,7 @@ async fn a_call_is_killed_at_once_and_its_neighbour_goes_on() {
     room.host.kill().await;
 }
 
-/// Ten thousand at once: every one gets its own answer.
+/// Ten thousand concurrent calls: each gets its own answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_calls_at_once() {
     let room = Room::with(&[(
@@ -148,7 +148,7 @@ async fn ten_thousand_calls_at_once() {
     room.host.shutdown().await;
 }
 
-/// Waiting for a loop costs the neighbours their calls, and each is told so.
+/// The end of a looping isolate ends its neighbours' calls, and each of them gets an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_neighbours_of_a_loop_are_told() {
     let room = Room::with(&[
@@ -186,12 +186,12 @@ fn pipe_in(folder: &Path) -> PathBuf {
     pipe
 }
 
-/// A thread that a system call does not give back holds neither the call nor the end of the host.
+/// A thread that is stuck in a system call delays neither its call nor the host's end.
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_does_not_wait_for_a_stuck_thread() {
     let dir = tempfile::tempdir().expect("the temporary directory can be written");
     let pipe = pipe_in(dir.path());
-    // Nobody writes to the pipe, so opening it does not return.
+    // The pipe has no writer, so opening it does not return.
     let body = format!("fs.readFileSync({:?})", pipe.display().to_string());
     let room = Room::with(&[("stuck", &body)]);
     let outcome = room
@@ -205,8 +205,8 @@ async fn shutdown_does_not_wait_for_a_stuck_thread() {
     std::fs::write(&pipe, "").expect("the thread reads");
 }
 
-/// What a call left behind and never pauses has nobody to blame: it goes, and calls without any
-/// time limit are answered from a fresh isolate.
+/// Leftover code that never pauses belongs to no call: its isolate is ended, and calls without a
+/// time limit are answered from a fresh one.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_ended_call_left_behind_holds_nobody() {
     let dir = tempfile::tempdir().expect("the temporary directory can be written");

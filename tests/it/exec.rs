@@ -1,7 +1,8 @@
-//! Executable tools through the SDK: what needs a clock, many calls at once, or a look at processes.
+//! Executable tools through the SDK: the cases that need a clock, many concurrent calls, or a look
+//! at processes.
 //!
-//! The tools are real shell scripts. Processes of a tool are found by the sandbox's path, which is in
-//! the command line of every script below it.
+//! The tools are real shell scripts. Processes of a tool are found by the sandbox's path, which is
+//! in the command line of every script below it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -59,7 +60,7 @@ impl Fixture {
     }
 
     fn executable(&self, path: &str, text: &str) {
-        // Renamed into place: nobody can meet a file that is still being written.
+        // Renamed into place, so that no reader sees a half-written file.
         let aside = self.sandbox.write("aside", text);
         let target = self.sandbox.path().join(path);
         fs::create_dir_all(target.parent().expect("it is in a folder")).expect("ours");
@@ -124,7 +125,7 @@ fn output(outcome: &Outcome) -> &str {
 
 #[tokio::test]
 async fn many_are_asked_at_once() {
-    // ikigai 5, 6; issue 4: no more than 1.3 of what one takes, plus the starts.
+    // ikigai 5, 6; issue 4: at most 1.3 times the time of a single one, plus the starts.
     let fixture = Fixture::new();
     for number in 0..24 {
         let schema = format!(r#"sleep 0.5; echo '{{"name":"t{number}","description":"d"}}'"#);
@@ -147,8 +148,8 @@ async fn many_are_asked_at_once() {
 
 #[tokio::test]
 async fn no_tool_is_missing_because_the_machine_is_busy() {
-    // Each computes for a while and sleeps for more than half of its second: all at once they would
-    // keep each other from being done in time.
+    // Each computes for a while and sleeps for more than half of its second. If all of them started
+    // at once, they would miss their deadlines.
     let fixture = Fixture::new();
     let busy = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; sleep 0.6";
     for number in 0..64 {
@@ -179,7 +180,7 @@ async fn an_executable_that_is_late_stays_what_it_was_and_is_asked_again() {
     assert_eq!(problem.message, "tool 'tool' schema failed (timeout)");
     let hint = problem.hint.as_deref().unwrap_or_default();
     assert!(hint.contains("last good version"), "{hint}");
-    // Whoever watches files asks again by itself, though no file of a tool changes.
+    // A host that watches files asks again by itself, though no file of a tool changes.
     let watching = fixture.host.watch();
     watching.ready().await;
     fs::remove_file(&slow).expect("ours");
@@ -192,7 +193,7 @@ async fn an_executable_that_is_late_stays_what_it_was_and_is_asked_again() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(fixture.names().await, ["tool"]);
-    // Of another file nothing is known.
+    // Another file has no last good version.
     fixture.executable(&format!("{IKIGAI}/tool"), "#!/bin/sh\nsleep 30\n");
     let catalog = fixture.host.refresh().await;
     assert!(catalog.entries.is_empty(), "{:?}", catalog.entries.len());
@@ -200,7 +201,7 @@ async fn an_executable_that_is_late_stays_what_it_was_and_is_asked_again() {
 
 #[tokio::test]
 async fn the_directories_of_an_installation_are_read() {
-    // ikigai 1; what is installed for ikigai overrides what comes with haft.
+    // ikigai 1; a tool that is installed for ikigai overrides haft's tool of that name.
     let fixture = Fixture::with(|config| {
         let prefix = config.cwd.join("prefix/libexec");
         config.ikigai.system_dir = Some(prefix.join("haft"));
@@ -223,7 +224,7 @@ async fn the_directories_of_an_installation_are_read() {
     let tools: Vec<_> = tools
         .map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.approval))
         .collect();
-    // Nobody has asked for haft's own `bash`; that of the installation was put there.
+    // haft's own `bash` is not enabled; the installation's `bash` is found in its folder.
     assert_eq!(
         tools,
         [
@@ -333,7 +334,7 @@ async fn a_refresh_sees_what_is_new_gone_and_different() {
     fixture.script(IKIGAI, "stays", "--schema", schema, "echo 2");
     assert_eq!(fixture.host.refresh().await.usable(), 2);
     assert_eq!(fixture.names().await, ["custom_tool_new", "stays"]);
-    // ikigai 36: who heard of it before the refresh was promised an envelope.
+    // ikigai 36: a caller that still has the old list gets an envelope.
     assert_eq!(
         fixture.outcome("goes", json!({})).await.text(),
         r#"{"tool_success":false,"error":"Tool not found","error_code":"TOOL_NOT_FOUND"}"#
@@ -399,7 +400,7 @@ async fn calls_go_on_while_tools_are_looked_for_again() {
     let host = fixture.host.clone();
     let refreshing = tokio::spawn(async move { host.refresh().await.usable() });
     state.changed().await.expect("the host is there");
-    // The old catalog serves until the new one is whole.
+    // The old catalog stays in use until the new one is complete.
     assert_eq!(fixture.names().await, ["custom_tool_quick", "waits"]);
     assert_eq!(
         output(&fixture.outcome("quick", json!({})).await),

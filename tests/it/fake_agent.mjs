@@ -76,7 +76,7 @@ async function call(tool, text = "{}") {
   });
 }
 
-/** A process in a session of its own that a careless agent leaves behind; its id is told. */
+/** Leaves a process behind in a session of its own, as a careless agent does, and says its id. */
 async function child(file) {
   const left = spawn("sh", ["-c", `echo $$ > '${file}'; exec sleep 600`], { stdio: ["ignore", "pipe", "ignore"] });
   await new Promise((resolve) => left.on("spawn", resolve));

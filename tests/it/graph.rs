@@ -1,5 +1,6 @@
-//! The module graph: what importing a module can read, without running it. Issue 3, part 2 and 8:
-//! trust and the caches stand on it, so each case asks "would a change be noticed?".
+//! The module graph: everything that importing a module can read, found without running it. Issue
+//! 3, part 2 and 8: trust and the caches rely on it, so each case asks "would a change be
+//! noticed?".
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -45,7 +46,7 @@ impl Place {
         path.display().to_string()
     }
 
-    /// Whether the graph notices `change`, by checking its facts and by walking again.
+    /// Returns true if the graph notices `change`, by checking its facts and by walking again.
     fn notices(&self, entry: &str, change: impl FnOnce(&Place)) -> bool {
         let before = self.graph(entry);
         assert!(Checker::default().holds(&before), "nothing has changed yet");
@@ -405,8 +406,8 @@ fn pipes_are_never_opened() {
 
 #[test]
 fn hostile_nesting_is_no_end() {
-    // Each of these overflows a recursive reader with an ordinary stack; the depths are just below
-    // the bounds of what is read, and above them.
+    // Each of these overflows a recursive parser with an ordinary stack. The depths are just below
+    // the limits of the reader, and above them.
     for deep in [1_900, 16_000, 49_000, 200_000] {
         for text in [
             format!("{}1{}", "(".repeat(deep), ")".repeat(deep)),

@@ -1,8 +1,9 @@
-//! A tool and its children against the host's process: its private output, its threads, its descriptors.
+//! Attacks by a tool and its children on the host's process: its private output, its threads, its
+//! descriptors.
 //!
-//! `haft rpc` runs as a program over real pipes. The tool tries every way that it has to each descriptor of
-//! the process. Whatever it manages to write shows in the output, which must hold the answers and nothing
-//! else.
+//! `haft rpc` runs as a program over real pipes. The tool tries every way that it has to each
+//! descriptor of the process. Anything that it manages to write shows in the output, which must
+//! hold the answers and nothing else.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -18,14 +19,14 @@ use crate::sandbox::Sandbox;
 
 const TOOLS: &str = include_str!("holes_tools.js");
 
-/// Longer than anything here takes on a machine under load.
+/// Timeout that a machine under load never reaches.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The answers of `haft rpc` to these calls, each of which is sent when the one before it is answered. Panics on
 /// any other line.
 fn answers(sandbox: &Sandbox, command: &mut Command, calls: &[(&str, Value)]) -> Vec<Value> {
     sandbox.write("tools.js", TOOLS);
-    // Files of the kernel need every permission: what holds here must hold with all of them.
+    // Files of the kernel need every permission, so the tests grant all of them.
     sandbox.write(
         "home/.config/haft/config.yaml",
         "permissions:\n  ffi: all\n",
@@ -100,7 +101,7 @@ fn nothing_but_answers_is_in_the_output() {
     assert_eq!(said(&answers[3]), "still here");
 }
 
-/// The same where haft runs as a user who is not root.
+/// The same for a user who is not root.
 #[test]
 fn nothing_but_answers_is_in_the_output_of_a_user() {
     if !rustix::process::geteuid().is_root() {
@@ -113,7 +114,7 @@ fn nothing_but_answers_is_in_the_output_of_a_user() {
         .arg(sandbox.path())
         .status();
     assert!(chowned.expect("`chown` is on every machine").success());
-    // The program itself may lie where only root looks.
+    // Only root may be able to read the original program's folder.
     let copy = sandbox.path().join("haft-copy");
     fs::copy(env!("CARGO_BIN_EXE_haft"), &copy).expect("a file of ours");
     let mut command = sandbox.command(&copy.display().to_string());
@@ -128,7 +129,7 @@ fn nothing_but_answers_is_in_the_output_of_a_user() {
     assert_eq!(tried["written"], json!([]), "{tried}");
 }
 
-/// S7: the number of a thread means its process, and procfs is not written to.
+/// S7: the id of a thread means its process, and procfs cannot be written.
 #[test]
 fn threads_and_procfs_are_the_host_s() {
     let sandbox = Sandbox::with_home();
@@ -144,7 +145,7 @@ fn threads_and_procfs_are_the_host_s() {
     assert_eq!(said(&answers[3]), "still here");
 }
 
-/// What ordinary tools do with files, descriptors and children goes on working.
+/// Ordinary use of files, descriptors and children keeps working.
 #[test]
 fn honest_use_works() {
     let sandbox = Sandbox::with_home();
@@ -161,7 +162,7 @@ fn honest_use_works() {
     );
 }
 
-/// S11: one tool with all the descriptors that it can have leaves enough for the others.
+/// S11: a tool that opens as many descriptors as it can leaves enough for the others.
 #[test]
 fn descriptors_of_one_tool_do_not_starve_the_others() {
     let sandbox = Sandbox::with_home();

@@ -1,4 +1,4 @@
-//! Clients that say nothing, read nothing or only listen, and the others that are served all the same.
+//! Clients that send nothing, read nothing or only listen: the server still serves the others.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -31,24 +31,24 @@ fn serve(env: &[(&str, &str)]) -> (Sandbox, Served) {
     let mut command = sandbox.haft();
     command.args(["--tool", "module.ts", "serve", "--listen", "127.0.0.1:0"]);
     let served = Served::start(command.envs(env.iter().copied()));
-    // Afterwards the tools are loaded, and calls begin at once.
+    // The request loads the tools, so that calls begin at once.
     served.get("/api/catalog");
     (sandbox, served)
 }
 
-/// A connection on which these bytes were sent, and nothing more.
+/// Opens a connection and sends only these bytes.
 fn begun(served: &Served, bytes: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(served.address).expect("it listens");
     let limit = Some(Duration::from_secs(120));
     stream.set_read_timeout(limit).expect("a socket");
-    // The user's own: after the first line, and only where there is a whole one.
+    // Adds the user's token after the first line, if that line is complete.
     let text = String::from_utf8_lossy(bytes).into_owned();
     let who = served.authorization("");
     let text = match text.split_once("\r\n") {
         Some((first, rest)) if rest.contains("\r\n") => format!("{first}\r\n{who}{rest}"),
         _ => text,
     };
-    // It may be closed for another one by now.
+    // The server may have closed it in favour of another one.
     let _ = stream.write_all(text.as_bytes());
     stream
 }
@@ -115,7 +115,7 @@ fn the_stream_that_was_opened_first_gives_way() {
     let mut streams = Vec::new();
     for _ in 0..4 {
         let mut stream = begun(&served, get);
-        // It is answered before the next one comes.
+        // Each is answered before the next one is opened.
         let mut byte = [0];
         stream.read_exact(&mut byte).expect("an answer");
         streams.push(stream);
@@ -135,11 +135,11 @@ fn a_call_that_runs_is_closed_for_nobody() {
         (503, Some("1"))
     );
     assert!(refused.json()["hint"].as_str().is_some(), "{refused:?}");
-    // Whether it lives can be asked all the same.
+    // The health check is answered all the same.
     let alive = served.get("/api/health");
     assert_eq!((alive.status, &*alive.body), (200, r#"{"status":"ok"}"#));
     drop(first);
-    // As soon as its end is seen there is room.
+    // There is room as soon as the server has noticed the end.
     let started = std::time::Instant::now();
     while served.get("/api/tools").status == 503 {
         assert!(started.elapsed() < Duration::from_secs(60));

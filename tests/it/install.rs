@@ -50,7 +50,7 @@ impl Registry {
         }
     }
 
-    /// Ends it; every request that nobody waited for.
+    /// Ends the registry and returns every request that was not awaited.
     fn requests(mut self) -> Vec<String> {
         self.child.kill().expect("it is ours");
         let lines = std::mem::replace(&mut self.lines, BufReader::new(empty_output()));
@@ -187,7 +187,7 @@ fn tools_in_a_flat_folder_share_their_packages() {
         &format!("{TOOLS}/lib/text.ts"),
         "export default () => 'own';\n",
     );
-    // The hint of the load error is a command that mends it.
+    // The hint of the load error is a command that repairs it.
     let list = fixture.sh("haft list");
     let hint = "hint: `haft install html` installs `left` beside it\n";
     assert!(list.output.contains(hint), "{}", list.output);
@@ -207,7 +207,8 @@ fn tools_in_a_flat_folder_share_their_packages() {
         "nothing to install: every package that the tool imports is there\n",
         0,
     );
-    // Without a word every tool; what is there stays, although a newer version exists by now.
+    // Without arguments every tool; installed versions stay, although a newer version exists by
+    // now.
     let newer = fixture
         .read("registry.json")
         .replace("\"1.2.0\":{", "\"1.3.0\":{\"files\":{}},\"1.2.0\":{");
@@ -383,7 +384,7 @@ fn an_agent_that_a_package_expects_as_its_host_is_not_installed() {
 fn scripts_of_packages_do_not_run_and_the_hint_runs_them() {
     let fixture = Fixture::new();
     fixture.tool(&format!("{TOOLS}/db.ts"), "native");
-    // What the tool's own package would run does not run either.
+    // Scripts of the tool's own package do not run either.
     let ran = fixture.sh("npm_config_ignore_scripts=false haft install db --yes");
     let expected = "installed: 1 package in ~/.omp/agent/tools\n\
         scripts were not run: `native`\n\
@@ -474,7 +475,7 @@ fn a_project_that_is_not_trusted_runs_nothing_and_is_asked_about_again() {
     let canary =
         "import { writeFileSync } from 'node:fs';\nwriteFileSync(process.env.HOME + '/ran', '');\n";
     fs::write(&tool, format!("{canary}{text}")).expect("ours");
-    // It would send the user's token away, and run a program of its own as git.
+    // It would send the user's token to another host, and run a program of its own as git.
     fixture.sandbox.write(
         &format!("{tools}/.npmrc"),
         "registry=http://127.0.0.1:1/\nignore-scripts=false\ngit=./evil.sh\n//127.0.0.1:1/:_authToken=${SECRET}\n",
@@ -506,7 +507,7 @@ fn a_project_that_is_not_trusted_runs_nothing_and_is_asked_about_again() {
         "trusted: 1 tool of $CASE/p\nleft 1.2.0, right 1.0.1\n",
         0,
     );
-    // What the project's manifest takes from elsewhere would be fetched by looking at it.
+    // A remote dependency in the project's manifest would already be fetched when it is resolved.
     let remote = "{\"dependencies\": {\"far\": \"git+https://example.com/left.git\"}}";
     fixture
         .sandbox
@@ -519,7 +520,7 @@ fn a_project_that_is_not_trusted_runs_nothing_and_is_asked_about_again() {
         1,
     );
     fs::remove_dir_all(fixture.sandbox.path().join("p/.omp/tools/far")).expect("ours");
-    // Trusted as it was, it is not trusted with another package.
+    // A trusted tool is not trusted any more with another package.
     fixture.tool(&format!("{tools}/more.ts"), "@acme/util/deep");
     assert_eq!(
         fixture.sh("cd p && haft trust --yes && haft call pad").code,
@@ -555,7 +556,7 @@ fn the_manifest_of_a_project_stays_the_projects() {
     );
     fixture.gives("haft --cwd p --trust-project call pad", "left 1.0.0\n", 0);
     assert_eq!(fixture.read("p/package.json"), manifest);
-    // What the project does not name goes beside the tool, whose module type stays as it is.
+    // Packages that the project does not name go beside the tool, whose module type stays.
     fixture.tool("p/.omp/tools/util.mts", "@acme/util/deep");
     assert_eq!(fixture.sh("cd p && haft install util --yes").code, 0);
     assert_eq!(fixture.read("p/package.json"), manifest);
@@ -746,7 +747,7 @@ fn an_interrupted_installation_changes_nothing() {
             .spawn()
             .expect("haft is built");
         fixture.registry.is_asked("GET /slow/-/slow-1.0.0.tgz");
-        // Two at once would lose what one of them installs.
+        // Two installations at once would lose the packages of one.
         let ran = fixture.sh("haft install html --yes");
         assert!(
             ran.code == 1 && ran.output.contains("another `haft install` is at work in"),
@@ -770,7 +771,7 @@ fn an_interrupted_installation_changes_nothing() {
         let is_left = fixture.names(&folder).contains(&".haft-install".to_owned());
         assert_eq!(is_left, signal == "KILL", "{signal}");
     }
-    // The next one takes over what a killed one left.
+    // The next installation takes over the folder of a killed one.
     fixture.tool(&format!("{folder}/index.ts"), "@acme/util/deep");
     assert_eq!(fixture.sh("haft install html --yes").code, 0);
     assert_eq!(

@@ -1,7 +1,8 @@
-//! Modules over several isolates: what computes does not hold its neighbours, and nothing that a
-//! module remembers is ever there twice.
+//! Modules over several isolates: a busy module does not block its neighbours, and the state of a
+//! module never exists twice.
 //!
-//! The order of events is the proof, never a time: a loop that ends when it is told to, and only then.
+//! The order of events is the proof, never a time: a loop ends when the test ends it, and only
+//! then.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use haft::{Call, Config, Env, Event, Flags, Host, RunningCall};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-/// Counts its calls, and computes for ever after it has said so.
+/// A module that counts its calls, and then computes for ever.
 const COUNTER: &str = r#"
 HELPER
 const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
@@ -82,24 +83,24 @@ fn config(dir: &Path, names: &[&str], isolates: u32) -> Config {
     };
     let mut config = Config::resolve_with(flags, &env).expect("this is a fine configuration");
     config.limits.isolates = isolates;
-    // Nothing here may end because something else lost patience.
+    // Nothing here may end because of another timeout.
     config.limits.grace = std::time::Duration::from_secs(60);
     config
 }
 
-/// Issue 3, 8: a module that computes does not keep another from answering.
+/// Issue 3, 8: a busy module does not keep another from answering.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_module_that_was_never_called_gets_out_of_the_way() {
     let room = Room::with(&["one", "two"], "", 2);
     let computing = room.compute("one_compute").await;
     assert_eq!(room.text("two_count").await, "1");
-    // It stays where it went.
+    // A migrated module stays in its new isolate.
     assert_eq!(room.text("two_count").await, "2");
     room.host.kill().await;
     assert!(computing.outcome().await.is_err());
 }
 
-/// The session is the caller's, whichever isolate it meets.
+/// A tool sees the caller's session in every isolate.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_isolates_know_the_same_session() {
     let room = Room::with(&["one", "two"], "", 2);
@@ -114,7 +115,7 @@ async fn all_isolates_know_the_same_session() {
     assert!(computing.outcome().await.is_err());
 }
 
-/// Both compute at once, and a third one has its answer only when there is an isolate for it.
+/// Both compute at once, and a third one is answered only when an isolate becomes free.
 #[tokio::test(flavor = "multi_thread")]
 async fn there_are_as_many_isolates_as_were_allowed() {
     let room = Room::with(&["one", "two", "three"], "", 3);
@@ -125,7 +126,7 @@ async fn there_are_as_many_isolates_as_were_allowed() {
     assert!(one.outcome().await.is_err() && two.outcome().await.is_err());
 }
 
-/// A module that was called remembers that, so it waits rather than start anew elsewhere.
+/// A called module has state, so it waits instead of starting anew in another isolate.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_module_that_was_called_waits_for_its_isolate() {
     waits(Room::with(&["one", "two"], "", 2), true).await;
@@ -170,7 +171,7 @@ async fn waits(room: Room, call_first: bool) {
     }
     let computing = room.compute("one_compute").await;
     let mut waiting = Box::pin(room.text("two_count"));
-    // Many times the patience after which a module moves.
+    // Many times the delay after which a module migrates.
     let patience = std::time::Duration::from_millis(500);
     let early = tokio::time::timeout(patience, &mut waiting).await;
     assert!(early.is_err(), "it was answered elsewhere: {early:?}");

@@ -1,4 +1,4 @@
-//! Programs of others that judge our interfaces. `cargo xtask test` installs them.
+//! Programs by other authors that check our interfaces. `cargo xtask test` installs them.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::sandbox::Sandbox;
 use crate::served::Served;
 
-/// A tool that takes any arguments, so that every call that fits the description is one.
+/// A tool that accepts any arguments, so that every call that fits the description is valid.
 const MODULE: &str = r#"
 export default (pi) => ["echo", "reload"].map((name) => ({
   name, description: "Takes anything", parameters: pi.zod.object({}).loose(),
@@ -40,7 +40,8 @@ fn schemathesis_finds_nothing_that_breaks_the_description() {
     let served = Served::start(&mut command);
     let url = format!("http://{}/api/openapi.json", served.address);
     let program = judge("schemathesis");
-    // Events have no end, which it would wait for. It leaves the description itself out.
+    // The checker would wait for the end of the event stream, which never comes. It does not test
+    // the endpoint of the API description.
     let judged = Command::new(&program)
         .current_dir(sandbox.path())
         .args(["run", &url, "--exclude-path", "/api/events", "--no-color"])
@@ -58,7 +59,7 @@ fn schemathesis_finds_nothing_that_breaks_the_description() {
     );
 }
 
-/// Where `cargo xtask` puts the programs of `tests/judges/requirements.txt`.
+/// Path of a program of `tests/judges/requirements.txt`, as `cargo xtask` installs it.
 fn judge(name: &str) -> PathBuf {
     let pinned = include_str!("../judges/requirements.txt").trim();
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);

@@ -1,5 +1,5 @@
-//! How calls, sessions and programs end with haft: what was asked is answered, tools hear of the end, and
-//! nothing is left but what its author released.
+//! The end of calls, sessions and programs: every request is answered, tools are notified, and only
+//! the processes that their author released remain.
 
 use std::fs;
 use std::thread;
@@ -66,12 +66,12 @@ fn signal(client: &Client, signal: Signal) {
     kill_process(Pid::from_child(&client.child), signal).expect("it runs");
 }
 
-/// What the tools wrote of the session.
+/// Returns the session events that the tools wrote down.
 fn events(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.path().join("events")).unwrap_or_default()
 }
 
-// ---- Calls that wait never start once they were taken back.
+// ---- Waiting calls that were cancelled never start.
 
 /// A `haft rpc`, whose answers come line by line.
 struct Rpc(Client);
@@ -116,7 +116,7 @@ fn a_call_that_is_cancelled_behind_a_busy_isolate_never_starts() {
     let arguments = json!({"path": "canary"});
     let cancelled = rpc.call("canary", json!({"arguments": arguments}));
     rpc.0.notify("tools/cancel", json!({"callId": "canary"}));
-    // The isolate is busy still.
+    // The isolate is still busy.
     let answer = rpc.0.answer(cancelled);
     is_not_started(&answer, "cancelled", "Interrupted by user");
     let late = rpc.call("canary", json!({"arguments": arguments, "timeoutMs": 20}));
@@ -126,7 +126,7 @@ fn a_call_that_is_cancelled_behind_a_busy_isolate_never_starts() {
     let folder = rpc.0.sandbox.path();
     fs::write(folder.join("free"), "").expect("a directory of ours");
     assert_eq!(text(&rpc.0.answer(busy)["result"]), "free");
-    // What waited before this one would have run before it.
+    // Calls that waited before this one would have run earlier.
     let note = rpc.call("note", json!({}));
     assert_eq!(text(&rpc.0.answer(note)["result"]), "noted");
     assert!(!folder.join("canary").exists());
@@ -146,7 +146,7 @@ fn a_call_that_is_cancelled_before_the_tools_are_loaded_never_starts() {
     assert!(!rpc.0.sandbox.path().join("canary").exists());
 }
 
-// ---- What runs at the end is answered.
+// ---- Calls that run at the end are answered.
 
 #[test]
 fn calls_that_run_at_the_end_have_their_time_and_are_answered() {
@@ -161,7 +161,7 @@ fn calls_that_run_at_the_end_have_their_time_and_are_answered() {
         let path = client.sandbox.fifo("answer");
         let deaf = client.start("deaf", json!({}));
         assert_eq!(client.update(), "waiting");
-        // The others go by rmcp; this one past it.
+        // The others are handled by rmcp; this one takes the fast path.
         let plain = json!({"name": "deaf", "arguments": {}});
         let plain = client.request("tools/call", plain);
         let read = client.start("read", json!({"path": path}));
@@ -187,7 +187,7 @@ fn calls_that_run_at_the_end_have_their_time_and_are_answered() {
     }
 }
 
-// ---- What was started ends.
+// ---- Started processes end.
 
 /// The ids of the processes that the tool `starts` has started.
 fn started(client: &mut Client) -> Vec<String> {
@@ -201,7 +201,7 @@ fn started(client: &mut Client) -> Vec<String> {
 fn a_second_signal_leaves_no_process() {
     let mut client = Client::old(TOOLS, json!({}));
     let ids = started(&mut client);
-    // Two of one kind may be taken for one.
+    // The kernel may merge two signals of one kind.
     signal(&client, Signal::TERM);
     signal(&client, Signal::INT);
     assert_eq!(client.ends_within(PATIENCE).code(), Some(130));
@@ -226,7 +226,7 @@ fn a_host_that_is_killed_leaves_no_process() {
     }
 }
 
-/// Whether the guard of the process `host` has a line for each of these.
+/// Returns true if the guard process of the process `host` has a line for each of these ids.
 fn guard_knows(host: u32, ids: &[String]) -> bool {
     let threads = fs::read_dir(format!("/proc/{host}/task")).expect("it runs");
     let lists = threads

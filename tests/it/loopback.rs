@@ -1,6 +1,6 @@
 //! A small HTTP server on the loopback interface that can misbehave.
 //!
-//! One thread per connection, one request per connection; it keeps what it was sent.
+//! One thread per connection, one request per connection; it keeps the requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,18 +16,18 @@ pub struct Server {
     requests: watch::Sender<Vec<String>>,
 }
 
-/// What was asked: the head in lower-case header names, then the body.
+/// A received request: the head in lower-case header names, then the body.
 pub struct Request(String);
 
-/// What the other side gets.
+/// The reply of the server.
 pub enum Answer {
     /// These bytes, and the end.
     Raw(String),
-    /// Nothing at all, and no end.
+    /// Nothing at all, and the connection stays open.
     Silence,
     /// Headers, then a byte every 50 ms without end.
     Drip,
-    /// Headers, then bytes as fast as they are taken, without end.
+    /// Headers, then bytes as fast as the client reads them, without end.
     Endless,
 }
 

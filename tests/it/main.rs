@@ -1,4 +1,4 @@
-//! The one integration binary: every link of V8 costs, so there is no second one.
+//! The only integration test binary: each binary would link V8 again.
 //!
 //! Modules in the order in which a newcomer should read them.
 
@@ -11,138 +11,138 @@
 mod sandbox;
 // A terminal for one program, to read from and type on.
 mod pty;
-// Child processes: real ones, each promise of the room by itself.
+// Child processes: real ones, each promise of `process` by itself.
 mod process;
-// A process of its own for a test that counts what is left.
+// A process of its own for a test that counts resources.
 mod arena;
-// What a stop ends beyond the program's own group, and what it must not end.
+// Processes outside of the program's own group: those that a stop ends, and those that it must not.
 mod process_trees;
-// Hundreds of calls of the worst programs at once, and nothing left of them.
+// Hundreds of concurrent calls of the worst programs, which leave nothing behind.
 mod torture;
 // The same from a module, through `pi.exec`.
 mod torture_pi_exec;
 // The same through executables that describe themselves.
 mod torture_tools;
-// What importing a module can read, found without running it.
+// The module graph: everything that importing a module can read, found without running it.
 mod graph;
 // Text that was made to break a parser.
 mod untrusted_text;
-// Executables of trusted projects that are changed behind the trust.
+// Executables of trusted projects that change after the grant.
 mod verified_programs;
 // Programs and folders that other users of the machine can replace.
 mod owners;
-// The host through the SDK: what needs a clock, or ten thousand calls.
+// The host through the SDK: the cases that need a clock, or ten thousand calls.
 mod engine;
 // Modules over several isolates.
 mod isolates;
-// A project that nobody trusts, and every command.
+// A project that is not trusted, and every command.
 mod untrusted;
 // Isolates of different trust domains.
 mod domains;
-// What tools must not do to the process: its output, its threads, its descriptors.
+// Attacks by tools on the process: its output, its threads, its descriptors.
 mod holes;
-// Where tools may be, rule by rule, and the configuration.
+// Discovery of tools, rule by rule, and the configuration.
 mod discovery;
-// Executable tools, Kodelet's and ikigai's: clocks, many at once, what is left of them.
+// Executable tools, Kodelet's and ikigai's: timeouts, concurrency, leftover processes.
 mod exec;
 // Cases that are folders: `tests/specs/**` and `example-tools/**`, each a shell session.
 mod sessions;
-// How calls and results look: through the SDK and at a terminal.
+// Rendering of calls and results: through the SDK and at a terminal.
 mod render;
-// The library as an embedding host uses it: from a runtime of its own, from many threads at once.
+// The library as an embedding host uses it: with a runtime of its own, from many threads at once.
 mod sdk;
-// Its own tools: Rust closures; the loader's shapes; the example program.
+// The embedder's own tools: Rust closures; the loader's shapes; the example program.
 mod sdk_tools;
-// What tools ask and tell, over a host with several users at once.
+// Prompts and notifications of tools, over a host with several users at once.
 mod ui;
 // An HTTP server that can misbehave.
 mod loopback;
-// What `permissions` and tiers bind, API by API and family by family.
+// Enforcement of `permissions` and tiers, API by API and family by family.
 mod permissions;
-// Packages that tools lack, from a registry of ours.
+// Installation of missing packages, from a registry of ours.
 mod install;
 // `haft test`: recordings, hanging tools, reports, the tests of the examples.
 mod tool_tests;
 // aynd's tools against real servers, repositories and processes, and its registry.
 mod plugin;
-// Its HTTP handler over TLS.
+// aynd's HTTP handler over TLS.
 mod plugin_tls;
-// YAML shell tools as files: what is read, refused, offered. Nothing is run.
+// YAML shell tools as files: parsing, errors, the tool list. Nothing is run.
 mod cycod;
-// Their parameters and arguments, and what YAML can be.
+// Their parameters and arguments, and YAML itself.
 mod cycod_arguments;
 // Their steps, aliases, risk and schemas.
 mod cycod_relations;
-// What modules say is remembered, by several processes at once.
+// The cache of module descriptions, used by several processes at once.
 mod cache;
 mod compiled;
-// What changes on disk while a host runs.
+// File changes while a host runs.
 mod reload;
-// The same where the kernel has no watches left.
+// The same if the kernel has no watches left.
 mod no_watches;
-// `haft rpc` as another program meets it: what it sends, how it goes away, what it never reads.
+// `haft rpc` as a client sees it: its messages, a client that leaves, a client that never reads.
 mod rpc;
-// `haft serve` as a program, and a client that says what it is told to.
+// `haft serve` as a program, and a client that sends what a test gives it.
 mod served;
 // The REST interface and its guard.
 mod rest;
-// What is told at `/api/events`: calls over MCP, and listeners that do not read.
+// Events at `/api/events`: calls over MCP, and listeners that do not read.
 mod rest_events;
-// Who may call a server.
+// Access to a server.
 mod callers;
-// What bearers of tokens may do, and that nothing of one reaches another.
+// Rights of token holders, and the separation of clients.
 mod clients;
-// What other people's programs think of our interfaces.
+// haft's interfaces, checked by other people's programs.
 mod judges;
 mod life;
-// A client of `haft serve mcp` on pipes, in either era of the protocol.
+// A client of `haft serve mcp` on pipes, for MCP 2025-06 and 2026-07.
 mod mcp_client;
-// What MCP clients see of tools, and what calls come to.
+// Tools and results of calls, as MCP clients see them.
 mod mcp_tools;
-// Garbage, floods and ends on standard input and output: nothing is lost, nothing is left.
+// Garbage, floods and closed ends on standard input and output: no answer is lost.
 mod mcp_stdio;
-// What of it reaches models: structured results, instructions, hints, long texts.
+// The parts that reach models: structured results, instructions, hints, long texts.
 mod mcp_models;
-// When calls become tasks.
+// Calls that become tasks.
 mod mcp_tasks;
 // Questions to the user behind an MCP client, approvals, tasks.
 mod mcp_asking;
-// What tools log, as their callers hear it.
+// Log messages of tools, as their callers get them.
 mod mcp_log;
 mod mcp_schemas;
-// The same over HTTP: sessions, none, streams.
+// MCP over HTTP: with sessions, without them, streams.
 mod mcp_http;
-// What hanging, slow and silent clients of every server cost the others.
+// Hanging, slow and silent clients of every server, and their effect on the others.
 mod http_connections;
-// The system tools where a session is not enough: signals, memory, other users.
+// The system tools where a `session.txt` is not enough: signals, memory, other users.
 mod system_tools;
 // The program at a terminal, and every exit code.
 mod terminal;
 // The conversation that calls belong to, through the SDK.
 mod session;
-// What tools ask at a terminal.
+// Prompts of tools at a terminal.
 mod terminal_ui;
-// The prompt to try tools at, key by key.
+// `haft repl`, key by key.
 mod repl;
 // Components of tools at a terminal.
 mod terminal_custom;
 // The examples of the documentation.
 mod examples;
-// What of the embedding program's own parts fails is an error of one call.
+// Failures in the embedder's own parts, which become the error of one call.
 mod boundary;
 // Values in the text of a shell, through the real bash.
 mod shell_quote;
 // Hostile values in every construct of bash.
 mod shell_attack;
-// A project with YAML shell tools, and what their calls give.
+// A project with YAML shell tools and the results of their calls, for the tests below.
 mod shell_project;
-// Tools whose values reach places that a shell reads again.
+// Tools whose values reach places that a shell evaluates again.
 mod shell_places;
 // YAML shell tools that run: kinds of commands, inputs, folders.
 mod shell_run;
-// Which requirement has which test.
+// Coverage of the requirements by tests.
 mod requirements;
-// What is filled into their texts, and what is made of it.
+// Substitution, transforms and escaping in their texts.
 mod shell_values;
 // Their steps, retries and outputs.
 mod shell_steps;
@@ -154,9 +154,9 @@ mod shell_checks;
 mod agent_sessions;
 // The page, in a real browser.
 mod page;
-// The log of calls: what is recorded, and what happens to a log that somebody changes.
+// The log of calls: the recorded calls, and the detection of a changed log.
 mod audit;
-// Rules about the sources themselves: who may use whom, what lies in the root.
+// Rules about the sources: allowed dependencies, files in the root.
 mod architecture;
-// What modules of a trusted project may load.
+// Files that modules of a trusted project may load.
 mod verified;

@@ -1,4 +1,5 @@
-//! Tools that ask the user behind an MCP client, in both eras, and calls that need approval.
+//! Tools that ask the user behind an MCP client, in MCP 2025-06 and 2026-07, and calls that need
+//! approval.
 
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ fn forms() -> Value {
     json!({"elicitation": {}})
 }
 
-/// The next request of haft's, which is a form.
+/// Returns haft's next request, which is a form.
 fn question(client: &mut Client) -> Value {
     let request = client.next();
     assert_eq!(request["method"], "elicitation/create", "{request}");
@@ -63,7 +64,7 @@ fn call_new(client: &mut Client, params: Value, capabilities: Value) -> Value {
     client.ask("tools/call", params)
 }
 
-/// The one question of an answer that needs input, with its key.
+/// Returns the one question of an answer that needs input, with its key.
 fn asked(answer: &Value) -> (String, Value) {
     let result = &answer["result"];
     assert_eq!(result["resultType"], "input_required", "{answer}");
@@ -125,7 +126,7 @@ fn a_client_without_forms_leaves_tools_nobody_to_ask() {
     let mut client = Client::silent(TOOLS, &[]);
     let answer = call_new(&mut client, json!({"name": "name"}), json!({}));
     assert_eq!(text(&answer["result"]), "false undefined {}");
-    // Links are no forms.
+    // URL elicitation is not a form.
     let links = json!({"elicitation": {"url": {}}});
     let answer = call_new(&mut client, json!({"name": "name"}), links);
     assert_eq!(text(&answer["result"]), "false undefined {}");
@@ -137,7 +138,7 @@ fn a_question_is_withdrawn_when_its_call_is_cancelled() {
     let id = client.request("tools/call", json!({"name": "name"}));
     let request = question(&mut client);
     client.notify("notifications/cancelled", json!({"requestId": id}));
-    // The late answer disturbs nobody.
+    // The late answer has no effect.
     client.reply(&request, accept("answer", "Grace"));
     assert_eq!(text(&client.call("heard", json!({}))), "nothing");
 }
@@ -152,7 +153,7 @@ fn a_newer_client_comes_again_with_the_answers() {
     let retry = |state: &Value, key: &str, value: &str| {
         json!({
             "name": "twice",
-            // The same, written by another library.
+            // The same JSON, as another library writes it.
             "arguments": {"a": 2, "b": 1},
             "requestState": state,
             "inputResponses": {key: accept("answer", value)},
@@ -163,7 +164,7 @@ fn a_newer_client_comes_again_with_the_answers() {
     let second = call_new(&mut client, again.clone(), forms());
     let (key, form) = asked(&second);
     assert_eq!(form["message"], "[twice] After one?");
-    // Each state is good for one answer.
+    // Each state is valid for one answer.
     let used = call_new(&mut client, again, forms());
     assert_eq!(used["error"]["code"], -32602, "{used}");
     let state = second["result"]["requestState"].clone();
@@ -201,7 +202,7 @@ fn a_state_opens_only_as_it_was_sealed() {
             "{name} {arguments} {state}: {refused}"
         );
     }
-    // None of that harmed the call.
+    // None of that affected the call.
     let params = json!({"name": "patient", "arguments": {"a": 1}, "requestState": state, "inputResponses": answers});
     let done = call_new(&mut client, params, forms());
     assert_eq!(text(&done["result"]), "yes");
@@ -270,7 +271,7 @@ fn approval_takes_the_same_way() {
         client.reply(&request, reply);
         assert_eq!(client.answer(id)["result"]["isError"], is_error);
     }
-    // What a tool says cannot be taken for what haft says, and what was shown is what runs.
+    // A tool's text cannot be mistaken for haft's, and exactly the shown arguments run.
     let arguments = json!({"to": "safe", "text": "\u{202e}x\nMay the tool `harmless` run?"});
     let id = client.request(
         "tools/call",

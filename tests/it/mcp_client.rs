@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 
-/// Longer than anything here takes on a machine under load.
+/// Timeout that a machine under load never reaches.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A `haft serve mcp` and everything it says.
+/// A `haft serve mcp` and its messages.
 pub struct Client {
     pub child: Child,
     stdin: Option<ChildStdin>,
@@ -25,7 +25,7 @@ pub struct Client {
     pub sandbox: Sandbox,
 }
 
-/// What every request of the newer era carries.
+/// Returns the `_meta` of every request of MCP 2026-07.
 pub fn new_era(capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -35,19 +35,19 @@ pub fn new_era(capabilities: Value) -> Value {
 }
 
 impl Client {
-    /// One that has not said anything; `module` is the text of the tools.
+    /// Starts a client that has sent nothing yet; `module` is the source of the tools.
     pub fn silent(module: &str, flags: &[&str]) -> Client {
         let sandbox = Sandbox::with_home();
         sandbox.write("tools.ts", module);
         Client::within(sandbox, flags)
     }
 
-    /// The same in a sandbox that is there; it has a `tools.ts`.
+    /// Starts a client in an existing sandbox with a `tools.ts`.
     pub fn within(sandbox: Sandbox, flags: &[&str]) -> Client {
         Client::of(sandbox, &[&["serve", "mcp"], flags].concat())
     }
 
-    /// The same for any command that speaks in lines.
+    /// Starts a client of any command that reads and writes lines.
     pub fn of(sandbox: Sandbox, command: &[&str]) -> Client {
         let mut child = sandbox
             .haft()
@@ -68,19 +68,19 @@ impl Client {
         }
     }
 
-    /// One that has introduced itself the older way.
+    /// Starts a client that is initialized with MCP 2025-06.
     pub fn old(module: &str, capabilities: Value) -> Client {
         let mut client = Client::silent(module, &[]);
         client.initialize(capabilities);
         client
     }
 
-    /// The older era's beginning.
+    /// Sends `initialize` of MCP 2025-06.
     pub fn initialize(&mut self, capabilities: Value) -> Value {
         self.initialize_as("test", capabilities)
     }
 
-    /// The same under another name.
+    /// Sends `initialize` under another client name.
     pub fn initialize_as(&mut self, name: &str, capabilities: Value) -> Value {
         let params = json!({
             "protocolVersion": "2025-11-25",
@@ -92,7 +92,7 @@ impl Client {
         answer
     }
 
-    /// Reads from now on.
+    /// Starts to read the output.
     pub fn listen(&mut self) {
         let Some(stdout) = self.stdout.take() else {
             return;
@@ -112,21 +112,21 @@ impl Client {
         self.lines = Some(lines);
     }
 
-    /// Writes bytes and a line's end.
+    /// Writes bytes and a line break.
     pub fn raw(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("the input is open");
         stdin.write_all(bytes).expect("haft reads");
         stdin.write_all(b"\n").expect("haft reads");
     }
 
-    /// Writes bytes and no more.
+    /// Writes bytes without a line break.
     pub fn part(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("the input is open");
         stdin.write_all(bytes).expect("haft reads");
         stdin.flush().expect("haft reads");
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub fn request(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -140,13 +140,13 @@ impl Client {
         self.raw(message.to_string().as_bytes());
     }
 
-    /// Answers a request of haft's.
+    /// Answers a request of haft.
     pub fn reply(&mut self, request: &Value, result: Value) {
         let message = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
         self.raw(message.to_string().as_bytes());
     }
 
-    /// The next message; nothing at the end of the output.
+    /// Returns the next message; `None` at the end of the output.
     pub fn next_if_any(&mut self) -> Option<Value> {
         self.listen();
         let lines = self.lines.as_ref().expect("it listens");
@@ -157,12 +157,12 @@ impl Client {
         }
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub fn next(&mut self) -> Value {
         self.next_if_any().expect("haft says something")
     }
 
-    /// The answer to the request with this text for an id.
+    /// Returns the answer to the request whose id is this text.
     pub fn named(&mut self, id: &str) -> Value {
         loop {
             let message = self.next();
@@ -172,7 +172,7 @@ impl Client {
         }
     }
 
-    /// The answer to a request; what comes before it is passed over.
+    /// Returns the answer to a request, and skips the messages before it.
     pub fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.next();
@@ -182,7 +182,7 @@ impl Client {
         }
     }
 
-    /// Sends a request and gives its answer.
+    /// Sends a request and returns its answer.
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         self.answer(id)
@@ -195,13 +195,13 @@ impl Client {
         self.request("tools/call", params)
     }
 
-    /// Calls a tool and gives the result.
+    /// Calls a tool and returns the result.
     pub fn call(&mut self, name: &str, arguments: Value) -> Value {
         let id = self.start(name, arguments);
         self.answer(id)["result"].take()
     }
 
-    /// Waits for the tool's next update and gives its text.
+    /// Waits for the tool's next update and returns its text.
     pub fn update(&mut self) -> String {
         let message = self.next();
         assert_eq!(message["method"], "notifications/progress", "{message}");
@@ -239,7 +239,7 @@ impl Drop for Client {
     }
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 pub fn text(result: &Value) -> &str {
     result["content"][0]["text"]
         .as_str()

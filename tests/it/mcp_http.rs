@@ -1,4 +1,4 @@
-//! Streamable HTTP at `/mcp`, in both eras, over real sockets.
+//! Streamable HTTP at `/mcp`, for MCP 2025-06 and 2026-07, over real sockets.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -40,12 +40,12 @@ export default (pi) => [
 struct Server {
     child: Child,
     port: u16,
-    /// The token that it made.
+    /// The token that the server made.
     token: String,
     sandbox: Sandbox,
 }
 
-/// An answer, read as far as its head.
+/// An answer, whose head was read.
 struct Answer {
     status: u16,
     head: String,
@@ -57,7 +57,7 @@ impl Server {
         Server::start_with(arguments, &[])
     }
 
-    /// The same with these variables.
+    /// Starts a server with these variables.
     fn start_with(arguments: &[&str], env: &[(&str, &str)]) -> Server {
         let sandbox = Sandbox::with_home();
         sandbox.write("tools.ts", TOOLS);
@@ -122,7 +122,7 @@ impl Server {
         Answer::read(stream)
     }
 
-    /// A request of the newer era.
+    /// Sends a request of MCP 2026-07.
     fn new_era(&self, method: &str, params: Value) -> Answer {
         let mut params = params;
         let token = params["_meta"]["progressToken"].take();
@@ -142,7 +142,7 @@ impl Server {
         self.send("POST", "/mcp", &headers, &body.to_string())
     }
 
-    /// A message in a session of the older era.
+    /// Sends a message in a session of MCP 2025-06.
     fn in_session(&self, session: &str, message: &Value) -> Answer {
         let headers = [
             ("mcp-session-id", session),
@@ -151,7 +151,7 @@ impl Server {
         self.send("POST", "/mcp", &headers, &message.to_string())
     }
 
-    /// Begins a session.
+    /// Begins a session and returns its id.
     fn session(&self) -> String {
         let params = json!({
             "protocolVersion": "2025-11-25",
@@ -205,7 +205,7 @@ impl Answer {
         line.map(str::trim)
     }
 
-    /// The next message, from JSON or from events.
+    /// Returns the next message, from JSON or from events.
     fn message(&mut self) -> Value {
         if self.header("content-type") == Some("application/json") {
             let mut text = String::new();
@@ -224,7 +224,7 @@ impl Answer {
         }
     }
 
-    /// The message that has this id.
+    /// Returns the message with this id.
     fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.message();
@@ -253,7 +253,7 @@ fn the_newer_era_needs_no_session() {
     let params = json!({"name": "odd", "arguments": {"ids_": [1]}});
     let mut answer = server.new_era("tools/call", params);
     assert_eq!(text(&answer.message()["result"]), r#"{"ids[]":[1]}"#);
-    // What only earlier revisions have is not there, whatever its parameters are.
+    // Methods that exist only in earlier revisions are unknown, whatever their parameters are.
     for method in ["initialize", "logging/setLevel", "ping"] {
         for params in [json!({}), json!({"level": "info"})] {
             let mut refused = server.new_era(method, params);
@@ -264,7 +264,7 @@ fn the_newer_era_needs_no_session() {
             );
         }
     }
-    // The headers say what the body says, or it is refused.
+    // A request whose headers and body differ is refused.
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": new_era(json!({}))}});
     let headers = [
         ("mcp-protocol-version", "2026-07-28"),
@@ -337,7 +337,7 @@ fn models_see_texts_and_instructions_in_both_eras() {
     );
 }
 
-/// A call that waits for its user, and one that takes long, of a client that knows tasks.
+/// A call that waits for its user, and a long one, for a client that supports tasks.
 #[test]
 fn questions_are_answers_and_long_calls_are_tasks() {
     let server = Server::start(&["mcp", "--http", "127.0.0.1:0", "--task-after", "3s"]);
@@ -354,7 +354,7 @@ fn questions_are_answers_and_long_calls_are_tasks() {
         let mut answer = server.send("POST", "/mcp", &headers, &body.to_string());
         answer.answer(1)["result"].take()
     };
-    // The tools are loaded by then, so that the question comes within the time.
+    // The tools are loaded first, so that the question comes in time.
     server
         .new_era("tools/call", json!({"name": "aborted"}))
         .message();
@@ -432,7 +432,7 @@ fn what_runs_at_a_signal_is_answered_in_both_eras() {
         for path in &started {
             assert_eq!(fs::read_to_string(path).expect("a pipe"), "it runs");
         }
-        // This one has to be asked to stop.
+        // This call ends only when it is cancelled.
         let wait = json!({"name": "wait", "_meta": {"progressToken": 1}});
         let mut wait = server.new_era("tools/call", wait);
         assert_eq!(wait.message()["params"]["message"], "waiting");
@@ -500,7 +500,7 @@ fn one_port_serves_both_and_changes_are_told_in_both_eras() {
         ("mcp-protocol-version", "2025-11-25"),
     ];
     let mut older = server.send("GET", "/mcp", &headers, "");
-    // The list that its client knows.
+    // The tool list that its client has.
     let list = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
     server.in_session(&session, &list).answer(3);
     let filter = json!({"notifications": {"toolsListChanged": true}});
@@ -527,7 +527,7 @@ fn one_port_serves_both_and_changes_are_told_in_both_eras() {
     let list = server.new_era("tools/list", json!({})).message();
     assert!(list.to_string().contains("\"added\""), "{list}");
 
-    // A signal ends what streams without end.
+    // A signal ends endless streams.
     kill_process(Pid::from_child(&server.child), Signal::TERM).expect("it runs");
     let ended = server.child.wait().expect("it is our child");
     assert!(ended.success());
@@ -555,7 +555,7 @@ fn sessions_are_bounded_in_number() {
     ];
     let stream = server.send("GET", "/mcp", &headers, "");
     assert_eq!(stream.status, 200);
-    // Those that are not in use give way, one for each that comes.
+    // For each new session the oldest unused one is removed.
     let flood: Vec<String> = (0..300).map(|_| server.session()).collect();
     let is_there = |session: &str| match server.in_session(session, &ping()).status {
         200 => true,
@@ -568,12 +568,12 @@ fn sessions_are_bounded_in_number() {
     assert!(gone.iter().all(|is_left| !is_left), "{left:?}");
     assert!(last.iter().all(|is_left| *is_left), "{left:?}");
     assert!(is_there(&listening));
-    // What runs goes on.
+    // A running call continues.
     let result = json!({"action": "accept", "content": {"answer": "Ada"}});
     let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
     assert_eq!(server.in_session(&called, &reply).status, 202);
     assert_eq!(text(&running.answer(7)["result"]), "Ada");
-    // A client whose session is gone begins anew.
+    // A client whose session is gone begins a new one.
     let again = server.session();
     assert!(is_there(&again));
 }
@@ -627,7 +627,7 @@ fn a_session_that_is_not_used_ends() {
         ("mcp-protocol-version", "2025-11-25"),
     ];
     let _stream = server.send("GET", "/mcp", &headers, "");
-    // Each is asked once, since that is a use of it; the next one is older each time.
+    // Each is asked only once, since a request counts as a use; the next one is older each time.
     let start = Instant::now();
     let mut idle = VecDeque::new();
     loop {
@@ -700,7 +700,7 @@ fn what_is_not_a_message_gets_the_error_of_json_rpc() {
     let mut answer = Answer::read(stream);
     assert_eq!(answer.status, 400);
     assert_eq!(answer.message()["error"]["code"], -32700);
-    // What is wrong with the head is told first.
+    // Errors in the headers are reported before errors in the body.
     let headers = [("content-type", "text/plain")];
     let answer = server.send("POST", "/mcp", &headers, "{bad");
     assert_eq!(answer.status, 415);
@@ -741,7 +741,7 @@ fn notifications_of_the_newer_era_need_no_header_of_their_own() {
         let answer = server.send("POST", "/mcp", headers, &body.to_string());
         assert_eq!(answer.status, 202, "{headers:?}");
     }
-    // One that is there has to be right.
+    // A header that is sent must be right.
     let headers = [version, ("mcp-method", "tools/list")];
     let answer = server.send("POST", "/mcp", &headers, &body.to_string());
     assert_eq!(answer.status, 400);

@@ -1,4 +1,4 @@
-//! What tools log while they are called reaches their callers as `notifications/message`.
+//! Log messages that tools write during a call: their callers get them as `notifications/message`.
 
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ fn an_older_client_hears_as_much_as_it_wants() {
         "{introduced}"
     );
     let call = json!({"name": "levels", "arguments": {}});
-    // Whoever says nothing hears of warnings; with and without progress it is the same.
+    // A client that sets no level gets warnings and errors, with and without progress.
     for with_progress in [false, true] {
         let mut call = call.clone();
         if with_progress {
@@ -130,7 +130,7 @@ fn a_newer_client_says_with_each_request_what_it_wants() {
 #[test]
 fn what_belongs_to_no_call_is_told_to_nobody() {
     let mut client = Client::old(TOOLS, json!({}));
-    // It loads with the first call, and logs something after the last one has ended.
+    // The module loads with the first call, and logs something after the last one has ended.
     let wait = client.start("wait", json!({}));
     assert_eq!(client.update(), "waiting");
     let late = client.start("late", json!({}));

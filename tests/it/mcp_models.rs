@@ -1,5 +1,5 @@
-//! What of haft's answers reaches a model: clients show structured content instead of text, cut what is
-//! long, and put tools behind a search.
+//! The parts of haft's answers that reach a model: clients show structured content instead of text,
+//! cut long texts, and put tools behind a search.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ export default (pi) => [
 ];
 "##;
 
-/// The results of one call, by a client of the older era and by one of the newer.
+/// Returns the results of one call for a client of MCP 2025-06 and one of MCP 2026-07.
 fn both(config: &str, flags: &[&str], name: &str, arguments: &Value) -> [Value; 2] {
     let within = || {
         let sandbox = Sandbox::with_home();
@@ -38,7 +38,7 @@ fn both(config: &str, flags: &[&str], name: &str, arguments: &Value) -> [Value; 
     let mut old = within();
     old.initialize(json!({}));
     let params = json!({"name": name, "arguments": arguments});
-    // Without a wish for progress, which takes the short way.
+    // A call without a progress token takes the fast path.
     let older = old.ask("tools/call", params.clone())["result"].take();
     assert_eq!(
         older.get("isError"),
@@ -64,7 +64,7 @@ fn details_are_structured_content_only_where_a_schema_is_declared() {
         assert_eq!(result.get("structuredContent"), None, "{result}");
         assert_eq!(result["_meta"]["haft/details"], details);
     }
-    // Nothing for the model is nothing, whatever the renderer gets.
+    // Empty content stays empty; the details are for the renderer only.
     for result in both("", &[], "empty", &json!({})) {
         assert_eq!(result["content"], json!([]));
         assert_eq!(result["_meta"]["haft/details"], json!({"n": 1}));
@@ -80,7 +80,7 @@ fn details_are_structured_content_only_where_a_schema_is_declared() {
         assert_eq!(result.get("structuredContent"), None);
         assert_eq!(result["_meta"]["haft/details"], json!({"n": "many"}));
     }
-    // `{}` fits the schema, and would hide the message.
+    // `{}` is valid for the schema, and would hide the message.
     for result in both("", &[], "loose", &json!({})) {
         assert_eq!(
             (text(&result), result.get("structuredContent")),
@@ -102,7 +102,7 @@ fn the_user_decides_when_results_are_structured() {
     let [older, newer] = both(config, &[], "plain", &json!({"details": [1]}));
     assert_eq!(older["_meta"]["haft/details"], json!([1]));
     assert_eq!(newer["structuredContent"], json!([1]));
-    // A flag counts before the file.
+    // A flag overrides the file.
     for result in both(config, &["--structured", "never"], "declared", &json!({})) {
         assert_eq!(result.get("structuredContent"), None);
         assert_eq!(result["_meta"]["haft/details"], json!({"n": 1}));
@@ -148,10 +148,10 @@ fn doctor_and_the_log_name_what_a_schema_hides() {
     for (name, arguments, warnings) in [
         ("declared", json!({}), 1),
         ("picture", json!({}), 1),
-        // The text is that JSON.
+        // The text is the same JSON.
         ("declared", json!({"text": "{\"n\": 1}"}), 0),
     ] {
-        // The short way, and the one of calls that may ask.
+        // The fast path, and the one of calls that may ask.
         for capabilities in [json!({}), json!({"elicitation": {}})] {
             let mut client = Client::old(TOOLS, capabilities);
             let mut warned = 0;
@@ -199,7 +199,7 @@ export default () => [
     let mut client = Client::silent(module, &[]);
     let found = client.ask("server/discover", json!({"_meta": new_era(json!({}))}));
     assert_eq!(found["result"]["instructions"], expected);
-    // They follow the tools that are offered.
+    // The instructions depend on the listed tools.
     let mut client = Client::silent(module, &["--include", "deploy"]);
     let begun = client.initialize(json!({}));
     let instructions = begun["result"]["instructions"].as_str().expect("a text");
@@ -313,7 +313,7 @@ export default () => [
     assert_eq!(listed(&list, "clone")["_meta"][HINT], "checkout, vcs, git");
 }
 
-/// The file that the notice in this line names.
+/// Returns the file that the notice in this line names.
 fn file_of(line: &str) -> &str {
     let (_, rest) = line
         .split_once("Read ")
@@ -324,7 +324,7 @@ fn file_of(line: &str) -> &str {
     path
 }
 
-/// Checks that a result names the file of the whole text at both ends, and gives its size.
+/// Checks that a result names the file of the whole text at both ends, and returns its size.
 fn shortened(result: &Value, whole: &str) -> usize {
     assert_eq!(
         result["content"].as_array().map(Vec::len),
@@ -354,7 +354,7 @@ fn long_texts_are_shorter_than_what_clients_pass_on() {
         (limit + 1, "x", 1),
         (200_000, "x", 1),
         (30_000, "line\n", 1),
-        // Three bytes each.
+        // Three bytes for each character.
         (40_000, "€", 1),
         (30_000, "x", 2),
     ] {
@@ -378,7 +378,7 @@ fn codex_gets_what_it_does_not_cut() {
     for capabilities in [json!({}), json!({"elicitation": {}})] {
         let mut client = Client::within(sandbox(""), &[]);
         client.initialize_as("codex-mcp-client", capabilities);
-        // The short way, and the one with progress.
+        // The fast path, and the one with progress.
         let params = json!({"name": "long", "arguments": arguments()});
         let plain = client.ask("tools/call", params)["result"].take();
         for result in [plain, client.call("long", arguments())] {
@@ -393,7 +393,7 @@ fn codex_gets_what_it_does_not_cut() {
     let result = client.ask("tools/call", params)["result"].take();
     assert!(shortened(&result, &whole) <= 10 * 1024);
 
-    // Both limits are the user's, and no limit holds for Codex, too.
+    // The user can set both limits, and "no limit" applies to Codex, too.
     for (config, sizes) in [
         ("limits: {spill_kb: 0}", 60_000..=60_000),
         ("mcp: {codex_spill_kb: 20}", 15_000..=20 * 1024),
@@ -412,7 +412,7 @@ fn codex_gets_what_it_does_not_cut() {
     assert_eq!(text(&client.call("long", arguments())).len(), 60_000);
 }
 
-/// Clients show models the structured content of these tools, which says what the text says.
+/// Clients show models the structured content of these tools, which equals the text.
 #[test]
 fn long_structured_results_are_shortened_like_their_text() {
     let schema = r#"{"name":"big","description":"Big","parameters":{},"returns":{"out":{"type":"string"},"n":{"type":"number"}}}"#;

@@ -1,4 +1,5 @@
-//! Schemas as MCP clients get them: names that models take, no union at the root, nothing invalid.
+//! Schemas as MCP clients get them: names that models accept, no union at the root, nothing
+//! invalid.
 
 use std::process::Command;
 
@@ -59,7 +60,8 @@ fn arguments() -> Value {
     })
 }
 
-/// What the tool gets for these. The key `ids_` of the map is no property, so it stays.
+/// The arguments as the tool gets them. The map's key `ids_` is not a property, so it is not
+/// renamed.
 const REAL: &str = r#"{"ids[]":[{"@id":"a","next":{"@id":"b"}}],"plain":1,"@map":{"ids_":{"a b":1}},"ids()":"text"}"#;
 
 fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
@@ -133,13 +135,13 @@ fn a_union_at_the_root_is_one_object_in_both_eras() {
 
 #[test]
 fn the_tool_gets_its_own_names_back() {
-    // Without a question nothing but the outcome is waited for; with forms the call may ask.
+    // With forms the call may ask; without them haft only waits for the outcome.
     for capabilities in [json!({}), json!({"elicitation": {}})] {
         let mut client = Client::old(TOOLS, capabilities);
         assert_eq!(text(&client.call("echo", arguments())), REAL);
         let result = client.call("either", json!({"kind": "a", "x_": [1, 2.5]}));
         assert_eq!(text(&result), r#"{"kind":"a","x[]":[1,2.5]}"#);
-        // The real names are taken as well.
+        // The real names are accepted as well.
         let real: Value = serde_json::from_str(REAL).expect("JSON");
         assert_eq!(text(&client.call("echo", real)), REAL);
     }
@@ -200,14 +202,14 @@ Received arguments:
 }}"#
         )
     );
-    // zod has words of its own, and a name may hold what paths are made of.
+    // zod has its own messages, and a name may contain the characters of paths.
     let refused = client.call("zod", json!({"_list": [{"n_m": "x"}]}));
     let said = text(&refused);
     assert!(said.contains("  - _list/0/n_m: Invalid input"), "{said}");
     assert!(said.contains(r#""n_m": "x""#), "{said}");
 }
 
-/// An executable sees the text that the client wrote, but for the names.
+/// An executable gets the text that the client wrote, except for the names.
 #[test]
 fn order_and_digits_survive_the_names() {
     let sandbox = Sandbox::with_home();
@@ -239,7 +241,7 @@ fn order_and_digits_survive_the_names() {
     assert!(said.contains("_n") && !said.contains("$n"), "{said}");
 }
 
-/// A schema that no reader takes would cost the client its whole list.
+/// One invalid schema would make a client reject its whole list.
 #[test]
 fn what_is_invalid_is_offered_in_no_era() {
     let module = r##"
@@ -274,7 +276,7 @@ export default (pi) => [
             "what not every reader understands is said in words: {odd}"
         );
     }
-    // Calls that do not touch what cannot be checked are taken.
+    // Calls that do not use a part that cannot be checked are accepted.
     for name in ["pattern", "nowhere", "web", "required", "enumeration"] {
         let ran = client
             .sandbox

@@ -1,4 +1,4 @@
-//! Standard input and output under clients that misbehave: nothing is lost, nothing is left.
+//! Standard input and output with clients that misbehave: no answer is lost, no process is left.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_client::{Client, PATIENCE, new_era, text};
 
-/// The longest that haft may take to go.
+/// Time limit for haft's exit.
 const END: Duration = Duration::from_secs(2);
 
 const TOOLS: &str = r#"
@@ -60,12 +60,12 @@ export default (pi) => [
 ];
 "#;
 
-/// The processes whose ids a tool wrote are gone.
+/// Asserts that the processes whose ids a tool wrote are gone.
 fn are_gone(client: &Client, file: &str) {
     let path = client.sandbox.path().join(file);
     let ids = fs::read_to_string(path).expect("the tool wrote it");
     for id in ids.split_whitespace() {
-        // Whose parent has gone waits, dead, for the machine's first process.
+        // An orphan stays a zombie until the machine's first process reaps it.
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
         assert!(
@@ -78,7 +78,7 @@ fn are_gone(client: &Client, file: &str) {
 #[test]
 fn garbage_is_answered_and_passed_over() {
     let mut client = Client::silent(TOOLS, &[]);
-    // Too early, all of it.
+    // All of this comes too early.
     client.notify("notifications/initialized", json!({}));
     client.raw(br#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
     let refused = client.ask("tools/list", json!({}));
@@ -129,7 +129,7 @@ fn half_messages_are_waited_for_and_huge_ones_survive() {
     let bytes = 20 << 20;
     let result = client.call("length", json!({"text": "x".repeat(bytes)}));
     assert_eq!(text(&result), bytes.to_string());
-    // Beyond every limit: skipped, and the next line is read.
+    // A line beyond every limit is skipped, and the next line is read.
     client.raw(&vec![b'x'; (64 << 20) + 1]);
     assert_eq!(client.next()["error"]["code"], -32600);
     assert_eq!(text(&client.call("length", json!({"text": "abc"}))), "3");
@@ -215,9 +215,9 @@ fn a_plain_call_that_is_taken_back_stops_and_is_not_answered() {
     let mut client = Client::old(TOOLS, json!({}));
     client.ask("tools/list", json!({}));
     for name in ["first", "second"] {
-        // The id is free again as soon as its call is taken back.
+        // The id is free again as soon as its call is cancelled.
         client.raw(format!(r#"{{"jsonrpc":"2.0","id":900,"method":"tools/call","params":{{"name":"patient","arguments":{{"name":"{name}"}}}}}}"#).as_bytes());
-        // It runs by the time that a later call has run.
+        // It runs once a later call has run.
         client.ask("tools/call", json!({"name": "aborted"}));
         client.notify("notifications/cancelled", json!({"requestId": 900}));
     }
@@ -250,7 +250,7 @@ fn an_id_that_is_taken_is_refused() {
 #[test]
 fn a_client_that_does_not_read_loses_no_answer() {
     let mut client = Client::silent(TOOLS, &[]);
-    // Nobody listens yet; pipes hold 64 KB.
+    // The client does not read yet; a pipe holds 64 KB.
     let meta = |token: Option<&str>| {
         let mut meta = new_era(json!({}));
         if let Some(token) = token {
@@ -337,7 +337,7 @@ fn a_handshake_is_answered_before_what_comes_after_it() {
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     });
-    // In one breath, while the tools still load that the first answer names.
+    // In one write, while the tools of the first answer still load.
     let begin = client.request("initialize", params);
     client.notify("notifications/initialized", json!({}));
     let call = client.request("tools/call", json!({"name": "aborted", "arguments": {}}));
@@ -350,7 +350,7 @@ fn a_handshake_is_answered_before_what_comes_after_it() {
     }
 }
 
-/// Clients that give up while a module still loads are not waited for.
+/// haft does not wait for clients that give up while a module still loads.
 #[test]
 fn the_end_of_the_input_ends_a_handshake_that_waits_for_tools() {
     let mut client = Client::silent("await new Promise(() => {});", &[]);

@@ -1,5 +1,5 @@
-//! Calls that become tasks: after a time, at once or never, as the user and the author say; and what
-//! they ask.
+//! Calls that become tasks: after a time, at once or never, by the settings of user and author; and
+//! the questions of tasks.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn kind(answer: &Value) -> &str {
         .unwrap_or_else(|| panic!("no result: {answer}"))
 }
 
-/// The task that the answer gives, asked by `method` until it is as `fits` wants it.
+/// Polls the task of the answer with `method` until `fits` accepts it.
 fn task_until(client: &mut Client, created: &Value, fits: impl Fn(&Value) -> bool) -> Value {
     assert_eq!(kind(created), "task", "{created}");
     let params = json!({"taskId": created["result"]["taskId"], "_meta": new_era(tasks())});
@@ -91,7 +91,7 @@ fn cancel(client: &mut Client, created: &Value) {
     task_until(client, created, |task| task["status"] == "cancelled");
 }
 
-/// The one question of an answer or a task, with its key.
+/// Returns the one question of an answer or a task, with its key.
 fn question(result: &Value) -> (String, String) {
     let requests = result["inputRequests"].as_object().expect("questions");
     let (key, request) = requests.iter().next().expect("a question");
@@ -134,7 +134,7 @@ fn a_call_becomes_a_task_when_its_time_is_over() {
     cancel(&mut client, &begun);
     while text(&call(&mut client, json!({"name": "heard"}))["result"]) != "abort" {}
 
-    // Not for a client that knows no tasks.
+    // Not for a client without support for tasks.
     let params = json!({"name": "slow", "_meta": new_era(json!({}))});
     assert_eq!(kind(&client.ask("tools/call", params)), "complete");
 
@@ -152,7 +152,7 @@ fn a_call_becomes_a_task_when_its_time_is_over() {
 
 #[test]
 fn a_question_is_an_answer_and_no_task() {
-    // Long enough for the question to come first.
+    // Long enough for the question to come before the task.
     let mut client = Client::silent(TOOLS, &["--task-after", "3s"]);
     call(&mut client, json!({"name": "heard"}));
     for (name, rest) in [("ask", false), ("ask_then_endless", true)] {
@@ -168,7 +168,7 @@ fn a_question_is_an_answer_and_no_task() {
         let next = call(&mut client, params);
         match rest {
             false => assert_eq!(text(&next["result"]), "Ada", "{next}"),
-            // What goes on after the answer may still become a task.
+            // A call that continues after the answer may still become a task.
             true => {
                 task_until(&mut client, &next, |task| {
                     let message = &task["statusMessage"];
@@ -212,7 +212,7 @@ fn author_and_user_say_when_a_tool_becomes_a_task() {
     assert_eq!(text(&done["result"]), "quick");
     assert_eq!(done["result"].get("structuredContent"), None, "{done}");
     assert_eq!(done["result"]["_meta"]["haft/details"], json!({"n": 1}));
-    // The user's word for a name counts before that for a pattern.
+    // The user's setting for a name outranks the one for a pattern.
     let quick = call(&mut client, json!({"name": "quick"}));
     assert_eq!(kind(&quick), "complete");
     let soon = call(&mut client, json!({"name": "endless_soon"}));
@@ -254,7 +254,8 @@ fn a_cancelled_request_that_was_answered_with_a_task_ends_the_task() {
     };
     let unseen = cancelled(false, &mut client);
     task_until(&mut client, &unseen, |task| task["status"] == "cancelled");
-    // A client that knows of the task says `tasks/cancel`, and means another request by that id.
+    // A client that has asked for the task must send `tasks/cancel`: the id may mean another
+    // request.
     let seen = cancelled(true, &mut client);
     assert_eq!(
         task_until(&mut client, &seen, |_| true)["status"],

@@ -1,4 +1,4 @@
-//! `tools/list` and `tools/call`: what clients see of tools, and what calls come to.
+//! `tools/list` and `tools/call`: the tools and the results that clients get.
 
 use std::process::Command;
 use std::time::Instant;
@@ -68,7 +68,7 @@ fn a_list_names_what_models_can_call_in_a_stable_order() {
     for absent in ["secret", "bad_list", "bad_reference", "bad_root"] {
         assert!(!names.contains(&absent), "{absent}: {names:?}");
     }
-    // Both would be `with_dot`.
+    // Both names would become `with_dot`.
     let dotted = names.iter().filter(|name| name.starts_with("with_dot"));
     assert_eq!(dotted.count(), 2, "{names:?}");
     let long = names
@@ -115,7 +115,7 @@ fn a_listed_tool_has_title_schema_and_hints() {
     );
 }
 
-/// No provider takes a union at the root, and clients hand on what they get.
+/// Providers refuse a union at the root, and clients pass schemas on unchanged.
 #[test]
 fn a_union_at_the_root_is_one_object() {
     let module = r##"
@@ -163,14 +163,14 @@ export default () => [
     for union in ["$ref", "anyOf", "oneOf"] {
         assert_eq!(schema[union], Value::Null, "{schema}");
     }
-    // Deeper down providers take it, and so it stays.
+    // Providers accept a union deeper down, so it stays.
     let inside = named(&old, "inside");
     assert_eq!(
         inside["inputSchema"]["properties"]["x"]["anyOf"][1]["type"],
         "null"
     );
     assert_eq!(inside["_meta"]["haft/inputSchema"], Value::Null);
-    // What the tool takes is what its author wrote.
+    // The tool accepts what its author's schema accepts.
     let taken = client.call("either", json!({"kind": "file", "path": "a"}));
     assert_eq!(text(&taken), r#"{"kind":"file","path":"a"}"#);
     let refused = client.call("either", json!({"kind": "file", "text": "a"}));
@@ -189,7 +189,7 @@ fn what_is_left_out_is_named_in_the_log() {
         assert!(text.contains(name), "{text}");
     }
     assert!(client.next()["result"].is_object());
-    // Once is enough, and nothing for those who want to hear less.
+    // The warnings come only once, and not at all to a client with a higher level.
     let id = client.request("tools/list", json!({}));
     assert_eq!(client.next()["id"], id);
     let mut client = Client::old(TOOLS, json!({}));
@@ -242,7 +242,7 @@ fn long_lists_come_in_pages() {
 #[test]
 fn arguments_keep_their_numbers_and_their_order() {
     let mut client = Client::silent(TOOLS, &[]);
-    // An executable sees the text that the client wrote.
+    // An executable gets the text that the client wrote.
     let path = client.sandbox.write(
         "home/.kodelet/tools/verbatim",
         "#!/bin/sh\nif [ \"$1\" = description ]; then\n  echo '{\"name\":\"verbatim\",\"description\":\"v\",\"input_schema\":{\"type\":\"object\"}}'\nelse\n  cat\nfi\n",
@@ -353,7 +353,7 @@ fn updates_are_progress_that_grows() {
             json!([51.0, null, "back"]),
         ]
     );
-    // Nobody asked for it: nothing is told.
+    // A call without a progress token gets no notifications of progress.
     let id = client.request("tools/call", json!({"name": "steps"}));
     assert_eq!(client.next()["id"], id);
 }
@@ -370,7 +370,7 @@ fn a_cancelled_call_is_aborted_and_not_answered() {
     let start = Instant::now();
     loop {
         let asked = client.start("aborted", json!({}));
-        // The first answer after the cancellation, and each one after that, is to this question.
+        // The first answer after the cancellation, and each one after it, belongs to this request.
         let answer = client.next();
         assert_eq!(answer["id"], asked, "{answer}");
         if text(&answer["result"]) == "1" {
@@ -399,7 +399,7 @@ fn both_eras_are_served_without_a_switch() {
     let params = json!({"name": "details", "arguments": {"details": [1, 2]}, "_meta": meta});
     let result = client.ask("tools/call", params)["result"].take();
     assert_eq!(result["_meta"]["haft/details"], json!([1, 2]));
-    // A request that does not say what it is.
+    // A request without `_meta`, so that its protocol version is unknown.
     let refused = client.ask("tools/list", json!({}));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 

@@ -1,6 +1,6 @@
-//! A machine whose kernel has no watches left: haft says so and looks at the files instead.
+//! A machine whose kernel has no inotify watches left: haft reports it and polls the files instead.
 //!
-//! The limits of a user namespace of its own are the kernel's real ones, and nobody else's.
+//! The tests set the kernel's real limits in a user namespace, so they affect no other program.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -18,7 +18,7 @@ fn module(description: &str) -> String {
     )
 }
 
-/// `haft watch --json` where `limit` is `most`.
+/// `haft watch --json` with the kernel limit `limit` set to `most`.
 struct Watch {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -56,7 +56,7 @@ impl Drop for Watch {
     }
 }
 
-/// A watch of one tool where `limit` is `most`, and the first that it says.
+/// Starts a watch of one tool with that limit; returns its first line.
 fn watch_where(limit: &str, most: u32) -> (Sandbox, Watch, Value) {
     let sandbox = Sandbox::with_home();
     sandbox.write(TOOL, &module("one"));
@@ -109,7 +109,7 @@ fn where_nothing_can_watch_the_files_are_looked_at() {
     a_change_is_found(&sandbox, &mut watch);
 }
 
-/// The limit is reached in the middle: what is watched already is looked at, too.
+/// The limit is reached in the middle: the folders that are already watched are polled, too.
 #[test]
 fn a_limit_that_is_reached_later_is_told_like_one_from_the_start() {
     let (sandbox, mut watch, ready) = watch_where("max_inotify_watches", 2);

@@ -1,6 +1,6 @@
 //! Programs and folders that other users of the machine can replace: nothing there is started.
 //!
-//! What belongs to others can only be made by root; the tests need it, as CI has it.
+//! Only root can create files of other users, so the tests need root, as in CI.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::sandbox::Sandbox;
 
-/// The user `nobody`.
+/// The user id of `nobody`.
 const OTHER: u32 = 65534;
 
 /// A tool of ikigai's that leaves a trace when it is started.
@@ -27,7 +27,7 @@ fn give_away(path: &Path) {
     chown(path, Some(OTHER), None).expect("root may");
 }
 
-/// Whether listing starts the tool in `PREFIX/libexec/haft`, and what is said.
+/// Returns true if listing starts the tool in `PREFIX/libexec/haft`, and the output.
 fn listed(sandbox: &Sandbox, prefix: &Path) -> (bool, String) {
     let trace = sandbox.path().join("home/trace");
     let _ = fs::remove_file(&trace);
@@ -131,7 +131,7 @@ fn a_git_that_others_can_replace_is_passed_over() {
         ran.output
     );
     assert_eq!(ran.code, 0, "{}", ran.output);
-    // Alone on the PATH it is an error that says why.
+    // If it is the only one on the PATH, there is an error with the reason.
     let ran = sandbox
         .sh("haft=$(command -v haft); HAFT_BUILTIN_TOOLS=1 PATH=$CASE/open $haft call git-status");
     assert!(
@@ -146,7 +146,7 @@ fn a_git_that_others_can_replace_is_passed_over() {
     );
 }
 
-/// Relative folders of the `PATH` are those of the project.
+/// Relative folders of the `PATH` count as the project's.
 #[test]
 fn a_git_of_the_project_is_passed_over() {
     let sandbox = Sandbox::with_home();

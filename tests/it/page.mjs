@@ -116,7 +116,7 @@ const cases = {
     await other.locator("tr[data-state=stopped]").nth(2).waitFor();
   },
 
-  /** What the tool says of an argument stands at the argument; so does what is no number at all. */
+  /** A tool's complaint about an argument is shown at its field; so is text that is not a number. */
   async bad({ page }) {
     await open(page, "greet");
     await page.getByLabel("name", { exact: true }).fill("Ada");
@@ -233,7 +233,7 @@ const cases = {
     }
   },
 
-  /** What is sent is what the schema means. */
+  /** The form sends values of the types that the schema declares. */
   async forms({ page }) {
     await open(page, "plain");
     const given = async () => {
@@ -300,7 +300,7 @@ const cases = {
     assert.equal(await given(), "{}");
   },
 
-  /** The problems with hints, and calls that somebody else makes. */
+  /** The problems with hints, and calls of other clients. */
   async log({ page }) {
     await page.goto(`${url}/#/problems`);
     await page.getByText("Failed to load tool: boom").waitFor();
@@ -372,7 +372,7 @@ const cases = {
     await prompt.fill("fail out of luck");
     await page.getByRole("button", { name: "Start" }).click();
     await page.locator(".session[data-state=failed] .error").getByText("out of luck").waitFor();
-    // What cannot be started is told with what to do about it.
+    // A session that cannot be started is reported with a hint.
     await page.getByText("Where and how").click();
     await page.getByLabel("Directory").fill("/");
     await prompt.fill("say no");
@@ -442,7 +442,7 @@ const cases = {
     violations.length = 0;
   },
 
-  /** What `haft open` gives to a browser leads to the page, which then has the token. */
+  /** The address that `haft open` gives to a browser leads to the page, which then has the token. */
   async opened({ page }) {
     await page.goto(url);
     await page.getByRole("link", { name: /^echo/ }).waitFor();

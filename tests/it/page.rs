@@ -1,5 +1,5 @@
-//! The page that `haft serve` shows, in a real browser (`docs/page.md`): Chromium without a window,
-//! driven by `page.mjs` beside this file.
+//! The page that `haft serve` shows, in a real browser (`docs/page.md`): headless Chromium, driven
+//! by `page.mjs` beside this file.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::served::Served;
 /// The tools that are called.
 const TOOLS: &str = include_str!("page_tools.ts");
 
-/// A user's file that is wrong, and one that is right.
+/// Makes a site with one invalid file of the user, and a valid one.
 fn site() -> Sandbox {
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
@@ -23,7 +23,7 @@ fn site() -> Sandbox {
 
 fn serve(sandbox: &Sandbox, more: &[&str]) -> Served {
     let mut args = vec!["--tool", "tools.ts", "serve", "--listen", "127.0.0.1:0"];
-    // Each case asks for the page as it likes; who needs a token is tested by itself.
+    // The cases load the page without a token; a separate test covers the token.
     if more.is_empty() {
         args.push("--no-token");
     }
@@ -109,7 +109,7 @@ fn an_agent_is_started_watched_and_ended() {
     sandbox.write("home/.config/haft/config.yaml", &config);
     let mut server = serve(&sandbox, &[]);
     look(&sandbox, &server, "sessions");
-    // Politely: a server that is killed cannot end its agents.
+    // SIGTERM first: a server that is killed cannot end its agents.
     server.signal("TERM");
     server.wait();
 }

@@ -194,7 +194,7 @@ const cells: Cell[] = [
   ["/dev/null", "read", () => fs.readFileSync("/dev/null")],
 ];
 
-// A file that is no addon is refused by the loader of the system, which is what a permission stands before.
+// The dynamic linker refuses a file that is not an addon, but only after the permission check.
 function loaded(load: () => unknown): void {
   try {
     load();

@@ -1,5 +1,5 @@
-//! What `permissions` bind: every API against every kind, programs of every family, tiers, and projects
-//! that want more than their user grants. Effects are looked at from outside.
+//! Enforcement of `permissions`: every API against every kind, programs of every family, tiers, and
+//! projects that want more than their user grants. The tests check effects from outside.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::sandbox::Sandbox;
 
 const KINDS: [&str; 8] = ["read", "write", "net", "env", "run", "sys", "ffi", "import"];
 
-/// What became of one API.
+/// Result of one API.
 #[derive(Deserialize)]
 struct Cell {
     name: String,
@@ -36,7 +36,7 @@ impl Drop for Victim {
     }
 }
 
-/// The paths that were asked for at a server that answers everything.
+/// A server that answers every request, and the paths that were requested.
 struct Canary {
     port: u16,
     hits: Arc<Mutex<BTreeSet<String>>>,
@@ -83,7 +83,7 @@ fn config(none: Option<&str>) -> String {
     text
 }
 
-/// Runs the table once, and says how many cells it has.
+/// Runs the table once and returns the number of its cells.
 fn run_table(none: Option<&str>) -> usize {
     let sandbox = Sandbox::with_home();
     let at = sandbox.path();
@@ -140,7 +140,7 @@ fn run_table(none: Option<&str>) -> usize {
             let how = match (&cell.error, is_refused) {
                 (None, false) => None,
                 (Some(error), true) if error.contains("is not permitted") => None,
-                // Node's own way to say it: callers look at the code of the error.
+                // Node's own error for this case: callers check its code.
                 (Some(error), true) if error.contains("getaddrinfo EPERM") => None,
                 (Some(error), true) if needs == ["never"] && error.contains("regular file") => None,
                 (None, true) => Some("was not refused".to_owned()),
@@ -298,7 +298,8 @@ fn tools_that_are_programs_do_not_run_without_run() {
     assert!(ran("home/ran-kodelet"));
 }
 
-/// S9: a trusted project's configuration gave its own and the user's tools what the user refuses.
+/// S9: a trusted project's configuration cannot grant its own or the user's tools what the user
+/// refuses.
 #[test]
 fn a_project_can_only_narrow_and_only_itself() {
     let sandbox = Sandbox::with_home();
@@ -390,12 +391,12 @@ fn a_call_of_the_tier_read_neither_writes_nor_runs() {
             assert!(output.contains("tier `read`"), "{output}");
         }
     }
-    // What `approval` says of one call binds that call where it is why the call runs.
+    // If a call runs because of its own `approval`, that tier restricts the call.
     let (output, was_made) = call("always-ask", "claims", "run");
     assert!(!was_made && output.contains("is not permitted"), "{output}");
     let (output, was_made) = call("yolo", "claims", "run");
     assert!(was_made, "nobody is asked in yolo mode: {output}");
-    // A call that runs because it is of the tier `write` starts nothing.
+    // A call that runs because its tier is `write` cannot start a program.
     let (output, was_made) = call("write", "writes", "write");
     assert!(was_made, "{output}");
     let (output, was_made) = call("write", "writes", "run");

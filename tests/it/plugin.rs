@@ -1,5 +1,5 @@
-//! aynd's tools against real servers, real repositories and real processes: what a session of shell
-//! commands cannot show, because it needs another side, a clock or a race.
+//! aynd's tools against real servers, repositories and processes: the cases that a session of shell
+//! commands cannot test, because they need another side, a clock or a race.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl Fixture {
         fixture
     }
 
-    /// One tool, called `t`.
+    /// Makes a fixture with one tool, called `t`.
     fn with(handler: Value) -> Fixture {
         Fixture::new(json!([tool("t", handler)]))
     }
@@ -88,7 +88,7 @@ fn shell(command: &str) -> Value {
     json!({"type": "shell", "command": command})
 }
 
-// ---- HTTP: what is sent.
+// ---- HTTP: requests.
 
 #[tokio::test]
 async fn values_are_encoded_into_the_url() {
@@ -99,7 +99,7 @@ async fn values_are_encoded_into_the_url() {
     let parts = Fixture::with(http(&server.url("/x/{{a}}?q={{b}}"), "GET"));
     let arguments = json!({"a": "a/b?c", "b": "hello world&x=1#!'()*~-_.é", "more": [1, "é"], "n": 1e21, "no": null});
     assert_eq!(parts.text(arguments).await, "fine");
-    // The apostrophe is the URL's own doing: it is %27 in every query, in JavaScript too.
+    // URLs encode the apostrophe as %27 in every query, in JavaScript too.
     assert_eq!(
         server.request_lines(),
         [
@@ -111,7 +111,7 @@ async fn values_are_encoded_into_the_url() {
 
 #[tokio::test]
 async fn the_other_arguments_are_the_body() {
-    // aynd 46, 48, c23: the caller's digits survive.
+    // aynd 46, 48, c23: the caller's digits are kept.
     let server = Server::start(|_| Answer::ok("fine"));
     let fixture = Fixture::new(json!([
         tool(
@@ -157,7 +157,7 @@ async fn the_other_arguments_are_the_body() {
     );
 }
 
-// ---- HTTP: what comes back.
+// ---- HTTP: responses.
 
 #[tokio::test]
 async fn an_error_status_is_an_error_with_its_body() {
@@ -173,7 +173,7 @@ async fn an_error_status_is_an_error_with_its_body() {
 
 #[tokio::test]
 async fn one_clock_covers_headers_and_body() {
-    // aynd 50, c9: a byte now and then keeps nobody waiting.
+    // aynd 50, c9: a server that sends a byte now and then does not extend the timeout.
     let silent = Server::start(|_| Answer::Silence);
     let dripping = Server::start(|_| Answer::Drip);
     for server in [&silent, &dripping] {
@@ -200,7 +200,7 @@ async fn a_body_without_end_is_cut() {
 
 #[tokio::test]
 async fn a_compressed_body_is_refused() {
-    // aynd c9: none is asked for, so none can blow up.
+    // aynd c9: no compression is requested, so a response cannot be a decompression bomb.
     let server = Server::start(|_| {
         Answer::raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nxx")
     });
@@ -251,7 +251,7 @@ async fn a_request_can_be_cancelled() {
 
 #[tokio::test]
 async fn headers_stay_with_their_origin() {
-    // aynd 52, c8: dropped for another origin, and not given back on the way home.
+    // aynd 52, c8: dropped for another origin, and not added again on a redirect back.
     let home = Server::start(|request| match request.path() {
         "/start" => Answer::redirect(307, "/same"),
         "/same" => Answer::redirect(307, request.header("x-there").unwrap_or("/none")),
@@ -374,7 +374,7 @@ async fn a_flood_is_cut_and_drained() {
 
 #[tokio::test]
 async fn a_link_that_is_swapped_in_leads_nowhere() {
-    // aynd c10, c12: reads race with whoever replaces a file and a folder by links to secrets.
+    // aynd c10, c12: reads race with a thread that swaps a file and a folder with links to secrets.
     let fixture = Fixture::with(json!({"type": "file-read", "basePath": "data"}));
     let root = fixture.sandbox.path();
     fixture.sandbox.write("secret/x", "secret");
@@ -402,7 +402,7 @@ async fn a_link_that_is_swapped_in_leads_nowhere() {
     assert!(opened > 0, "never was the file itself there");
 }
 
-/// Puts a link in the place of `path`, and then what was there again.
+/// Replaces `path` by a link for a moment.
 fn swap(path: &Path, target: &Path) {
     let aside = path.with_extension("aside");
     fs::rename(path, &aside).expect("a file of ours");
@@ -459,7 +459,7 @@ async fn a_hostile_repository_runs_nothing() {
     assert!(!staged.outcome().await.expect("it runs").is_error);
     let ran = fs::read_to_string(&pwned).unwrap_or_default();
     assert_eq!(ran, "");
-    // The trap works: git by itself falls into it.
+    // The trap works: git itself runs into it.
     git(&["status"]);
     assert!(pwned.exists(), "the repository is not hostile at all");
 }
@@ -589,7 +589,7 @@ async fn a_running_call_keeps_its_definition() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reloads_wait_for_each_other_and_hide_nothing() {
-    // aynd c14: while eight reload at once, nobody sees a list without plugins.
+    // aynd c14: while eight reload at once, no list is without plugins.
     let fixture = Fixture::with(shell("true"));
     fixture.registry.initialize().await;
     let done = Arc::new(AtomicBool::new(false));
@@ -614,7 +614,7 @@ async fn reloads_wait_for_each_other_and_hide_nothing() {
     assert!(watching.await.expect("it only looks") > 0);
 }
 
-/// Waits, with a limit, until it is so.
+/// Waits until the condition is true, with a limit.
 async fn until(mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
@@ -626,7 +626,7 @@ async fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until the process whose number the file holds is no more.
+/// Waits until the process whose id is in the file is gone.
 async fn assert_gone(pid_file: &Path) {
     let pid = fs::read_to_string(pid_file).expect("it was started");
     let process = Path::new("/proc").join(pid.trim());

@@ -24,7 +24,7 @@ openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 
 
 #[test]
 fn a_certificate_must_be_of_an_authority_that_the_machine_knows() {
-    // aynd 45, 49: `https` is real, whoever answers.
+    // aynd 45, 49: `https` verifies the server's certificate.
     let sandbox = Sandbox::with_home();
     let made = sandbox.sh(CERTIFICATES);
     assert_eq!(made.code, 0, "`openssl` is needed: {}", made.output);
@@ -43,14 +43,14 @@ fn a_certificate_must_be_of_an_authority_that_the_machine_knows() {
         "{}",
         unknown.output
     );
-    // The name counts, too: the certificate is for an address.
+    // The name is checked, too: the certificate is for an address.
     let text = file.to_string().replace("127.0.0.1", "localhost");
     sandbox.write("home/.config/aynd/tools/p.json", &text);
     let other = sandbox.sh("SSL_CERT_FILE=$PWD/ca.pem haft call secure 2>&1");
     assert_eq!(other.code, 1, "{}", other.output);
 }
 
-/// A server that greets whoever has come to the end of the handshake.
+/// Starts a server that answers each client that completes the handshake.
 fn serve(folder: &Path) -> u16 {
     let chain = CertificateDer::pem_file_iter(folder.join("leaf.pem")).expect("it was made");
     let chain = chain.collect::<Result<Vec<_>, _>>().expect("certificates");
@@ -69,7 +69,7 @@ fn serve(folder: &Path) -> u16 {
         for mut stream in listener.incoming().flatten() {
             let mut connection = ServerConnection::new(config.clone()).expect("a configuration");
             let mut tls = Stream::new(&mut connection, &mut stream);
-            // Whoever does not believe us goes away.
+            // A client that rejects the certificate closes the connection.
             if tls.read(&mut [0; 4096]).is_ok() {
                 let answer =
                     b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nover TLS";

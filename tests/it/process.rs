@@ -1,7 +1,7 @@
-//! The child room, on real processes: each test proves one line of what `process` promises.
+//! Child processes, with real ones: each test proves one line of what `process` promises.
 //!
-//! Nothing here sleeps to wait for something: a child tells by its output that it is ready, and the
-//! end of a process is awaited by its descriptor. Times appear only as bounds.
+//! Nothing here sleeps to wait for something: a child reports by its output that it is ready, and
+//! the end of a process is awaited by its descriptor. Times appear only as bounds.
 
 use haft::process::{
     Captured, Child, End, Environment, Exit, Finished, Keep, Leftovers, Limits, NulPlace, Spawn,
@@ -59,7 +59,7 @@ pub async fn lines(child: &mut Child, lines: usize) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Whether the process is gone, or goes within ten seconds.
+/// Returns true if the process is gone, or goes within ten seconds.
 pub fn goes(text: &str) -> bool {
     let Ok(held) = pidfd_open(pid(text), PidfdFlags::empty()) else {
         return true;
@@ -489,18 +489,18 @@ async fn a_grandchild_that_holds_the_pipe_does_not_hold_the_call() {
     assert_eq!(finished.end, End::Exited(0));
     assert!(finished.pipe_held);
     assert!(finished.duration < 5 * SECOND, "{:?}", finished.duration);
-    // It was put in the background on purpose, so it is left alone.
+    // The author put it in the background on purpose, so it is left alone.
     kill(stdout(&finished));
 }
 
 #[tokio::test]
 async fn what_a_grandchild_writes_right_after_the_end_is_still_read() {
-    // It sees the program's end in its state, and writes ten milliseconds later.
+    // It polls the state of the program, and writes ten milliseconds after its end.
     let late = r#"
         until read -r stat </proc/$$/stat; case $stat in *") Z "*) ;; *) false ;; esac; do :; done
         sleep 0.01; echo late"#;
     let spawn = sh(&format!("({late}) & exit 0"), &[]);
-    // On a machine under load it can miss its time; not each of twenty times.
+    // A machine under load can make it late, but not twenty times in a row.
     for _ in 0..20 {
         let finished = run(spawn.clone()).await;
         assert_eq!(finished.end, End::Exited(0));
@@ -511,8 +511,8 @@ async fn what_a_grandchild_writes_right_after_the_end_is_still_read() {
     panic!("nothing was read after the end");
 }
 
-/// A program that ends at once and leaves a process behind, whose number it says; that process writes
-/// "late" when somebody opens the named pipe `go` in the folder, and ends.
+/// Starts a program that ends at once and leaves a process behind, whose id it prints. That process
+/// waits until the named pipe `go` in the folder is opened, writes "late", and ends.
 async fn left_behind(change: impl FnOnce(&mut Spawn)) -> (tempfile::TempDir, Child, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     let script = "mkfifo go; (read -r line <go; echo late) & echo $! $$";
@@ -557,7 +557,7 @@ async fn a_deadline_ends_the_wait_for_late_output_of_a_program_that_has_ended() 
 async fn what_waits_for_its_start_never_starts_after_a_cancel() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = script(folder.path(), "tool", "#!/bin/sh\ntouch started\n", 0o755);
-    // A file that somebody writes cannot be executed: the start is tried again and again.
+    // A file that is open for writing cannot be executed, so the start is retried.
     let _busy = std::fs::File::options()
         .append(true)
         .open(&path)
@@ -585,7 +585,7 @@ async fn leftovers_are_killed_if_asked() {
     assert!(goes(stdout(&finished)));
 }
 
-// ---- What the child is born with.
+// ---- The initial state of a child.
 
 #[tokio::test]
 async fn the_environment_follows_its_policy() {
@@ -652,7 +652,7 @@ async fn the_working_directory_is_entered_and_ours_stays() {
 
 #[tokio::test]
 async fn only_the_three_streams_are_open_in_the_child() {
-    // Others run at the same time here, with pipes and files of their own.
+    // Other tests run at the same time in this process, with pipes and files of their own.
     let finished = run(Spawn::new("ls", ["/proc/self/fd"])).await;
     // The fourth is the folder that `ls` itself reads.
     assert_eq!(stdout(&finished), "0\n1\n2\n3\n");
@@ -661,7 +661,7 @@ async fn only_the_three_streams_are_open_in_the_child() {
 #[tokio::test]
 async fn signals_are_at_their_defaults_and_none_is_blocked() {
     let finished = run(Spawn::new("cat", ["/proc/self/status"])).await;
-    // The C library keeps 32 and 33 for itself and leaves them ignored.
+    // The C library reserves the signals 32 and 33 and leaves them ignored.
     let own: u64 = 0b11 << 31;
     for name in ["SigBlk:", "SigIgn:"] {
         let mut lines = stdout(&finished).lines();
@@ -727,7 +727,7 @@ async fn limits_hold_from_the_first_instruction() {
     assert!(matches!(refusal(lost).await, SpawnError::Cwd { .. }));
 }
 
-// ---- What cannot be started.
+// ---- Programs that cannot be started.
 
 #[tokio::test]
 async fn a_missing_program_is_named_as_omp_names_it() {
@@ -856,7 +856,7 @@ async fn two_hundred_children_at_once_leave_no_zombie_and_no_descriptor() {
         pids.push(pid.to_owned());
     }
     assert_eq!(pids.len(), 200);
-    // A zombie would still be listed; a number that has changed hands has another parent's name.
+    // A zombie would still be listed; a reused id has another parent's name.
     let zombies: Vec<_> = pids
         .iter()
         .filter(|pid| {

@@ -1,6 +1,7 @@
-//! What a stop ends beyond the program's own group, and what it must leave alone.
+//! Processes outside of the program's own group: those that a stop ends, and those that it must
+//! not.
 //!
-//! Each tree here is one that a signal to the group does not reach (kodelet c4, ikigai c4).
+//! No tree here can be reached by a signal to the group (kodelet c4, ikigai c4).
 
 use haft::process::{Child, End, Leftovers};
 
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::{MINUTE, goes, lines, run, sh, start, stdout};
 
-/// Starts a program that says one number and then waits; both together.
+/// Starts a program that prints one number and then waits; returns the program and the number.
 async fn started(script: &str) -> (Child, String) {
     let mut spawn = sh(&format!("{script}; exec sleep 600"), &[]);
     spawn.grace = Duration::from_millis(50);
@@ -59,7 +60,7 @@ async fn a_stop_reaches_half_a_daemon_by_the_pipe_that_it_holds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_is_dropped_within_the_grace_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    // The program goes when it is asked; what it started does not.
+    // The program ends on request; its child does not.
     let deaf = "trap '' TERM; echo $$ >ready; exec sleep 600";
     let script = "mkfifo ready; sh -c \"$1\" & cat ready; echo $$; exec sleep 600";
     let mut spawn = sh(script, &[deaf]);
@@ -90,8 +91,8 @@ async fn leftovers_in_other_groups_are_killed_if_asked() {
 #[tokio::test]
 async fn an_old_process_that_was_given_the_pipe_is_no_part_of_the_tree() {
     let folder = tempfile::tempdir().expect("a folder");
-    // Not our own child: those are spared for another reason.
-    // Opened once: a second `<ask` could meet the end of the first line's writer.
+    // Not our own child, because those are spared for another reason. `ask` is opened only once: a
+    // second `<ask` could get the end of file of the first line's writer.
     let inner = "echo $$; exec 4<>ask; read -r pipe <&4; exec 3>$pipe; echo held; read -r more <&4; echo $more";
     let mut spawn = sh("mkfifo ask; sh -c \"$1\" & wait", &[inner]);
     spawn.cwd = Some(folder.path().to_owned());
@@ -113,7 +114,7 @@ async fn an_old_process_that_was_given_the_pipe_is_no_part_of_the_tree() {
     assert_eq!(service.wait().await.end, End::Exited(0));
 }
 
-/// A program that started later than `old` by the clock of the system, which counts in hundredths.
+/// Starts a program later than `old` by the system's clock, which counts in hundredths.
 async fn younger_than(old: &str) -> (Child, String) {
     loop {
         let (young, number) = started("echo $$").await;
@@ -123,7 +124,7 @@ async fn younger_than(old: &str) -> (Child, String) {
     }
 }
 
-/// When a process was started.
+/// Returns the start time of a process, in clock ticks since boot.
 fn since(pid: &str) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
     let (_, fields) = stat.rsplit_once(')').expect("Linux");

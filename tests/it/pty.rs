@@ -1,6 +1,6 @@
 //! A terminal for one program: a pseudo-terminal whose other end the test reads and types on.
 //!
-//! Not a screen: what the program writes is kept as it comes, control sequences and all.
+//! It does not emulate a screen: the output is kept as it comes, with all control sequences.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -15,24 +15,24 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::sandbox::Sandbox;
 
-/// Longer than anything takes on a machine under load.
+/// Timeout that a machine under load never reaches.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A program at its terminal.
 pub struct Terminal {
     keyboard: File,
     child: Child,
-    /// Everything that was written so far.
+    /// The whole output so far.
     written: String,
-    /// Up to here it has been looked for something.
+    /// Position in `written` behind the last text that was waited for.
     seen: usize,
-    /// Up to here questions to the terminal itself have been answered.
+    /// Position in `written` behind the last answered query of the terminal.
     answered: usize,
 }
 
-/// What a program sends that wants to know where the cursor is.
+/// Escape sequence by which a program asks for the cursor's position.
 const WHERE: &str = "\x1b[6n";
-/// The answer. It is always the same, since this is no screen.
+/// The reply. It is constant, because this terminal does not keep a screen.
 const THERE: &str = "\x1b[1;1R";
 
 impl Terminal {
@@ -72,7 +72,7 @@ impl Terminal {
         self.child.id()
     }
 
-    /// Waits until the program has written `text`, after what was waited for before.
+    /// Waits until the program has written `text`, behind the last text that was waited for.
     pub fn shows(&mut self, text: &str) {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -99,7 +99,7 @@ impl Terminal {
         tcsetwinsize(&self.keyboard, size(columns, rows)).expect("it is a terminal");
     }
 
-    /// Waits for the end: all that was written, and the exit code.
+    /// Waits for the end; returns the whole output and the exit code.
     pub fn end(mut self) -> (String, Option<i32>) {
         let until = Instant::now() + PATIENCE;
         while self.read(until) {}
@@ -107,7 +107,7 @@ impl Terminal {
         (std::mem::take(&mut self.written), status.code())
     }
 
-    /// Takes what comes next; false when the program has gone.
+    /// Reads the next output; returns false if the program has ended.
     fn read(&mut self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         let limit = Timespec::try_from(left).expect("it is short");
@@ -125,12 +125,12 @@ impl Terminal {
                 true
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
-            // EIO: nobody has the other end any more.
+            // EIO: no process has the other end open any more.
             Err(_) => false,
         }
     }
 
-    /// Says where the cursor is, as often as the program has asked.
+    /// Answers every query for the cursor's position.
     fn answer(&mut self) {
         while let Some(at) = self.written[self.answered..].find(WHERE) {
             self.answered += at + WHERE.len();
@@ -148,11 +148,11 @@ impl Drop for Terminal {
 }
 
 impl Terminal {
-    /// What stays of what was written: the last line, which is the result; and the exit code.
+    /// Waits for the end; returns the result, which is the last line, and the exit code.
     pub fn result(self) -> (String, Option<i32>) {
         let (written, code) = self.end();
         let last = written.trim_end().rsplit('\n').next().unwrap_or_default();
-        // Where the spinner was.
+        // The text behind the erased spinner.
         let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
         let plain = console::strip_ansi_codes(last).replace('\r', "");
         (plain, code)
@@ -186,7 +186,8 @@ impl Tools {
         Terminal::start(60, &self.haft(arguments))
     }
 
-    /// The same from a shell, which afterwards says `same mode` where the terminal is as it was before.
+    /// Runs `haft call` in a shell, which afterwards prints `same mode` if the terminal's mode is
+    /// restored.
     pub fn call_between_modes(&self, arguments: &[&str]) -> Terminal {
         let line = "trap : INT; stty -g > before; \"$@\"; stty -g > after; \
                     cmp before after && echo same mode";

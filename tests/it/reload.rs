@@ -1,4 +1,4 @@
-//! What changes on disk while a host runs: what is loaded again, what stays, who is told.
+//! File changes while a host runs: modules that are loaded again, modules that stay, notifications.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -21,7 +21,7 @@ use crate::sandbox::Sandbox;
 
 const USER: &str = "home/.omp/agent/tools";
 
-/// A module with one tool that answers `text` and how often it was called.
+/// Returns a module with one tool that answers `text` and the number of its calls.
 fn module(name: &str, text: &str) -> String {
     format!(
         "let calls = 0;\nexport default () => ({{ name: '{name}', description: 'd', \
@@ -82,7 +82,7 @@ fn names(change: &CatalogChange) -> (u64, Vec<&str>, Vec<&str>, Vec<&str>) {
     (*generation, short(added), short(removed), short(changed))
 }
 
-// ---- Who is told.
+// ---- Notifications.
 
 #[tokio::test]
 async fn what_callers_see_is_told_once() {
@@ -112,7 +112,7 @@ async fn what_callers_see_is_told_once() {
     assert_eq!(fixture.text("comes").await, "1 1");
 }
 
-// ---- What changes on disk.
+// ---- File changes.
 
 /// Longer than anything here takes on a machine under load.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -150,7 +150,7 @@ impl Watched {
         reload.expect("the change is noticed").expect("it watches")
     }
 
-    /// What the next change comes to: new, gone, changed, loaded again.
+    /// Waits for the next change; returns the tools that are new, gone, changed, and loaded again.
     async fn change(&mut self) -> [Vec<String>; 4] {
         let reload = self.next().await;
         let change = reload.change.as_deref().cloned().unwrap_or_default();
@@ -170,7 +170,7 @@ impl Watched {
         self.fixture.sandbox.path().join(path)
     }
 
-    /// Whether callers were told of anything since this was asked last.
+    /// Returns true if callers were notified since the last call of this function.
     fn was_told(&mut self) -> bool {
         let told = self.seen.has_changed().expect("the host is there");
         self.seen.mark_unchanged();
@@ -253,7 +253,7 @@ async fn a_helper_that_modules_import_is_fresh_in_each() {
         assert_eq!(watched.text("two").await, format!("{word} 1"));
     }
     assert_eq!(watched.text("alone").await, "alone 2");
-    // Another file is meant from now on, although none that was read has changed.
+    // The import now means another file, although no file that was read has changed.
     watched.fixture.sandbox.write(
         &format!("{root}/lib/middle.tsx"),
         &middle.replace("word;", "'tsx';"),
@@ -271,7 +271,7 @@ async fn tools_come_and_go_with_their_files_and_folders() {
         watched.fixture.tool("greet", "hello");
         assert_eq!(watched.change().await[0], just(&["greet"]), "{round}");
         assert_eq!(watched.text("greet").await, "hello 1");
-        // As editors save: the file is another one in the same place.
+        // Editors save like this: another file takes the place.
         let aside = watched
             .fixture
             .sandbox
@@ -307,7 +307,7 @@ async fn what_runs_ends_with_the_code_that_it_began_with() {
              return {{ content: [{{ type: 'text', text: '{text}' }}] }}; }} }});\n"
         )
     };
-    // Opened for both directions: nobody waits for the other end, and a line stays in it.
+    // Opened for both directions: opening does not block, and a line stays in the pipe.
     let pipes = ["old", "newest"].map(|pipe| {
         let path = fixture.sandbox.fifo(pipe);
         let pipe = File::options().read(true).write(true).open(path);
@@ -552,7 +552,7 @@ async fn where_the_kernel_does_not_tell_the_files_are_looked_at() {
     assert_eq!(watched.change().await[1], just(&["edited"]));
 }
 
-// ---- What a reload leaves behind: nothing.
+// ---- A reload leaves nothing behind.
 
 #[test]
 fn a_thousand_reloads_leave_nothing_behind() {
@@ -562,7 +562,7 @@ fn a_thousand_reloads_leave_nothing_behind() {
     );
 }
 
-/// After so many the caches of V8, of the allocator and of haft have what they keep.
+/// After so many reloads the caches of V8, of the allocator and of haft are full.
 const WARM: usize = 100;
 
 async fn reload_a_thousand_times(arena: &Arena) {
@@ -577,7 +577,7 @@ async fn reload_a_thousand_times(arena: &Arena) {
     let config = Config::resolve_with(Flags::default(), &env).expect("a configuration");
     let host = Host::new(config);
     fs::write(tools.join("stays.ts"), module("stays", "stays")).expect("ours");
-    // A megabyte of code and data each time: what stays is seen at once.
+    // A megabyte of code and data each time, so that a leak shows at once.
     let ballast = format!(
         "const ballast = new Array(60_000).fill(0).map((_, at) => ({{ at }}));\n// {}\n",
         "x".repeat(100_000)
@@ -587,12 +587,12 @@ async fn reload_a_thousand_times(arena: &Arena) {
         let text = format!("{ballast}{}", module("edited", &number.to_string()));
         fs::write(tools.join("edited.ts"), text).expect("ours");
         host.refresh().await;
-        // Each version is really there: its ballast is made when it is loaded.
+        // Each version is really loaded: its ballast is made at load time.
         if number % 50 == 0 {
             assert_eq!(text_of(&host, "edited").await, format!("{number} 1"));
         }
         if number == WARM {
-            // It is remembered, and has no isolate before it is called.
+            // It comes from the cache, and has no isolate before its first call.
             assert_eq!(text_of(&host, "stays").await, "stays 1");
             before = Some(Holding::now());
         }

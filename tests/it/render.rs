@@ -1,4 +1,5 @@
-//! Drawings through the SDK and at a terminal: what holds for every text, and what needs a clock.
+//! Rendering through the SDK and at a terminal: properties of every text, and cases that need a
+//! clock.
 //!
 //! Exact lines are in `tests/specs/render`.
 
@@ -133,7 +134,7 @@ fn columns(line: &str) -> usize {
         .sum()
 }
 
-/// Colours and links; there must be nothing else.
+/// Removes colours and links; any other escape sequence is an error.
 fn without_escapes(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;
@@ -165,7 +166,7 @@ fn without_escapes(line: &str) -> String {
     plain
 }
 
-/// Texts made of whatever has been hard to measure, the same ones every time.
+/// Generator of texts from characters whose width is hard to measure, the same in every run.
 struct Texts(u64);
 
 const PIECES: &[&str] = &[
@@ -269,7 +270,7 @@ async fn no_line_is_ever_wider_than_the_width() {
     }
 }
 
-/// Whatever a line turned on it has turned off.
+/// Asserts that a line resets every style that it sets.
 fn assert_closed(line: &str) {
     let Some(last) = line.rfind("\x1b[") else {
         return;
@@ -316,7 +317,7 @@ async fn javascript_counts_columns_as_rust_does() {
         }
     }
     assert!(fewer.is_empty(), "{}: {:?}", fewer.len(), fewer);
-    // Marks that only one of the two knows by now: they do not make a line too wide.
+    // Marks that only one of the two libraries knows; they do not make a line too wide.
     assert!(more < 100, "{more}");
 }
 
@@ -325,7 +326,7 @@ async fn a_renderer_that_loops_takes_nobody_with_it() {
     let fixture = Fixture::new();
     let running = fixture.host.call(call("loops", json!({})), None);
     let outcome = tokio::spawn(running.outcome());
-    // The call waits in the isolate in which its renderer loops.
+    // The running call is in the same isolate as the looping renderer.
     let before = Instant::now();
     let look = Look::plain(40);
     let drawn = fixture.call("loops", json!({ "a": 1 }), &look).await;
@@ -337,7 +338,7 @@ async fn a_renderer_that_loops_takes_nobody_with_it() {
     );
     assert_eq!(problem.tool_name.as_deref(), Some("loops"));
     assert!(before.elapsed() < Duration::from_secs(30));
-    // It is not tried again.
+    // A renderer that failed is not called again.
     let again = Instant::now();
     let drawn = fixture.call("loops", json!({}), &look).await;
     assert!(drawn.problem.is_some() && again.elapsed() < Duration::from_secs(1));

@@ -13,7 +13,7 @@ const CTRL_D: &str = "\x04";
 const TAB: &str = "\t";
 const UP: &str = "\x1b[A";
 
-/// What is sent when a line begins: the prompt itself is drawn anew with every key.
+/// Escape sequence at the beginning of a line; the prompt itself is redrawn with every key.
 const BEGINS: &str = "\x1b[?2004h";
 const PROMPT: &str = "haft> ";
 
@@ -70,7 +70,7 @@ impl Fixture {
         Fixture(sandbox)
     }
 
-    /// One with the todo list of the examples besides.
+    /// Makes a fixture with the todo list of the examples.
     fn with_todo() -> Fixture {
         let fixture = Fixture::new();
         let example = concat!(
@@ -95,7 +95,7 @@ impl Fixture {
         Repl::start(&self.command(arguments))
     }
 
-    /// What is printed for these lines of standard input, and the exit code.
+    /// Runs these lines as standard input; returns the output and the exit code.
     fn script(&self, lines: &str) -> (String, i32) {
         self.0.write("lines", lines);
         let line = "haft --tool tools.ts --trust-project repl --session script <lines";
@@ -121,7 +121,7 @@ impl Repl {
         Repl(terminal)
     }
 
-    /// Types a line, and waits for what it comes to and for the prompt after it.
+    /// Types a line, and waits for its results and for the next prompt.
     fn line(&mut self, line: &str, comes_to: &[&str]) {
         self.keys(&format!("{line}\r"), comes_to);
     }
@@ -134,7 +134,7 @@ impl Repl {
         prompt(&mut self.0);
     }
 
-    /// Leaves; what was written, without control sequences.
+    /// Leaves the repl; returns its output without control sequences.
     fn leave(mut self) -> String {
         self.0.types(CTRL_D);
         let (written, code) = self.0.end();
@@ -282,7 +282,7 @@ fn results_are_drawn_as_their_tools_draw_them_and_updates_while_they_come() {
 fn ctrl_c_cancels_the_call_and_not_the_repl() {
     let fixture = Fixture::new();
     let mut repl = fixture.at_terminal(&["--plain"]);
-    // Whoever listens has the last word, whoever does not is killed.
+    // A tool that reacts to the signal returns its last words; a tool that does not is killed.
     repl.0.types("waits\r");
     repl.0.shows("step 1 of 2");
     repl.keys(
@@ -295,7 +295,7 @@ fn ctrl_c_cancels_the_call_and_not_the_repl() {
     repl.0.shows("cancelling `deaf`; Ctrl-C again kills it");
     repl.keys(CTRL_C, &["`deaf` was killed"]);
     repl.line("greet name=Ada", &["Hello"]);
-    // With nothing to cancel it drops the line, or says how to leave.
+    // Without a call it drops the line, or says how to leave.
     repl.0.types("greet name=Bob");
     repl.0.shows("name=Bob");
     repl.keys(CTRL_C, &[]);
@@ -324,7 +324,7 @@ fn a_second_ctrl_c_ends_the_call_by_force_however_long_its_grace_is() {
     fixture.0.write(".cycod/tools/shell.yaml", &yaml);
     fixture.0.fifo("pid");
     let mut repl = fixture.at_terminal(&["--plain", "--yolo"]);
-    // What a module started, an executable, a YAML tool: none heeds the first one.
+    // A module's child, an executable, a YAML tool: none of them reacts to the first signal.
     for tool in ["holds", "stays", "shell"] {
         repl.0.types(&format!("{tool}\r"));
         let pid = fs::read_to_string(fixture.0.path().join("pid")).expect("it has started");
@@ -335,7 +335,7 @@ fn a_second_ctrl_c_ends_the_call_by_force_however_long_its_grace_is() {
         assert!(goes(&pid), "{tool}");
         repl.line("greet name=Ada", &["Hello"]);
     }
-    // A loop answers nobody.
+    // A looping tool does not react to the signal.
     repl.0.types("spins\r");
     repl.0.shows("round and round");
     repl.0.types(CTRL_C);
@@ -386,7 +386,7 @@ fn a_project_can_be_trusted_at_the_first_call_of_its_tools() {
     repl.0.types("theirs\r");
     repl.0.shows("Trust it? [y/N]");
     repl.keys("y\r", &["it ran"]);
-    // The rest of the repl has followed to the host that trusts it.
+    // The rest of the repl uses the new host, which trusts the project.
     repl.line("/session", &["theirs", "it ran"]);
     repl.line("theirs", &["it ran"]);
     repl.leave();
@@ -495,12 +495,12 @@ fn the_approval_mode_is_the_repls_own() {
     );
     repl.line("/approve boxed", &["approved here: boxed"]);
     repl.line("boxed", &["plain words"]);
-    // The others are asked about as before.
+    // Other tools still need approval.
     asks(&mut repl, "stages");
     repl.line("/approve fails", &["your configuration denies `fails`"]);
     repl.line("/approve yolo", &["yolo: everything runs"]);
     repl.line("starts", &["started"]);
-    // Tools are told what holds for their call.
+    // Tools see the approval policy of their call.
     repl.line("looks", &["looked freely"]);
     repl.line("fails", &["blocked by user policy", "was refused"]);
     repl.line("/approve reset", &["always-ask"]);
@@ -523,7 +523,7 @@ fn a_list_follows_its_session_through_switch_and_branch() {
     repl.line("/session new home", &["the session `home` is there"]);
     repl.line("/session switch home", &["ENTRY", "* ", "[ ] 1 one", "> "]);
     repl.line("todo action=list", &["[ ] 1 one", "[ ] 2 two"]);
-    // Back to its first entry: what came after it is on another branch.
+    // Back to its first entry: the later ones are on another branch.
     let file = fixture
         .0
         .path()
@@ -538,7 +538,7 @@ fn a_list_follows_its_session_through_switch_and_branch() {
     );
     repl.line("todo action=add text=three", &["[ ] 1 one", "[ ] 2 three"]);
     repl.leave();
-    // By its id, from another repl, and one without a session begins with nothing.
+    // By its id, from another repl; a repl without a session starts empty.
     let header: serde_json::Value =
         serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
     let mut repl = fixture.at_terminal(&["--plain"]);
@@ -564,7 +564,7 @@ fn without_a_call_no_session_is_kept() {
     assert_eq!(kept, 1);
 }
 
-// ---- What happens meanwhile.
+// ---- Changes during a session.
 
 #[test]
 fn what_is_saved_is_loaded_and_the_line_that_is_being_written_stays() {
@@ -578,7 +578,7 @@ fn what_is_saved_is_loaded_and_the_line_that_is_being_written_stays() {
     repl.0.shows("= greet");
     prompt(&mut repl.0);
     repl.line("me=Ada", &[r#"HELLO {"name":"Ada"}"#]);
-    // A module that is loaded anew builds its list from the session.
+    // A reloaded module rebuilds its list from the session.
     let path = fixture.0.path().join(".omp/tools/todo.ts");
     let todo = fs::read_to_string(&path).expect("it is there");
     fixture.0.write(
@@ -587,7 +587,7 @@ fn what_is_saved_is_loaded_and_the_line_that_is_being_written_stays() {
     );
     repl.keys("", &["= todo"]);
     repl.line("todo action=list", &["[ ] 1 one"]);
-    // A broken one stays as it was.
+    // A module that does not load any more keeps its last version.
     fixture.0.write(".omp/tools/todo.ts", "export default (");
     repl.keys("", &["error: ", "todo.ts"]);
     repl.line("todo action=list", &["[ ] 1 one"]);
@@ -599,7 +599,8 @@ fn refresh_says_what_is_different() {
     let fixture = Fixture::new();
     let (output, code) = fixture.script("/refresh\n");
     assert_eq!((output.as_str(), code), ("nothing is different\n", 0));
-    // Without a terminal nothing is watched, so that only a refresh can tell. A tool changes the file.
+    // Without a terminal files are not watched, so only a refresh finds the change. A tool makes
+    // it.
     fixture.0.write(
         "tools.ts",
         r#"import fs from "node:fs";
@@ -632,7 +633,8 @@ fn the_prompt_does_not_wait_for_slow_tools() {
     terminal.shows("the tools are still loading");
     prompt(&mut terminal);
     let mut repl = Repl(terminal);
-    // What needs no tool is there, and what waits for one can be given up.
+    // Commands that need no tool work at once, and a command that waits for a tool can be
+    // cancelled.
     repl.line("/help", &["/approve"]);
     repl.0.types("slow\r");
     repl.0.shows("loading tools");
@@ -676,7 +678,7 @@ fn leaving_ends_what_tools_have_started() {
         let pid = fs::read_to_string(fixture.0.path().join("pid")).expect("it has started");
         let program = format!("/proc/{}", pid.trim());
         assert!(fs::exists(program).expect("Linux"));
-        // A call that nobody waits for any more is no reason to stay.
+        // A call that was abandoned does not delay the exit.
         repl.0.types("deaf\r");
         repl.0.shows("deaf to everything");
         repl.0.types(CTRL_C);
@@ -685,7 +687,7 @@ fn leaving_ends_what_tools_have_started() {
         repl.0.types(keys);
         let (written, code) = repl.0.end();
         assert_eq!(code, Some(0), "{written:?}");
-        // It was killed; that it is gone is told a moment later on a busy machine.
+        // The process was killed; on a busy machine it disappears a moment later.
         assert!(goes(&pid), "{pid} is left");
     }
 }

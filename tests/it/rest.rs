@@ -107,7 +107,7 @@ fn the_list_is_aynds() {
     assert_eq!(say, Some(&whole));
     assert_eq!(tools[0]["source"], "builtin");
     assert!(tools[0].get("pluginName").is_none());
-    // Who knows the list need not get it again.
+    // A client that has the list need not get it again.
     let tag = reply.header("etag").expect("a tag");
     let head = format!("GET /api/tools HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: {tag}\r\n");
     let again = served.send(&head, "");
@@ -185,12 +185,12 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
             .as_str()
             .is_some_and(|text| text.starts_with("Invalid JSON: "))
     );
-    // A tool of that name is looked up; to reload is another method.
+    // `reload` can be a tool's name; reloading is another method.
     assert_eq!(served.get("/api/tools/reload").json()["pluginName"], "new");
     let hello = r#"{"arguments": {"text": "hello"}}"#;
     let called = served.post("/api/tools/reload/call", hello);
     assert_eq!(called.json()["content"][0]["text"], "hello\n");
-    // Of a file that was good and is not any more, a reload that is asked for keeps nothing.
+    // An explicit reload drops the last good version of a broken file.
     sandbox.write("home/.config/aynd/tools/new.json", "{");
     let result = served.post("/api/tools/reload", "").json();
     assert_eq!(
@@ -213,7 +213,7 @@ fn a_reload_finds_what_is_new_and_tells_what_is_wrong() {
 
 #[test]
 fn a_call_is_answered_with_what_the_tool_said() {
-    // aynd 25, 26, 73: whatever a handler comes to is a result, and this is where it can be called.
+    // aynd 25, 26, 73: every outcome of a handler is a result; this is the endpoint for calls.
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
     let reply = served.post(
@@ -234,7 +234,7 @@ fn a_call_is_answered_with_what_the_tool_said() {
     let picture = served.post("/api/tools/picture/call", "").json();
     let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
     assert_eq!(picture["content"][1], image);
-    // The tool's own failure is an answer.
+    // The tool's own failure is a normal answer.
     let reply = served.post("/api/tools/fails/call", "{}");
     assert_eq!(
         (reply.status, &reply.json()["isError"]),
@@ -247,7 +247,7 @@ fn a_call_is_answered_with_what_the_tool_said() {
     );
     let text = reply.json()["content"][0]["text"].to_string();
     assert!(text.contains("Command failed with exit code 1"), "{text}");
-    // What was called is remembered.
+    // The call is kept in the history.
     let known = served.get("/api/calls/mine").json();
     assert_eq!(
         (&known["state"], &known["result"]),
@@ -391,7 +391,7 @@ fn where_nobody_can_be_asked_the_answer_is_the_documented_refusal() {
         detail.contains("requires approval but no interactive UI available"),
         "{detail}"
     );
-    // What only looks runs without a question.
+    // A tool of the tier `read` runs without a question.
     assert_eq!(
         served.post("/api/tools/workspace-info/call", "{}").status,
         200
@@ -439,7 +439,7 @@ fn a_call_can_be_followed() {
         "{}",
     );
     assert_eq!(refused.status, 404);
-    // Whoever takes both gets what is named first.
+    // A client that accepts both types gets the one that it names first.
     let both = "Accept: application/json, text/event-stream\r\n";
     let reply = served.send(&format!("{head}{both}"), "{}");
     assert_eq!(reply.header("content-type"), Some("application/json"));
@@ -475,7 +475,7 @@ fn a_call_can_be_stopped_from_elsewhere() {
     let waiting = served.begin(WAIT, r#"{"callId":"w"}"#);
     events.wait_for("call.started");
     assert_eq!(served.get("/api/calls/w").json()["state"], "running");
-    // The id is taken as long as it runs.
+    // The id is in use while the call runs.
     assert_eq!(
         served
             .post("/api/tools/say/call", r#"{"callId":"w"}"#)
@@ -494,14 +494,14 @@ fn a_call_can_be_stopped_from_elsewhere() {
     );
     let known = served.get("/api/calls/w").json();
     assert_eq!(known["result"]["stopped"], "cancelled");
-    // What has ended is forgotten.
+    // An ended call can be removed.
     let reply = served.delete("/api/calls/w");
     assert_eq!(
         (reply.status, reply.json()),
         (200, json!({"callId": "w", "cancelled": false}))
     );
     assert_eq!(served.get("/api/calls/w").status, 404);
-    // Its own time ends a call, too.
+    // Its own timeout ends a call, too.
     let late = served.post("/api/tools/wait/call", r#"{"timeoutMs": 50}"#);
     assert_eq!(
         (late.status, &late.json()["stopped"]),
@@ -524,12 +524,12 @@ fn a_signal_ends_the_server_and_what_runs() {
             (200, &json!("host-shutdown"))
         );
         assert_eq!(served.wait(), Some(0));
-        // What streams without end ends as well.
+        // Endless streams end as well.
         while events.next().is_some() {}
     }
 }
 
-// ---- What happens.
+// ---- Events.
 
 #[test]
 fn whoever_listens_hears_of_tools_and_problems() {
@@ -559,7 +559,7 @@ fn whoever_listens_hears_of_tools_and_problems() {
     let problems = &of("problems")["problems"];
     assert_eq!(problems[0]["toolName"], "grumble");
     let last = news[1].id.clone().expect("an id");
-    // Who comes back with the last id misses nothing.
+    // A client that reconnects with its last id misses nothing.
     drop(events);
     served.post(
         "/api/tools/say/call",
@@ -577,7 +577,7 @@ fn whoever_listens_hears_of_tools_and_problems() {
         (&ended["state"], &ended["isError"]),
         (&json!("finished"), &json!(false))
     );
-    // An id of another life is none.
+    // An id of an earlier server run is not valid.
     let mut events = served.listen(Some("0-3"));
     assert_eq!(
         events.next().map(|event| event.data),
@@ -585,7 +585,8 @@ fn whoever_listens_hears_of_tools_and_problems() {
     );
 }
 
-/// S11: native code that outlives its call is counted, gets the lowest priority, and holds no other tool.
+/// S11: native code that outlives its call is counted, gets the lowest priority, and blocks no
+/// other tool.
 #[test]
 fn killed_native_code_is_counted() {
     let sandbox = sandbox();
@@ -632,7 +633,7 @@ fn the_server_says_how_it_is() {
     let sandbox = sandbox();
     let served = serve(&sandbox, &[]);
     served.get("/api/tools");
-    // What is watched is looked for once more as soon as it is watched.
+    // A newly watched folder is scanned once more.
     let health = loop {
         let health = served.get("/api/health");
         if health.json()["tools"] != "IN_PROGRESS" {
@@ -688,7 +689,7 @@ fn the_description_names_every_route() {
     assert!(problem["detail"].is_object(), "{problem}");
 }
 
-// ---- Who may.
+// ---- Access.
 
 #[test]
 fn names_and_pages_of_others_are_refused() {

@@ -1,4 +1,4 @@
-//! `/api/events`: what other surfaces of the same server call, and listeners that do not read.
+//! `/api/events`: calls of other surfaces of the same server, and listeners that do not read.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -108,10 +108,10 @@ fn a_call_over_mcp_whose_client_goes_away_ends_in_the_book() {
     assert_eq!(ended["stopped"], "cancelled", "{ended}");
 }
 
-/// More events than sockets and the server keep, which is some megabytes.
+/// More calls than the events that sockets and the server hold, which is some megabytes.
 const CALLS: usize = 2000;
 
-/// The name of a tool that makes events large.
+/// Returns a long tool name, which makes events large.
 fn long_name() -> String {
     "n".repeat(4000)
 }
@@ -126,7 +126,7 @@ fn listeners_that_do_not_read_cost_nothing_and_hold_up_nobody() {
     let (_sandbox, served) = serve_both();
     let mut kept = served.begin_keeping();
     let path = format!("/api/tools/{}/call", long_name());
-    // Each call makes two events of four kilobytes: enough to fill sockets and what is kept.
+    // Each call makes two events of four kilobytes: enough to fill sockets and the server's buffer.
     let mut call = |id: &str| kept.post(&path, &json!({"callId": id}));
     for number in 0..500 {
         call(&format!("before-{number}"));
@@ -136,21 +136,22 @@ fn listeners_that_do_not_read_cost_nothing_and_hold_up_nobody() {
     let mut reader = served.listen(None);
     reader.wait_for("ready");
     for number in 0..CALLS {
-        // Who reads hears of every call, in its order.
+        // A listener that reads gets the events of every call, in order.
         let id = format!("call-no-{number}");
         call(&id);
         assert_eq!(reader.wait_for("call.ended").data["callId"], id);
     }
     let after = resident_kb(served.pid());
-    // What was told, for each of them, would be 300 MB.
+    // Keeping all events for each of them would take 300 MB.
     assert!(after < before + 40_000, "{before} KB, then {after} KB");
-    // Who comes back to it reads what the sockets hold, how much is lost, and the newest.
+    // A listener that reads again gets the socket's content, the number of lost events, and the
+    // newest.
     for stream in deaf {
         catches_up(stream, &format!("call-no-{}\"", CALLS - 1));
     }
 }
 
-/// Reads on: events in their order, one gap that is told, and the last call.
+/// Reads on: events in their order, one reported gap, and the last call.
 fn catches_up(stream: TcpStream, last: &str) {
     let mut lines = BufReader::new(stream);
     let mut has_missed = false;
@@ -163,7 +164,7 @@ fn catches_up(stream: TcpStream, last: &str) {
         }
     }
     assert!(has_missed, "nothing was left out");
-    // It goes on: the connection is still there.
+    // The connection stays open.
     lines.get_ref().set_nonblocking(true).expect("a socket");
     let end = lines.read(&mut [0; 1]);
     assert!(!matches!(end, Ok(0)), "it was closed");
@@ -207,7 +208,7 @@ fn problems_are_told_when_a_file_breaks_and_when_it_is_mended() {
     assert_eq!(catalog["problems"], json!([]), "{catalog}");
     let mut events = served.listen(None);
     events.wait_for("ready");
-    // In one step: a file that is read while it is written has problems of its own.
+    // Replaced in one step: a half-written file would have problems of its own.
     let replace = |path: &str, text: &str| {
         let written = sandbox.write("written", text);
         fs::rename(written, sandbox.path().join(path)).expect("a folder of ours");
@@ -219,7 +220,7 @@ fn problems_are_told_when_a_file_breaks_and_when_it_is_mended() {
         replace(path, good);
         assert_eq!(problems(&mut events), [""; 0], "{path}");
     }
-    // One that was never good is told as well, though no tool comes or goes.
+    // The problem of a new, broken file is reported as well, though no tool comes or goes.
     replace("home/.config/aynd/tools/new.json", "[");
     assert_eq!(problems(&mut events).len(), 1);
 }

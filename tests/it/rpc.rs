@@ -1,7 +1,7 @@
-//! `haft rpc` as another program meets it, over real pipes (`docs/rpc.md`).
+//! `haft rpc` as another program uses it, over real pipes (`docs/rpc.md`).
 //!
-//! Nothing is waited for by the clock: a tool says by an update that it runs, or waits itself at a
-//! barrier or a named pipe. The few times that appear are bounds that the contract names.
+//! The tests do not wait for times: a tool reports by an update that it runs, or waits itself at a
+//! barrier or a named pipe. The few times here are bounds of the contract.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -70,7 +70,7 @@ export default (pi) => [
 ];
 "#;
 
-/// A `haft rpc` and everything it says.
+/// A `haft rpc` and its messages.
 struct Peer {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -80,14 +80,14 @@ struct Peer {
 }
 
 impl Peer {
-    /// One that reads.
+    /// Starts a peer that reads.
     fn start() -> Peer {
         let mut peer = Peer::silent();
         peer.listen();
         peer
     }
 
-    /// One that reads nothing yet.
+    /// Starts a peer that does not read yet.
     fn silent() -> Peer {
         let sandbox = Sandbox::with_home();
         sandbox.write("tools.ts", TOOLS);
@@ -108,7 +108,7 @@ impl Peer {
         }
     }
 
-    /// Reads from now on. That every line is one JSON value is the first thing it checks.
+    /// Starts to read the output, and checks that every line is one JSON value.
     fn listen(&mut self) {
         let stdout = self.stdout.take().expect("nobody reads yet");
         let (sender, lines) = channel();
@@ -137,7 +137,7 @@ impl Peer {
         self.raw(message.to_string().as_bytes());
     }
 
-    /// A `tools/call` whose `callId` is its id.
+    /// Sends a `tools/call` whose `callId` is its id.
     fn call(&mut self, id: u64, name: &str, arguments: Value) {
         self.request(
             id,
@@ -151,12 +151,12 @@ impl Peer {
         self.raw(message.to_string().as_bytes());
     }
 
-    /// The next message.
+    /// Returns the next message.
     fn next(&mut self) -> Value {
         self.next_if_any().expect("haft says something")
     }
 
-    /// The next message; nothing at the end of the output.
+    /// Returns the next message; `None` at the end of the output.
     fn next_if_any(&mut self) -> Option<Value> {
         let lines = self.lines.as_ref().expect("somebody reads");
         match lines.recv_timeout(PATIENCE) {
@@ -166,7 +166,7 @@ impl Peer {
         }
     }
 
-    /// The next message, which must be this update.
+    /// Expects this update as the next message.
     fn hears(&mut self, text: &str) {
         let message = self.next();
         assert_eq!(message["method"], "tools/update", "{message}");
@@ -174,13 +174,13 @@ impl Peer {
         assert_eq!(update, text, "{message}");
     }
 
-    /// Starts a call that says when it runs, and waits until it does.
+    /// Starts a call that reports when it runs, and waits for that.
     fn call_and_hear(&mut self, id: u64, name: &str, arguments: Value, text: &str) {
         self.call(id, name, arguments);
         self.hears(text);
     }
 
-    /// Nothing more is written.
+    /// Closes the input.
     fn hang_up(&mut self) {
         self.stdin = None;
     }
@@ -193,7 +193,7 @@ impl Peer {
         Pid::from_child(&self.child)
     }
 
-    /// What is still said, and the exit code.
+    /// Returns the remaining messages and the exit code.
     fn end(mut self) -> (Vec<Value>, Option<i32>) {
         let mut rest = Vec::new();
         while let Some(message) = self.next_if_any() {
@@ -225,7 +225,7 @@ fn code(message: &Value) -> i64 {
         .unwrap_or_else(|| panic!("no error: {message}"))
 }
 
-// ---- What is no request.
+// ---- Invalid requests.
 
 #[test]
 fn malformed_lines_are_answered_and_hold_up_nothing() {
@@ -411,7 +411,7 @@ fn a_cancel_on_the_next_line_finds_the_call() {
         peer.call(id, "wait", json!({}));
         peer.request("c", "tools/cancel", json!({"callId": id.to_string()}));
         let mut answers = vec![peer.next(), peer.next()];
-        // Whether it was cancelled before or after it said that it waits is its luck.
+        // The update may come before or after the cancellation.
         answers.retain(|message| message.get("id").is_some());
         while answers.len() < 2 {
             answers.push(peer.next());
@@ -604,7 +604,7 @@ fn a_peer_that_has_gone_ends_it() {
         "flood",
         json!({"updates": 2000, "bytes": 10_000, "path": path}),
     );
-    // Nobody will ever read; the input stays open, as that of a host that hangs does.
+    // The output has no reader any more; the input stays open, as with a host that hangs.
     drop(peer.stdout.take());
     let status = peer.child.wait().expect("it is our child");
     assert_eq!(status.code(), Some(0));
@@ -651,7 +651,7 @@ fn a_peer_that_reads_nothing_costs_bounded_memory_and_loses_only_old_updates() {
     );
 }
 
-/// The most memory that the process ever had, in bytes.
+/// Returns the peak memory of the process in bytes.
 fn peak_memory(pid: Pid) -> usize {
     let path = format!("/proc/{}/status", pid.as_raw_nonzero());
     let status = std::fs::read_to_string(path).expect("Linux");

@@ -1,4 +1,4 @@
-//! A place of its own for one run: empty home, clean environment, temporary directory.
+//! Isolated environment of one run: empty home, clean environment, temporary directory.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use haft::{Config, Env, Flags, Host};
 use tempfile::TempDir;
 
-/// How long one command may take before it counts as hanging, in seconds.
+/// Time limit of one command in seconds; after it the command counts as hanging.
 const LIMIT: &str = "120";
 
 /// A temporary directory with the environment that goes with it.
@@ -18,7 +18,7 @@ pub struct Sandbox {
     env: BTreeMap<&'static str, String>,
 }
 
-/// What a command printed on both streams, in order, and its exit code.
+/// Output of a command on both streams, in order, and its exit code.
 #[must_use]
 pub struct Ran {
     pub output: String,
@@ -26,7 +26,7 @@ pub struct Ran {
 }
 
 impl Sandbox {
-    /// An empty one.
+    /// Makes an empty sandbox.
     pub fn empty() -> Self {
         let dir = tempfile::Builder::new()
             .prefix("haft-it-")
@@ -54,14 +54,15 @@ impl Sandbox {
         Sandbox { dir, env }
     }
 
-    /// An empty one with a home directory.
+    /// Makes an empty sandbox with a home directory.
     pub fn with_home() -> Self {
         let sandbox = Self::empty();
         fs::create_dir(sandbox.dir.path().join("home")).expect("a directory of ours");
         sandbox
     }
 
-    /// One with a copy of everything in `folder`; its `home/`, if any, is the home directory.
+    /// Makes a sandbox with a copy of everything in `folder`; its `home/`, if any, is the home
+    /// directory.
     pub fn with(folder: &Path) -> Self {
         let sandbox = Self::empty();
         copy(folder, sandbox.dir.path());
@@ -69,7 +70,8 @@ impl Sandbox {
         sandbox
     }
 
-    /// A host whose home and project are the sandbox, with the defaults but for what `change` does.
+    /// Makes a host whose home and project are the sandbox. `change` may alter the default
+    /// configuration.
     pub fn host(&self, change: impl FnOnce(&mut Config)) -> Host {
         let env = Env {
             current_dir: Some(self.path()),
@@ -81,12 +83,12 @@ impl Sandbox {
         Host::new(config)
     }
 
-    /// The directory, which is also the working directory.
+    /// Returns the directory, which is also the working directory.
     pub fn path(&self) -> PathBuf {
         self.dir.path().to_owned()
     }
 
-    /// Writes a file, and the directories it needs.
+    /// Writes a file, and the directories that it needs.
     pub fn write(&self, path: &str, text: &str) -> PathBuf {
         let path = self.dir.path().join(path);
         let folder = path.parent().expect("a file is in a directory");
@@ -95,7 +97,7 @@ impl Sandbox {
         path
     }
 
-    /// Makes a named pipe: whoever opens one end waits until the other is open too.
+    /// Makes a named pipe: opening one end blocks until the other end is open too.
     pub fn fifo(&self, path: &str) -> PathBuf {
         let path = self.dir.path().join(path);
         let made = Command::new("mkfifo").arg(&path).status();
@@ -103,7 +105,8 @@ impl Sandbox {
         path
     }
 
-    /// A program with the sandbox's environment, to be started in another way than [`Self::sh`].
+    /// Returns the command of a program with the sandbox's environment, for other uses than
+    /// [`Self::sh`].
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -113,12 +116,12 @@ impl Sandbox {
         command
     }
 
-    /// haft itself.
+    /// Returns the command of haft itself.
     pub fn haft(&self) -> Command {
         self.command(env!("CARGO_BIN_EXE_haft"))
     }
 
-    /// Runs one line of shell; what it prints names the sandbox `$CASE`.
+    /// Runs one line of shell; its output names the sandbox `$CASE`.
     pub fn sh(&self, line: &str) -> Ran {
         let outputs = tempfile::tempdir().expect("the temporary directory can be written");
         let path = outputs.path().join("output");

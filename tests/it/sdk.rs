@@ -1,6 +1,6 @@
 //! The library as an embedding host uses it: runtimes, threads and hosts of its own.
 //!
-//! Each test has its own host in this one process, so all of them together are a test of that, too.
+//! Each test has its own host in this one process, so all of them together test that, too.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -52,12 +52,12 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Finds the tools of `tools.ts`.
+    /// Makes a fixture with the tools of `tools.ts`.
     fn new() -> Fixture {
         Fixture::with(&["tools.ts"])
     }
 
-    /// Finds what is configured, beside nothing at all.
+    /// Makes a fixture with the configured tools only.
     fn with(configured: &[&str]) -> Fixture {
         let sandbox = Sandbox::with_home();
         sandbox.write("tools.ts", TOOLS);
@@ -96,7 +96,7 @@ fn call(tool: &str, arguments: Value) -> Call {
     }
 }
 
-/// Every event to the end, in short.
+/// Returns every event until the end, in short form.
 async fn events(running: &mut RunningCall) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(event) = running.next_event().await {
@@ -114,7 +114,7 @@ async fn events(running: &mut RunningCall) -> Vec<String> {
     all
 }
 
-/// Waits until the call says that it runs.
+/// Waits until the call reports that it runs.
 async fn is_running(running: &mut RunningCall) {
     while let Some(event) = running.next_event().await {
         if matches!(event, Event::Update(_)) {
@@ -141,7 +141,7 @@ fn any_runtime_will_do() {
     let many = tokio::runtime::Runtime::new();
     let (single, many) = (single.expect("a runtime"), many.expect("a runtime"));
     let fixture = Fixture::new();
-    // The same host from both, one after the other: it belongs to neither.
+    // The same host from both runtimes in turn: it depends on neither.
     for runtime in [&single, &many, &single] {
         let said = runtime.block_on(fixture.text("echo", json!({"text": "here"})));
         assert_eq!(said, "here");
@@ -265,7 +265,7 @@ async fn a_dropped_call_is_cancelled() {
     let mut running = fixture.call("wait", json!({"path": path}));
     is_running(&mut running).await;
     drop(running);
-    // The tool writes when it is asked to stop; without that, this waits for ever.
+    // The tool writes when it is cancelled; otherwise this would wait for ever.
     let reason = tokio::fs::read_to_string(&path)
         .await
         .expect("the tool writes");
@@ -295,7 +295,7 @@ async fn the_token_cancels_one_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_is_part_of_the_outcome() {
     let fixture = Fixture::new();
-    // Loaded before the clock starts.
+    // The tools are loaded before the timeout starts.
     fixture.host.catalog().await;
     let brief = Some(Duration::from_millis(50));
     let running = fixture.host.call(call("wait", json!({})), brief);
@@ -316,7 +316,7 @@ async fn shutdown_ends_the_calls_that_run() {
         let ended = running.outcome().await;
         assert_eq!(stopped(&ended), Some(Stopped::HostShutdown), "{ended:?}");
     }
-    // Once more is nothing.
+    // A second shutdown does nothing.
     fixture.host.shutdown().await;
 }
 
@@ -346,7 +346,7 @@ async fn a_host_that_was_shut_down_says_so() {
         assert_eq!(problem.message, "the host has been shut down");
         assert_eq!(problem.path.as_deref(), Some(Path::new("tools.ts")));
 
-        // What was known stays known; nothing new is looked for.
+        // The known tools stay; the host does not search for new ones.
         let catalog = fixture.host.catalog().await;
         assert_eq!(catalog.entries.is_empty(), !is_loaded);
     }
@@ -428,7 +428,7 @@ async fn a_query_loads_the_same_file_afresh() {
         (name(&first), name(&second)),
         ("first_tool".into(), "second_tool".into())
     );
-    // Both work: the one that was there does not change under its callers.
+    // Both work: the old catalog does not change under its callers.
     assert_eq!(fixture.text("first_tool", json!({})).await, "first_tool");
     assert_eq!(fixture.text("second_tool", json!({})).await, "second_tool");
 }
@@ -449,7 +449,7 @@ fn one_tool(name: &str) -> String {
     )
 }
 
-/// A user who gives the same answer every time, and remembers what they were asked.
+/// A user who gives the same answer every time, and records the questions.
 struct User {
     answer: Decision,
     asked: Mutex<Vec<ApprovalRequest>>,
@@ -463,7 +463,7 @@ impl Approver for User {
     }
 }
 
-/// A user who says yes, and gives up the call at the same moment.
+/// A user who approves, and cancels the call at the same moment.
 struct Undecided(Mutex<Option<haft::Stopper>>);
 
 #[async_trait::async_trait]
@@ -494,7 +494,7 @@ async fn what_is_approved_and_cancelled_at_once_never_starts() {
 
 #[tokio::test]
 async fn an_embedding_host_asks_its_own_user() {
-    // omp 10; the arguments are checked before anybody is asked.
+    // omp 10; the arguments are checked before the user is asked.
     let sandbox = Sandbox::with_home();
     sandbox.write("tools.ts", TOOLS);
     let mut config = config(&sandbox.path(), &["tools.ts"]);

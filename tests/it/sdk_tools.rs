@@ -1,4 +1,4 @@
-//! Tools of the embedding program: Rust closures, and the loader's shapes for those that are found.
+//! Tools of the embedding program: Rust closures, and the loader's shapes for tools that are found.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 
-/// The example that the documentation shows, run here so that it cannot rot.
+/// The example of the documentation, run here so that it stays correct.
 #[path = "../../examples/agent.rs"]
 #[allow(
     dead_code,
@@ -65,7 +65,7 @@ fn greet() -> CustomTool {
     .approval(Tier::Read)
 }
 
-/// Says what it is told, in whatever form.
+/// Makes a tool that returns what `answer` returns.
 fn tool<R: Into<ToolOutput> + 'static>(
     name: &str,
     answer: impl Fn() -> Result<R, String> + Send + Sync + 'static,
@@ -77,7 +77,7 @@ fn tool<R: Into<ToolOutput> + 'static>(
     })
 }
 
-/// A host that knows nothing of this machine.
+/// Returns the builder of a host that uses nothing of this machine.
 fn builder(root: &Path) -> HostBuilder {
     Host::builder().cwd(root).env(env(root))
 }
@@ -148,7 +148,7 @@ async fn arguments_are_read_into_it() {
     )
     .await;
     assert_eq!(said.text(), "Hello Bo! Hello Bo!");
-    // Models write null for what they leave out.
+    // Models write null for parameters that they omit.
     let said = outcome(
         &host,
         "greet",
@@ -185,7 +185,7 @@ async fn every_bad_argument_is_named_and_nothing_runs() {
         error.expect_err("a refusal").kind(),
         ErrorKind::BadArguments
     );
-    // No object at all.
+    // Arguments that are not an object.
     let error = ended(&host, "greet", json!([1]))
         .await
         .expect_err("a refusal");
@@ -353,7 +353,7 @@ async fn a_panic_is_an_error_of_its_call() {
         let outcome = outcome(&host, tool, json!({})).await;
         assert_eq!((outcome.text().as_str(), outcome.is_error), (text, true));
     }
-    // The host is as it was.
+    // The host is unchanged.
     assert_eq!(
         outcome(&host, "greet", json!({"name": "Ada"})).await.text(),
         "Hello Ada"
@@ -466,7 +466,7 @@ async fn a_closure_is_dropped_at_once_where_somebody_is_in_a_hurry() {
 
 #[tokio::test]
 async fn blocking_work_leaves_the_caller_alone() {
-    // On this runtime of one thread a closure that blocks would let nobody else run.
+    // This runtime has one thread, so a closure that blocked it would stop all other tasks.
     let (started, waits) = std::sync::mpsc::channel::<()>();
     let waits = std::sync::Mutex::new(waits);
     let blocks = CustomTool::blocking("blocks", "", move |(): (), invocation: Invocation| {
@@ -506,7 +506,7 @@ fn blocking_work_that_waits_for_a_thread_never_starts_once_it_is_cancelled() {
         });
         let (_sandbox, host) = host([holds, counts]);
         host.catalog().await;
-        // The only thread is taken.
+        // The only thread is blocked.
         let mut holding = host.call(Call::new("holds", json!({})), None);
         while !matches!(holding.next().await, Some(Event::Update(_))) {}
         let cancelled = host.call(Call::new("counts", json!({})), None);
@@ -619,7 +619,7 @@ async fn trust_is_the_programs_to_decide() {
         let ended = ended(&host, "project", json!({})).await;
         assert_eq!(ended.is_ok(), is_trusted, "{policy:?}");
     }
-    // A grant counts for the first and not for the last.
+    // A grant counts for the first policy and not for the last.
     let trusted = sandbox.sh("haft trust --yes");
     assert_eq!(trusted.code, 0, "{}", trusted.output);
     for (policy, is_trusted) in [(TrustPolicy::Granted, true), (TrustPolicy::Never, false)] {
@@ -675,7 +675,7 @@ async fn approval_looks_at_the_tier_or_at_the_arguments() {
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
 
-/// Answers every question with what it is told to.
+/// A user that gives the same answer to every question.
 struct Person(Answer);
 
 #[async_trait::async_trait]
@@ -872,7 +872,7 @@ async fn paths_are_those_that_the_loader_takes_and_nothing_of_them_runs() {
         let names: Vec<_> = names.collect();
         let loaded = looks(policy).load_custom_tools().await.expect("it loads");
         let mut taken: Vec<_> = loaded.tools.iter().map(|tool| tool.path.clone()).collect();
-        // Those that run keep their order.
+        // The tools that run keep their order.
         let order = |path: &Path| {
             listed
                 .iter()
@@ -894,7 +894,7 @@ async fn paths_are_those_that_the_loader_takes_and_nothing_of_them_runs() {
         let ran = std::fs::remove_file(root.join("ran"));
         assert!(ran.is_ok(), "the loader runs what may run");
         let hidden = ("home/.omp/agent/tools/both.ts".to_owned(), "native");
-        // It stands in where the project's may not run.
+        // The user's file is restored if the project's may not run.
         assert_eq!(names.contains(&hidden), !is_trusted, "{names:?}");
         loaded.host().shutdown().await;
     }

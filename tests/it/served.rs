@@ -1,7 +1,8 @@
-//! `haft serve` as a program of its own, and the least of a client for it.
+//! `haft serve` as a program of its own, and a minimal client for it.
 //!
-//! The client writes requests byte by byte as the test says, and follows events line by line. It shows the
-//! token that the server made at its start unless the test says who it is.
+//! The client writes requests byte by byte as the test gives them, and reads events line by line.
+//! It sends the token that the server made at its start, unless the test authenticates in another
+//! way.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,16 +13,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// After so long without a byte a server counts as hanging.
+/// Time without a byte after which a server counts as hanging.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A running server. Killed when it is dropped.
 pub struct Served {
     child: Child,
     pub address: SocketAddr,
-    /// The token that the server made; nothing where it made none.
+    /// The token that the server made; `None` if it made none.
     pub token: Option<String>,
-    /// What it said of the token.
+    /// The server's message about its token.
     pub about_token: String,
 }
 
@@ -33,13 +34,13 @@ pub struct Reply {
     pub body: String,
 }
 
-/// A connection that is kept.
+/// A keep-alive connection.
 pub struct Kept(BufReader<TcpStream>, String);
 
 /// A stream of events.
 pub struct Events {
     stream: BufReader<TcpStream>,
-    /// Comments keep a silent stream alive, so that reading never times out.
+    /// Comments keep a silent stream alive, so that reading never times out by itself.
     until: Instant,
 }
 
@@ -76,7 +77,7 @@ impl Served {
         let path = line.strip_prefix("the token is in ");
         let path = path.and_then(|rest| rest.split_once(';'));
         let token = path.map(|(path, _)| fs::read_to_string(path).expect("a private file of ours"));
-        // Whatever else it says is read, so that it never waits for a reader.
+        // The remaining output is read, so that the server never waits for a reader.
         thread::spawn(move || lines.lines().for_each(drop));
         Served {
             child,
@@ -94,7 +95,7 @@ impl Served {
         self.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n"), "")
     }
 
-    /// A JSON body for `path`.
+    /// Posts a JSON body to `path`.
     pub fn post(&self, path: &str, body: &str) -> Reply {
         self.send(
             &format!(
@@ -111,13 +112,13 @@ impl Served {
         )
     }
 
-    /// Sends `head` (its lines ended, without the empty one) and `body`, and reads the answer.
+    /// Sends `head` (complete lines, without the empty one) and `body`, and reads the answer.
     pub fn send(&self, head: &str, body: &str) -> Reply {
         let stream = self.begin(head, body);
         Reply::read(stream)
     }
 
-    /// The header that shows the server's token, unless `head` says already who asks.
+    /// Returns the header with the server's token, unless `head` already authenticates.
     pub fn authorization(&self, head: &str) -> String {
         let says_who = head.to_ascii_lowercase().contains("\r\nauthorization:");
         match &self.token {
@@ -140,14 +141,14 @@ impl Served {
         stream
     }
 
-    /// A connection for many calls, one after another.
+    /// Opens a connection for many sequential calls.
     pub fn begin_keeping(&self) -> Kept {
         let stream = TcpStream::connect(self.address).expect("it listens");
         stream.set_read_timeout(Some(LIMIT)).expect("a socket");
         Kept(BufReader::new(stream), self.authorization(""))
     }
 
-    /// Asks for events. HTTP/1.0, so that they come without chunks.
+    /// Requests events with HTTP/1.0, so that they come without chunks.
     pub fn events(&self, head: &str, body: &str) -> Events {
         let head = head.replace("HTTP/1.1", "HTTP/1.0");
         let mut reader = BufReader::new(self.begin(&head, body));
@@ -165,7 +166,7 @@ impl Served {
         }
     }
 
-    /// What happens on the server; the first event says that the client hears.
+    /// Subscribes to the server's events; the first event confirms the subscription.
     pub fn listen(&self, last_id: Option<&str>) -> Events {
         let last = last_id.map_or(String::new(), |id| format!("Last-Event-ID: {id}\r\n"));
         self.events(
@@ -181,14 +182,14 @@ impl Served {
         assert!(sent.expect("`kill` is on every machine").success());
     }
 
-    /// Waits for its end; gives the exit code.
+    /// Waits for its end; returns the exit code.
     pub fn wait(&mut self) -> Option<i32> {
         self.child.wait().expect("it is our child").code()
     }
 }
 
 impl Kept {
-    /// Posts JSON; gives the JSON of the answer, which is a success.
+    /// Posts JSON, expects success, and returns the JSON of the answer.
     pub fn post(&mut self, path: &str, body: &Value) -> Value {
         let body = body.to_string();
         let request = format!(
@@ -231,7 +232,7 @@ impl Drop for Served {
 impl Reply {
     pub fn read(mut stream: TcpStream) -> Reply {
         let mut bytes = Vec::new();
-        // A server that refuses a body may close before all of it was sent.
+        // A server that refuses a body may close the connection before all of it was sent.
         let _ = stream.read_to_end(&mut bytes);
         let text = String::from_utf8_lossy(&bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -260,7 +261,7 @@ impl Reply {
 }
 
 impl Events {
-    /// The next one; `None` when there are no more.
+    /// Returns the next event, or `None` at the end of the stream.
     pub fn next(&mut self) -> Option<Event> {
         let (mut name, mut id, mut data) = (String::new(), None, String::new());
         loop {
@@ -281,7 +282,7 @@ impl Events {
         Some(Event { name, id, data })
     }
 
-    /// The next one of that name; those before it are passed over.
+    /// Returns the next event of that name, and skips those before it.
     pub fn wait_for(&mut self, name: &str) -> Event {
         loop {
             let event = self.next();

@@ -169,7 +169,8 @@ async fn what_is_approved_is_what_holds_for_the_call() {
         ..host.config().approval.clone()
     });
     freely.emit(&SessionEvent::Start).await;
-    // Both are in the same isolate at the same time: neither ends before the other has begun.
+    // Both are in the same isolate at the same time, because neither ends before the other has
+    // begun.
     let asked = |host: &Host| host.call(call("approves", json!({})), None);
     let (one, other) = (asked(&host), asked(&freely));
     let (one, other) = tokio::join!(one.outcome(), other.outcome());
@@ -205,7 +206,7 @@ async fn tools_see_the_session_of_the_agent_as_it_is_at_that_moment() {
     );
     assert_eq!(agent.aborts.load(Ordering::Relaxed), 1);
 
-    // Another session, without a word to anybody.
+    // The agent switches to another session without a notification.
     *agent.view.lock().expect("no panic") = Arc::default();
     let now = json_of(&host, "context").await;
     assert_eq!(now["branch"], json!([]));
@@ -351,7 +352,7 @@ async fn a_tool_builds_its_state_from_history_after_branch_switch_and_restart() 
         "[ ] 1 feed the cat\n[ ] 2 write home"
     );
 
-    // Back to where the cat was all there was.
+    // Back to the branch on which the list only had the cat.
     work.branch(&fed).expect("it is there");
     let previous_session_file = Some(work.path().to_owned());
     first
@@ -388,7 +389,7 @@ async fn a_tool_builds_its_state_from_history_after_branch_switch_and_restart() 
     assert_eq!(todos.list().await, "[ ] 1 feed the cat\n[ ] 2 go out");
     first.shutdown().await;
 
-    // In a new process, with a file that somebody has written half a line to.
+    // A new process, with a file that ends in half a line.
     let path = work.path().to_owned();
     let mut text = std::fs::read_to_string(&path).expect("it is text");
     let lines = text.lines().count();
@@ -404,7 +405,7 @@ async fn a_tool_builds_its_state_from_history_after_branch_switch_and_restart() 
         session: &work,
     };
     assert_eq!(todos.list().await, "[ ] 1 feed the cat\n[ ] 2 go out");
-    // Nothing is lost of what was there, and what came is whole.
+    // The old lines are unchanged, and the new ones are whole.
     let after = std::fs::read_to_string(&path).expect("it is text");
     assert!(after.starts_with(&text), "{after}");
     assert_eq!(after.lines().count(), lines + 3);

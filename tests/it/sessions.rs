@@ -1,7 +1,8 @@
-//! Runs a `session.txt`: commands after `$ `, then exactly what they print, then `[exit N]`.
+//! Runs a `session.txt`: commands after `$ `, then exactly their output, then `[exit N]`.
 //!
-//! `[..]` in an expected line matches anything, a line `...` any lines, none included. With
-//! `HAFT_BLESS=1` what does not match is rewritten; lines with wildcards that still match stay.
+//! `[..]` in an expected line matches anything, a line `...` any number of lines. With
+//! `HAFT_BLESS=1` lines that do not match are rewritten; lines with wildcards that still match
+//! stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ fn spec(#[files("tests/specs/*/*/session.txt")] session: PathBuf) {
     run(&session);
 }
 
-/// One command with what it is expected to print.
+/// One command with its expected output.
 struct Step {
     command: String,
     expected: Vec<String>,

@@ -1,8 +1,8 @@
 //! Hostile values in every construct of bash: none of them may ever run.
 //!
-//! Each construct says what may stand in it: any text, whole numbers, or no value at all. Values
-//! that are accepted go through the real bash; the file that each payload tries to make must never
-//! be there. `HAFT_SHELL_ATTACKS` sets how many values are tried; a run of 100,000 takes minutes.
+//! Each construct declares the values that it accepts: any text, whole numbers, or none. Accepted
+//! values go through the real bash; the file that each payload tries to create must never exist.
+//! `HAFT_SHELL_ATTACKS` sets the number of values; a run of 100,000 takes minutes.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use haft::shell_quote::{Dialect, Outside, Piece, bash, bash_with};
 
 use crate::sandbox::Sandbox;
 
-/// Any text may stand where the `@` is.
+/// Constructs in which any text may replace the `@`.
 const TEXT: &[&str] = &[
     "echo @",
     "echo a@b \"@\" '@' $'@' $\"@\"",
@@ -88,7 +88,7 @@ const TEXT: &[&str] = &[
     "perl -e 'print $ARGV[0]' @",
 ];
 
-/// Only whole numbers may.
+/// Constructs that accept only whole numbers.
 const NUMBER: &[&str] = &[
     "echo $((@ + 1))",
     "echo \"$((1 + @))\" \"$(( \"@\" ))\"",
@@ -212,7 +212,7 @@ const NUMBER: &[&str] = &[
     "coproc { echo @; }; read n <&${COPROC[0]}; ((n))",
 ];
 
-/// No value may, whatever it is.
+/// Constructs that accept no value at all.
 const NEVER: &[&str] = &[
     "eval @",
     "eval \"echo @\"",
@@ -375,7 +375,7 @@ const NEVER: &[&str] = &[
     "BASH_ALIASES[x]=@; BASH_CMDS[x]=@",
 ];
 
-/// What hostile values are made of; `C` is the canary's path.
+/// Parts of hostile values; `C` is the canary's path.
 const PAYLOADS: &[&str] = &[
     "a[$(touch C)]",
     "a[`touch C`]",
@@ -455,7 +455,7 @@ const BITS: &[&str] = &[
     "\u{a0}",
 ];
 
-/// The same numbers on every run.
+/// Random numbers that are the same in every run.
 struct Dice {
     state: u64,
     offset: usize,
@@ -469,7 +469,7 @@ impl Dice {
         usize::try_from(self.state % limit as u64).expect("it is below a usize")
     }
 
-    /// A payload, alone or among characters that a shell reacts to.
+    /// Returns a payload, alone or among characters that a shell interprets.
     fn value(&mut self, nth: usize, canary: &str) -> String {
         // Each construct begins with another payload.
         let payload = PAYLOADS[(nth + self.offset) % PAYLOADS.len()].replace('C', canary);
@@ -490,7 +490,7 @@ impl Dice {
 
 fn pieces(template: &str, value: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    // `$@` and `[@]` are bash's own.
+    // `$@` and `[@]` belong to bash.
     let marked = template
         .replace("\"$@\"", "\"$\u{1}\"")
         .replace("${@:", "${\u{1}:")
@@ -517,7 +517,7 @@ fn count() -> usize {
     asked.and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }
 
-/// Accepted commands, which are run together by one bash.
+/// Accepted commands that one bash runs together.
 struct Batch {
     text: String,
     size: usize,
@@ -534,7 +534,7 @@ impl Batch {
         self.size += 1;
     }
 
-    /// Runs it to its end in a folder of its own.
+    /// Runs the batch to its end in a folder of its own.
     fn run(&mut self, sandbox: &Sandbox, what: &str) {
         if self.size == 0 {
             return;
@@ -560,10 +560,10 @@ impl Batch {
     }
 }
 
-/// How many commands one bash runs.
+/// Number of commands that one bash runs.
 const BATCH: usize = 100;
 
-/// Tries `count` values on the constructs; gives how many were accepted.
+/// Tries `count` values on the constructs; returns the number of accepted ones.
 fn attack(constructs: &[&str], count: usize, seed: u64) -> usize {
     let sandbox = Sandbox::with_home();
     let canary = sandbox.path().join("pwned");
@@ -595,7 +595,7 @@ fn attack(constructs: &[&str], count: usize, seed: u64) -> usize {
     accepted
 }
 
-/// Refusals start no process, so every payload is tried.
+/// Tries every payload, because refusals start no process.
 fn all_payloads(constructs: &[&str]) -> usize {
     (count() / 4).max(constructs.len() * PAYLOADS.len())
 }
@@ -603,7 +603,7 @@ fn all_payloads(constructs: &[&str]) -> usize {
 #[test]
 fn text_is_never_run() {
     let accepted = attack(TEXT, count() / 2, 17);
-    // A few must not begin with `-`.
+    // A few are refused because they begin with `-`.
     assert!(accepted >= count() / 2 - count() / 50, "{accepted}");
 }
 
@@ -637,7 +637,7 @@ fn some_places_take_no_value() {
     }
 }
 
-/// Options that run programs are refused as values, everything else arrives.
+/// Options that run programs are refused as values; every other value arrives.
 #[test]
 fn values_do_not_become_options_that_run_programs() {
     for construct in [
@@ -681,7 +681,7 @@ fn values_do_not_become_options_that_run_programs() {
     }
 }
 
-/// What an author's own definition limits cannot be code of somebody else.
+/// A value that the author's own definition restricts to numbers cannot inject code.
 #[test]
 fn numbers_may_stand_in_code() {
     for construct in [
@@ -747,7 +747,7 @@ fn values_outside_of_the_text_count() {
     }
 }
 
-/// What cannot be parsed has no places.
+/// A command that cannot be parsed has no safe places for values.
 #[test]
 fn a_command_that_is_not_clear_is_refused() {
     for construct in ["echo @ )", "if true; then echo @", "echo \"@", "echo $(@"] {

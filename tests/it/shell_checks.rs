@@ -1,5 +1,5 @@
-//! YAML shell tools, line by line: what single checks of spec cycod say, each with its number, as one
-//! call and what must come of it.
+//! YAML shell tools, line by line: single checks of spec cycod, each with its number, as one call
+//! and its expected result.
 
 use haft::ErrorKind;
 use serde_json::{Value, json};
@@ -249,7 +249,7 @@ async fn every_place_is_filled() {
     assert_eq!(project.text("alias", json!({})).await, "z-default\n");
 }
 
-/// 79: the separators that are converted can be others.
+/// 79: the set of converted separators can be configured.
 #[tokio::test]
 async fn separators_can_be_told() {
     let yaml = |more: &str| format!("bash: pwd\nfile-paths: {{working-directory: 'a|b', {more}}}");
@@ -266,7 +266,7 @@ async fn separators_can_be_told() {
     assert_eq!(untold, "the working directory `$ROOT/a|b` is not there");
 }
 
-/// 132, 133, 135, 136, 103: tools in tools, and what becomes of those that cannot run.
+/// 132, 133, 135, 136, 103: tools in tools, and the result of tools that cannot run.
 #[tokio::test]
 async fn tools_in_tools_that_cannot_run() {
     let outer = |inner: &str, more: &str| {
@@ -333,7 +333,7 @@ async fn tools_in_tools_that_cannot_run() {
     assert_eq!(project.text("saved", json!({})).await, "saved\nafter\n");
 }
 
-/// 127: what is run instead, and what is run afterwards, have no other rights than the tool.
+/// 127: fallback and cleanup commands have no other rights than the tool.
 #[tokio::test]
 async fn fallbacks_and_cleanups_have_the_rights_of_the_tool() {
     let look = "grep NoNewPrivs /proc/self/status | tr '\\t' ' '";
@@ -348,8 +348,8 @@ async fn fallbacks_and_cleanups_have_the_rights_of_the_tool() {
     assert_eq!(project.read("cleaned"), "NoNewPrivs: 1\n");
 }
 
-/// 114, c25: the limit is for the tree where a control group can be made, else for each process, and
-/// then the caller is told so.
+/// 114, c25: the limit is for the tree where a control group can be made. Otherwise it is for each
+/// process, and a notice says so.
 #[tokio::test]
 async fn memory_is_that_of_the_whole_tree() {
     let each = "python3 -c \"x = b'x' * (120 << 20); print(len(x))\"";

@@ -1,5 +1,6 @@
-//! YAML tools whose values reach places where a shell reads them again: what `validate` says, and
-//! that nothing starts with a hostile value. The places themselves are in `shell_attack`.
+//! YAML tools whose values reach places that a shell evaluates again: the messages of `validate`,
+//! and the proof that nothing starts with a hostile value. The places themselves are in
+//! `shell_attack`.
 
 use serde_json::json;
 
@@ -12,7 +13,7 @@ fn guarded(yaml: &str) -> String {
     format!("{yaml}\nparameters: {{{GUARDED_X}}}")
 }
 
-/// Nothing of a refused tool is started, so the canary and `ran` are never there.
+/// Asserts that nothing of a refused tool is started: the canary and `ran` never exist.
 async fn refused(yaml: &str, what: &str) {
     let project = Project::new(&[("t", yaml)]);
     let outcome = project.outcome("t", json!({"X": HOSTILE})).await;
@@ -31,7 +32,7 @@ async fn calculations_take_whole_numbers_from_everywhere() {
         guarded("commands: {default: '(( {X} > 1 ))'}"),
         guarded("run: bash -c 'echo $(( $1 ))' bash {X}"),
         guarded("bash: 'exit 1'\nerror-handling: {fallback: 'echo $(( {X} ))'}"),
-        // The environment and the input need no guard to count.
+        // The environment and the input count even without a guard.
         "bash: 'echo $((N + 1))'\nenvironment: {variables: {N: \"{X}\"}}\n\
          parameters: {X: {description: d}}"
             .to_owned(),
@@ -63,7 +64,7 @@ async fn code_takes_no_value() {
     ] {
         refused(&yaml, "cannot stand there").await;
     }
-    // What the author lists is the author's.
+    // Values that the author lists are trusted like the author's own text.
     let listed = "bash: bash -c 'echo {X}'\nparameters: {X: {description: d, \
                   validation: {enum: [a, b]}, security: {escape-shell: true}}}";
     assert_eq!(output(listed, json!({"X": "a"})).await, "a\n");
@@ -99,7 +100,7 @@ fn validate_reports_places_with_line_and_hint() {
     let step = "steps:\n  - {name: a, bash: echo 1}\n  - {name: b, bash: 'bash -c \"{a.output}\"'}";
     let (is_valid, text) = validate("st", step);
     assert!(!is_valid && text.contains("error: `{a.output}`"), "{text}");
-    // A text that is calculated with is only a warning: a caller may give a number.
+    // A text in an arithmetic context is only a warning, because a caller may pass a number.
     let (is_valid, text) = validate("num", &guarded("bash: 'echo $(( {X} + 1 ))'"));
     assert!(is_valid && text.contains("type: number"), "{text}");
     let number = "bash: 'echo $(( {X} + 1 ))'\nparameters: {X: {type: number, description: d, \

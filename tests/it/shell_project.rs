@@ -1,7 +1,7 @@
-//! A project with YAML shell tools, and what its calls give, for the tests of those.
+//! A project with YAML shell tools and the results of their calls, for their tests.
 //!
-//! The project lies deep in the sandbox, and the folder for temporary files is in the sandbox too:
-//! what a hostile path climbs to is still ours to lose.
+//! The project is deep in the sandbox, and the folder for temporary files is in the sandbox too. So
+//! a hostile path with `..` still ends in the sandbox.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::sandbox::Sandbox;
 
-/// Where the project is in its sandbox.
+/// Path of the project in its sandbox.
 pub const DEEP: &str = "down/in/the/sandbox";
 
 /// A trusted project with tools in `.cycod/tools`.
@@ -26,7 +26,7 @@ impl Project {
         Project::configured(tools, "")
     }
 
-    /// With the text of a configuration file.
+    /// Makes a project with the text of a configuration file.
     pub fn configured(tools: &[(&str, &str)], config: &str) -> Project {
         let sandbox = Sandbox::with_home();
         for (name, yaml) in tools {
@@ -102,21 +102,21 @@ impl Project {
     }
 }
 
-/// What a single tool `t` gives; fails where the tool does.
+/// Runs a single tool `t` and returns its output; panics if the tool fails.
 pub async fn output(yaml: &str, arguments: Value) -> String {
     let outcome = Project::new(&[("t", yaml)]).outcome("t", arguments).await;
     assert!(!outcome.is_error, "{}", outcome.text());
     outcome.text()
 }
 
-/// What a single tool `t` says when it fails.
+/// Runs a single tool `t` that must fail, and returns its error.
 pub async fn failure(yaml: &str, arguments: Value) -> String {
     let outcome = Project::new(&[("t", yaml)]).outcome("t", arguments).await;
     assert!(outcome.is_error, "{}", outcome.text());
     outcome.text()
 }
 
-/// What a bash command with these parameters prints.
+/// Returns the output of a bash command with these parameters.
 pub async fn filled(command: &str, parameters: &str, arguments: Value) -> String {
     let quoted = command.replace('\'', "''");
     let indented: String = parameters

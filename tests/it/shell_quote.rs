@@ -1,13 +1,13 @@
-//! Values in bash: what a program receives is what was given, byte by byte, wherever it stands.
+//! Values in bash: a program receives each value byte by byte, in every place of a command.
 //!
-//! Thousands of values made of everything that a shell reacts to go through the real bash, many in
-//! one process. Each place is also run with a plain word; that run says what must come out.
+//! Thousands of values with everything that a shell interprets go through the real bash, many in
+//! one process. Each place is also run with a plain word; that run gives the expected output.
 
 use haft::shell_quote::{Dialect, Piece, bash, cmd, pwsh};
 
 use crate::sandbox::Sandbox;
 
-/// Places for a value, which stands where the `@` is. `p` prints its arguments, `c` its input.
+/// Places for a value, marked by `@`. `p` prints its arguments, `c` its input.
 const PLACES: &[(&str, &str)] = &[
     ("unquoted", "p @"),
     ("part of a word", "p a@b --x=@"),
@@ -124,7 +124,7 @@ const PREPARATION: &str =
     "p() { for a; do printf '%s\\0' \"$a\"; done; }\nc() { cat; printf '\\0'; }\n";
 const END: &str = "\nprintf '\\1END\\1'\n";
 
-/// The same numbers on every run.
+/// Random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -154,7 +154,7 @@ fn place(template: &str, value: &Piece) -> Vec<Piece> {
     pieces
 }
 
-/// As it would be if the word were the author's own.
+/// Returns the command with the word as the author's own text.
 fn plain(template: &str, word: &str) -> String {
     let pieces = place(template, &Piece::raw(word)).into_iter();
     pieces.map(|piece| piece.text).collect()
@@ -204,7 +204,7 @@ fn values_arrive_byte_by_byte_in_every_place() {
     assert!(tried > 4000, "{tried}");
 }
 
-/// Where a shell calculates it would evaluate a value, so only whole numbers may stand there.
+/// A shell evaluates values in arithmetic contexts, so only whole numbers are allowed there.
 #[test]
 fn only_numbers_stand_where_the_shell_calculates() {
     let places = [
@@ -230,7 +230,7 @@ fn only_numbers_stand_where_the_shell_calculates() {
             let pieces = place(template, &Piece::guarded(number, "X"));
             let quoted = bash(&pieces, Dialect::Bash).expect(template);
             let (_, errors) = run(&sandbox, "bash", &quoted.text, &quoted.values);
-            // An array has no place -2; that is bash's own answer.
+            // An array has no index -2; the error is bash's own.
             let is_fine = errors.is_empty() || number == "-2" && template.contains("a[");
             assert!(is_fine, "{template} with {number}: {errors}");
         }
@@ -259,7 +259,7 @@ fn what_cannot_be_made_safe_is_refused_by_name() {
     );
 }
 
-/// The author's own text stays as it is, and no value is ever in it.
+/// The author's own text stays unchanged and contains no value.
 #[test]
 fn no_value_becomes_source() {
     let value = "$(touch pwned) 'quotes' \"more\"";
@@ -271,7 +271,7 @@ fn no_value_becomes_source() {
             "{name}: {}",
             quoted.text
         );
-        // A comment gets nothing of a value, not even its variable.
+        // A comment contains nothing of a value, not even its variable.
         let expected: &[&str] = if *name == "comment" { &[] } else { &[value] };
         assert_eq!(quoted.values, expected, "{name}");
         let raw = bash(&place(template, &Piece::raw("w")), Dialect::Bash).expect(name);
@@ -279,7 +279,7 @@ fn no_value_becomes_source() {
     }
 }
 
-/// A POSIX shell knows no `$'…'`: the dollar is text there.
+/// A POSIX shell does not support `$'…'`: the dollar is text there.
 #[test]
 fn plain_shells_have_their_own_rules() {
     let pieces = [
@@ -294,7 +294,7 @@ fn plain_shells_have_their_own_rules() {
     assert_eq!(text, "$ait's $HOMEb,c d,");
 }
 
-/// `V` in a command is the guarded value.
+/// Splits a command in which `V` is the guarded value.
 fn pieces(command: &str, value: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for (nth, part) in command.split('V').enumerate() {
@@ -306,7 +306,7 @@ fn pieces(command: &str, value: &str) -> Vec<Piece> {
     pieces
 }
 
-/// 69: PowerShell's own rules, place by place; what cannot be made safe is refused.
+/// 69: PowerShell's own rules, place by place; a value that cannot be made safe is refused.
 #[test]
 fn powershell_by_its_rules() {
     let it = "${env:__haft_1}";
@@ -357,7 +357,8 @@ fn powershell_by_its_rules() {
     }
 }
 
-/// 69: cmd's way of reading a line; the same rules held for three thousand values in wine's cmd.
+/// 69: cmd's parsing of a line; the same rules were checked for three thousand values in wine's
+/// cmd.
 #[test]
 fn cmd_by_its_rules() {
     for (command, value, expected) in [
@@ -368,7 +369,7 @@ fn cmd_by_its_rules() {
         ("echo \"V x\"", "C:\\", "echo \"C:\\ x\""),
         ("echo \"V\"", "C:\\", "echo \"C:\\\\\""),
         ("echo V", "C:\\a b\\", "echo \"C:\\a b\\\\\""),
-        // An escaped quote opens nothing, and a line end closes what is open.
+        // An escaped quote opens nothing, and a line end closes an open quote.
         ("echo ^\" V", "& calc", "echo ^\" \"& calc\""),
         (
             "echo \"open\necho V",

@@ -15,7 +15,7 @@ use crate::shell_project::{PLAIN_X, Project, failure, output};
 
 #[tokio::test]
 async fn the_time_of_a_tool_ends_everything_and_cleanup_still_runs() {
-    // c8: deaf children, grandchildren that hold the pipe, a retry that sleeps.
+    // c8: processes that ignore signals, grandchildren that hold the pipe, a retry that sleeps.
     let yaml = |bash: &str| {
         format!(
             "bash: \"{bash}\"\ntimeout: 600\n\
@@ -69,7 +69,7 @@ async fn cleanup_changes_nothing_and_runs_after_a_cancel() {
     let project = Project::new(&[("t", failing), ("slow", slow), ("empty", &empty)]);
     assert_eq!(project.text("t", json!({})).await, "id7\n");
     assert_eq!(project.read("second"), "id7\n");
-    // c23: nothing is cleaned up by a command that does not say what.
+    // c23: an empty cleanup command cleans nothing up.
     let empty = project.outcome("empty", json!({})).await;
     assert!(!empty.is_error && !project.path("emptied").exists());
     let mut call = project.call("slow", &json!({}));
@@ -156,7 +156,7 @@ impl UserInterface for Person {
 }
 
 impl Person {
-    /// What a tool `t` gives whose user answers like this, and what the user was asked.
+    /// Runs a tool `t` with a user who answers like this; returns its output and the questions.
     async fn answers(yaml: &str, answers: &[Option<(u64, &'static str)>]) -> (String, Vec<Asked>) {
         let project = Project::new(&[("t", yaml)]);
         let person = Arc::new(Person {
@@ -177,21 +177,23 @@ impl Person {
 
 #[tokio::test]
 async fn an_interactive_program_is_answered_by_its_user() {
-    // 117: asked in the program's own words, masked; who does not answer in time gave the default.
+    // 117: the prompt is the program's own text, masked; without an answer in time the default is
+    // sent.
     let yaml = "bash: |\n  printf 'Name of {K}? '; read -r name; echo \"hi $name\"\n  \
                 printf 'Sure? '; read -r sure; echo \"$sure\"; read -r last; echo \"[$last]\"\n\
                 interactive: true\ninteractive-options: {timeout: 900, default-response: y}\n\
                 timeout: 30000\nenvironment: {secrets: [K]}\n\
                 parameters: {K: {description: d, default: sekret}}";
     let (text, asked) = Person::answers(yaml, &[Some((0, "Ada")), None]).await;
-    // The last question has no words, so nobody is asked: the default comes when the time is up.
+    // The last question has no text, so the user is not asked: the default is sent after the
+    // timeout.
     assert_eq!(text, "Name of ***? hi Ada\nSure? y\n[y]\n");
     let title = |title: &str| Asked::Input {
         title: title.to_owned(),
         placeholder: Some("y".to_owned()),
     };
     assert_eq!(asked, [title("Name of ***?"), title("hi Ada\nSure?")]);
-    // 112: the time that somebody thinks is not the tool's.
+    // 112: the time that the user needs for an answer does not count against the tool's timeout.
     let slow = "bash: read -r a; echo \"$a\"\ninteractive: true\ntimeout: 2000\n\
                 interactive-options: {timeout: 60000}";
     let (text, asked) = Person::answers(slow, &[Some((3000, "late"))]).await;
@@ -224,7 +226,7 @@ async fn a_tool_uses_another_one() {
         .await;
     // 133, 134
     assert_eq!(text, "[5] [p q] it's $x\n0 [5] [p q] it's $x\n[1] []\n4\n");
-    // The inner tool sees only `with`.
+    // The inner tool gets only the values of `with`.
     let text = project.text("missing", json!({"N": "5"})).await;
     assert_eq!(text, "Step 'a' failed: Parameter 'N' is required.");
 }

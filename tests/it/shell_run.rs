@@ -13,13 +13,13 @@ use crate::shell_project::{PLAIN_X, Project, failure, output};
 #[tokio::test]
 async fn every_kind_of_command_runs() {
     assert_eq!(output("bash: echo hi", json!({})).await, "hi\n");
-    // 22: no shell; each value stays in its word, quotes group, nothing else acts.
+    // 22: no shell; each value stays in its word, quotes group, other characters are plain text.
     let run = format!("run: printf '%s|' {{X}} \"a {{X}}\" $HOME '*' |\n{PLAIN_X}");
     assert_eq!(
         output(&run, json!({"X": "a; id"})).await,
         "a; id|a a; id|$HOME|*|||"
     );
-    // 23, 189, 190: both lines, the shell that was asked for, any interpreter.
+    // 23, 189, 190: several lines, the requested shell, any interpreter.
     let both = "script: |\n  echo one\n  echo two\nshell: bash";
     assert_eq!(output(both, json!({})).await, "one\ntwo\n");
     assert_eq!(
@@ -101,11 +101,11 @@ async fn variables_are_set_as_they_are() {
         output(&yaml, json!({"X": "a;b"})).await,
         "a;b $x 'q'|unset|path|"
     );
-    // 73: nothing but what is listed, PATH and HOME.
+    // 73: only the listed variables, PATH and HOME.
     let alone = "bash: env | cut -d= -f1 | sort | tr '\\n' ' '\n\
                  environment: {inherit: false, variables: {ONE: 1}}";
     assert_eq!(output(alone, json!({})).await, "HOME ONE PATH PWD SHLVL _ ");
-    // 60: a name that is no parameter is the host's variable.
+    // 60: a name that is not a parameter is the host's variable.
     let host = "bash: echo ${MINE:+found}\n\
                 environment: {inherit: false, variables: {MINE: \"<{PATH}>\"}}";
     assert_eq!(output(host, json!({})).await, "found\n");
@@ -149,8 +149,8 @@ async fn folders_are_checked_before_anything_starts() {
     );
 }
 
-/// 78, 115. What is not there before a call is removed after it, and nothing else ever is: once a
-/// value with `..` in it took far more than a tool's own files with it.
+/// 78, 115. A call removes only the paths that did not exist before it. A value with `..` in it
+/// once removed far more than a tool's own files.
 #[tokio::test]
 async fn temporary_directories_are_private_and_nothing_else_is_removed() {
     let yaml = |folder: &str| {
@@ -182,7 +182,7 @@ async fn temporary_directories_are_private_and_nothing_else_is_removed() {
     assert!(project.path("tmp/kept/a/file").exists());
     assert_eq!(project.text("gone", made.clone()).await, "700\n700\n");
     assert!(!project.path("tmp/gone/a").exists());
-    // One that haft made in an earlier call is used, and stays.
+    // A directory that haft made in an earlier call is used, and stays.
     assert_eq!(project.text("again", made).await, "700\n700\n");
     assert!(project.path("tmp/kept/a/file").exists());
 
@@ -244,7 +244,7 @@ async fn temporary_directories_are_private_and_nothing_else_is_removed() {
         ],
         before
     );
-    // Without a directory of its own there is one for the call.
+    // Without a directory of its own the tool gets one for the call.
     let lent = project.outcome("lent", json!({})).await.text();
     assert!(
         lent.contains("haft-shell-") && !PathBuf::from(lent.trim()).exists(),

@@ -23,7 +23,7 @@ async fn steps_run_in_order_and_stop_at_a_failure() {
     let steps = failed.details["steps"].as_array().expect("a list");
     let states: Vec<_> = steps.iter().map(|step| step["state"].clone()).collect();
     assert_eq!(states, ["ok", "failed", "not started"]);
-    // 29: the tool goes on, and says its true exit code.
+    // 29: the tool continues, and reports its true exit code.
     let ignored = project.outcome("i", json!({})).await;
     assert_eq!(
         (ignored.is_error, ignored.text().as_str()),
@@ -38,7 +38,7 @@ async fn steps_run_in_order_and_stop_at_a_failure() {
 
 #[tokio::test]
 async fn steps_know_of_each_other() {
-    // 84, 30, 71, c2: whatever a step wrote, it is text for the next one.
+    // 84, 30, 71, c2: the output of a step is plain text for the next one.
     let yaml = "steps:\n  - name: first\n    bash: |\n      printf '%s\\n\\n' \"it's {X}\"\n      \
                 echo e >&2; sleep 0.02\n  - name: c\n    bash: |\n      \
                 printf '%s|' '{first.output}' \"{first.output}\" {first.error} {first.exit-code}\n      \
@@ -145,7 +145,7 @@ async fn parallel_steps_run_at_once() {
 
 #[tokio::test]
 async fn the_order_is_what_the_author_said() {
-    // 89–91, 93: each step writes its name; a parallel one waits for nobody, unless it is told to.
+    // 89–91, 93: each step writes its name; a parallel one waits only for the steps that it names.
     async fn order(steps: &[String]) -> String {
         let project = Project::new(&[("t", &format!("steps:\n{}", steps.concat()))]);
         project.outcome("t", json!({})).await;
@@ -159,20 +159,20 @@ async fn the_order_is_what_the_author_said() {
     };
     let parallel = ", parallel: true";
     assert_eq!(order(&[slow("a", ""), step("b", parallel)]).await, "b a ");
-    // Not for a parallel step that it has nothing to do with,
+    // A step does not wait for an unrelated parallel step,
     assert_eq!(order(&[slow("a", parallel), step("b", "")]).await, "b a ");
-    // but for one that it names or refers to.
+    // but it waits for a step that it names or refers to.
     let named = step("b", ", wait-for: [a]");
     assert_eq!(order(&[slow("a", parallel), named]).await, "a b ");
     let referring = step("b", ", run-condition: '{a.exit-code} == 0'");
     assert_eq!(order(&[slow("a", parallel), referring]).await, "a b ");
-    // A later one may be waited for; the order of the list gives way, and holds for the others.
+    // A step may wait for a later one; all other steps keep the order of the list.
     let first = step("a", ", wait-for: [c]");
     assert_eq!(
         order(&[first, step("b", ""), step("c", ""), step("d", "")]).await,
         "c a b d "
     );
-    // 94: who waits for a failed step is not started; a neighbour goes on.
+    // 94: a step that waits for a failed step is not started; other steps continue.
     let failing = "  - {name: a, bash: exit 1, parallel: true}\n".to_owned();
     let waiting = step("c", ", wait-for: [a]");
     assert_eq!(order(&[failing, slow("b", parallel), waiting]).await, "b ");
@@ -183,7 +183,7 @@ async fn circles_of_references_are_refused() {
     let yaml = "steps:\n  - {name: a, bash: 'touch ran; echo {b.output}'}\n  \
                 - {name: b, bash: 'echo {a.output}'}";
     let project = Project::new(&[("t", yaml)]);
-    // Wherever it is found, nothing runs.
+    // A circle is an error, wherever it is found, and nothing runs.
     match project.call("t", &json!({})).outcome().await {
         Ok(outcome) => assert_eq!(outcome.text(), "circular dependency a -> b -> a"),
         Err(error) => assert_eq!(error.kind(), ErrorKind::NoSuchTool),
@@ -267,8 +267,8 @@ async fn output_keeps_its_limit() {
 
 #[tokio::test]
 async fn streamed_lines_come_while_the_step_runs() {
-    // 108, 178: the second line is written only after the first was seen; a secret in two writes
-    // stays one.
+    // 108, 178: the second line is written only after the first was received. A secret that is
+    // split over two writes is masked.
     let yaml = "steps:\n  - name: a\n    bash: |\n      echo first\n      \
                 until [ -e go ]; do sleep 0.02; done\n      \
                 printf 'sek'; sleep 0.1; echo 'ret123 {K}'\n    \
@@ -312,7 +312,7 @@ async fn secrets_are_seen_nowhere() {
                 parameters: {K: {description: d, security: {escape-shell: true}}}";
     let project = Project::new(&[("t", yaml)]);
     let outcome = project.outcome("t", json!({"K": secret})).await;
-    // Used inside it is the true one.
+    // The tool itself uses the true value.
     assert_eq!(outcome.text(), "Step 'b' failed with exit code 3");
     let stdout = &outcome.details["steps"][0]["stdout"];
     assert_eq!(*stdout, "*** ***\n***\n***\n\"***\"\n");

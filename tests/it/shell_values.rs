@@ -1,5 +1,5 @@
-//! YAML shell tools: texts and what is filled into them, transforms, escaping. Numbers are those of
-//! spec cycod.
+//! YAML shell tools: substitution in their texts, transforms, escaping. Numbers are those of spec
+//! cycod.
 
 use haft::ErrorKind;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::shell_project::{GUARDED_X, PLAIN_X, Project, failure, filled, output}
 #[tokio::test]
 async fn references_are_filled_once_and_unknown_braces_stay() {
     let x = format!("{GUARDED_X}\nY: {{description: d, default: y}}");
-    // 55: what comes from a value is never looked at again.
+    // 55: text from a value is not substituted again.
     let hostile = json!({"X": "{Y} $& $1"});
     assert_eq!(filled("printf %s {X}", &x, hostile).await, "{Y} $& $1");
     // 56, c4
@@ -19,12 +19,12 @@ async fn references_are_filled_once_and_unknown_braces_stay() {
                   '{\"k\": 1}' '{unknown}' '{Y'";
     let expected = "b\nv a b 1 2 3 {} {y} {\"k\": 1} {unknown} {Y\n";
     assert_eq!(filled(braces, &x, json!({})).await, expected);
-    // `${X}` is the shell's even if X is a parameter.
+    // `${X}` is the shell's variable even if X is a parameter.
     assert_eq!(
         filled("Y=shell; echo ${Y} {Y}", &x, json!({})).await,
         "shell y\n"
     );
-    // 58: capitals count. 38: an optional parameter that nobody gave is empty.
+    // 58: names are case-sensitive. 38: an optional parameter without a value is empty.
     assert_eq!(
         filled("echo {y} {Y} [{X}]", &x, json!({})).await,
         "{y} y []\n"
@@ -117,7 +117,7 @@ async fn formats_and_choices() {
 
 #[tokio::test]
 async fn defaults_may_refer_to_others() {
-    // 52: in any order of the file, through chains; a caller's value goes before.
+    // 52: in any order of the file, through chains; a caller's value has priority.
     let chain = "C: {description: d, default: \"{B}/c\"}\nA: {description: d, required: true}\n\
                  B: {description: d, default: \"./{A}\"}";
     assert_eq!(
@@ -128,7 +128,7 @@ async fn defaults_may_refer_to_others() {
         filled("echo {C}", chain, json!({"A": "a", "B": "x"})).await,
         "x/c\n"
     );
-    // 45: what is computed keeps the rules, too.
+    // 45: a computed default is validated, too.
     let ruled = "bash: echo {B}\nparameters:\n  A: {description: d}\n  \
                  B: {description: d, default: \"{A}\", validation: {maxLength: 2}}";
     let (kind, text) = Project::new(&[("t", ruled)])
@@ -209,7 +209,7 @@ async fn what_cannot_be_transformed_is_an_error_of_its_parameter() {
 
 #[tokio::test]
 async fn javascript_is_given_nothing_and_keeps_nothing() {
-    // 63: nothing of a host, no code from text, no memory outside of the heap.
+    // 63: no access to the host, no code from text, no memory outside of the heap.
     let yaml = |source: &str| {
         let source = Value::from(source);
         format!(
@@ -253,7 +253,7 @@ async fn javascript_is_given_nothing_and_keeps_nothing() {
         project.text("second", json!({})).await,
         "undefinedundefined\n"
     );
-    // A value is a value, whatever is in it.
+    // A value is never interpreted, whatever it contains.
     assert_eq!(
         project
             .text("length", json!({"X": "'); throw 1; ('"}))
@@ -275,14 +275,14 @@ async fn escaped_values_cannot_act() {
     )
     .await;
     assert_eq!(text, format!("{nasty}|{nasty}|{nasty}|home\n"));
-    // 70: without it the text is the command's own.
+    // 70: without escaping the text is part of the command.
     let words = json!({"X": "-H 'A: b'"});
     let plain = "X: {description: d}";
     assert_eq!(
         filled("printf '[%s]' {X}", plain, words).await,
         "[-H][A: b]"
     );
-    // The author can say so for one place.
+    // The author can disable escaping for one place.
     let text = filled("printf '[%s]' {RAW:X}", GUARDED_X, json!({"X": "a b"})).await;
     assert_eq!(text, "[a][b]");
 }
@@ -307,7 +307,7 @@ async fn long_values_and_null_bytes() {
         text,
         "the value of `X` cannot stand there: it has a NUL character"
     );
-    // c19: one that nobody gave is no argument, one that is empty is an empty one.
+    // c19: a parameter without a value gives no argument, an empty value gives an empty one.
     let words = format!("run: printf '[%s]' {{X}} end\n{PLAIN_X}");
     assert_eq!(output(&words, json!({})).await, "[end]");
     assert_eq!(output(&words, json!({"X": ""})).await, "[][end]");

@@ -1,6 +1,7 @@
-//! The system tools where a session is not enough (ikigai 50, 51): signals, memory, other users.
+//! The system tools where a `session.txt` is not enough (ikigai 50, 51): signals, memory, other
+//! users.
 //!
-//! What they answer is in `tests/specs/system`.
+//! Their answers are tested in `tests/specs/system`.
 
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,10 +19,10 @@ use crate::sandbox::Sandbox;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_haft-system-tools");
 
-/// Longer than anything here takes, shorter than what is left running would.
+/// Timeout that a machine under load never reaches, and shorter than a leftover process would run.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A call that has its parameters and runs.
+/// Starts a call and sends its parameters.
 fn start(mut command: Command, parameters: &Value) -> Child {
     let mut child = command
         .stdin(Stdio::piped())
@@ -57,7 +58,7 @@ fn there_is_no_v8_in_it() {
     assert!(size(PROGRAM) * 5 < size(env!("CARGO_BIN_EXE_haft")));
 }
 
-// ---- bash: what it starts and what becomes of it.
+// ---- bash: its processes and their end.
 
 #[test]
 fn what_runs_in_the_background_holds_up_nothing_and_goes_on() {
@@ -82,13 +83,13 @@ fn a_flood_in_the_background_ends_too() {
     assert_eq!(said["exit_code"], 0);
 }
 
-/// Starts a command that does not want to end and whose processes all hold `held` open, has it
-/// stopped, and waits for the end of `held`: it comes when the last of them is gone.
+/// Starts a command that ignores signals and whose processes all hold `held` open, and stops it.
+/// Then waits for the end of `held`, which comes when the last of them is gone.
 fn leaves_nothing(stop: impl Fn(Pid)) {
     let sandbox = Sandbox::with_home();
     let held = sandbox.fifo("held");
     let mut command = tool(&sandbox, "bash");
-    // As haft starts it: the leader of its group.
+    // haft starts it like this: as the leader of its group.
     command.process_group(0);
     let script = "exec 3>held; trap '' TERM; (echo up >&3; sleep 600); sleep 600";
     let mut child = start(command, &json!({"command": script}));
@@ -107,7 +108,7 @@ fn leaves_nothing(stop: impl Fn(Pid)) {
     assert_eq!(told.recv_timeout(PATIENCE).as_deref(), Ok("up\n"));
     stop(pid);
     let ended = told.recv_timeout(PATIENCE);
-    // Before the assertion, or a failure would leave them.
+    // Before the assertion, because a failure would leave them.
     let _ = kill_process_group(pid, Signal::KILL);
     child.wait().expect("it is a child of ours");
     assert_eq!(ended.as_deref(), Ok("ended: true"));
@@ -196,7 +197,7 @@ fn a_reader_sees_the_old_file_or_the_new_one() {
     drop(writer.join().expect("every call was answered"));
 }
 
-/// The tool as a user for whom permissions count: root becomes another.
+/// Runs the tool as a user that is bound by file permissions; root would bypass them.
 fn as_user(sandbox: &Sandbox, user: Option<u32>, name: &str) -> Command {
     let program = sandbox.path().join("haft-system-tools");
     fs::copy(PROGRAM, &program).expect("a directory of ours");
@@ -225,7 +226,7 @@ fn permissions_decide_and_owners_stay() {
         std::os::unix::fs::chown(&file, Some(other), Some(other)).expect("root may");
     }
 
-    // The folder takes no new file, so the old one is written in place.
+    // The folder accepts no new file, so the old one is written in place.
     allow(&folder, 0o555);
     let inode = fs::metadata(&file).expect("there").ino();
     let write = json!({"file_path": "folder/file", "content": "new"});
@@ -237,7 +238,7 @@ fn permissions_decide_and_owners_stay() {
     );
     assert_eq!(made["error_code"], "PERMISSION_DENIED");
 
-    // The folder takes one, and the file is not to be written.
+    // The folder accepts a new file, but the old one is read-only.
     allow(&folder, 0o777);
     allow(&file, 0o444);
     assert_eq!(
@@ -252,7 +253,7 @@ fn permissions_decide_and_owners_stay() {
         json!({"error": "Permission denied: folder/file", "error_code": "PERMISSION_DENIED"});
     assert_eq!(call("file-read", &read), refused);
 
-    // What cannot be read is no reason to find nothing else.
+    // An unreadable file does not hide the matches in other files.
     sandbox.write("folder/readable", "edited here\n");
     let found = call("grep", &json!({"pattern": "edited", "path": "folder"}));
     assert_eq!(

@@ -210,7 +210,7 @@ fn a_reader_that_has_enough_is_no_error() {
         assert!(ran.output.ends_with("exit 0\n"), "{}", ran.output);
         assert_eq!(ran.output.len(), 5 + "exit 0\n".len(), "{}", ran.output);
     }
-    // And one who never read anything.
+    // And a reader that never read anything.
     let (reader, writer) = pipe().expect("a pipe");
     drop(reader);
     let mut command = sandbox.haft();

@@ -119,7 +119,7 @@ export default (pi) => [
 fn a_list_of_pi_tui_is_chosen_from() {
     let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["pick"]);
-    // Whose it is stands above it.
+    // The name of the tool is above it.
     terminal.shows("[pick]\r\n→ north\r\n");
     terminal.types(DOWN);
     terminal.shows("→ east");
@@ -137,7 +137,7 @@ fn lines_and_texts_are_edited() {
     let fixture = Tools::new(TOOLS);
     let mut terminal = fixture.call(&["name"]);
     terminal.shows("Who are you?");
-    // Without colours the cursor is to be seen all the same.
+    // The cursor is visible without colours, too.
     terminal.shows("> \x1b[7m \x1b[27m");
     terminal.types("Ada Lovelacé👩‍🚀\x7f!");
     terminal.shows("Lovelacé!");
@@ -182,7 +182,7 @@ fn an_overlay_lies_on_top_and_has_the_keyboard_until_it_is_hidden() {
     let mut terminal = fixture.call(&["covers"]);
     terminal.shows("[covers]\r\n日本語日本語\r\nsecond\r\n");
     terminal.types("o");
-    // Of the characters that its edges go through half a one is left: nothing.
+    // A wide character at an edge, of which only half would fit, is not drawn.
     terminal.shows(" [really?]語\r\nsecond\r\n");
     terminal.types("y");
     terminal.shows("日本語日本語\r\nsecond\r\n");

@@ -67,7 +67,7 @@ fn a_choice_is_made_with_arrows_or_by_typing_a_part_of_it() {
     terminal.shows("❯ November");
     terminal.types("\x7f\x7f\x7fxyz");
     terminal.shows("nothing has `xyz` in it");
-    // Enter has nothing to choose there.
+    // Without a match Enter does nothing.
     terminal.types("\r\x15dec");
     terminal.shows("❯ December");
     terminal.types("\r");
@@ -105,7 +105,7 @@ fn yes_has_to_be_said() {
     ] {
         let mut terminal = fixture.call(&["sure"]);
         terminal.shows("[sure] Remove it?");
-        // Only the first line says whose words these are.
+        // Only the first line names the tool.
         terminal.shows("│ ");
         terminal.shows("It is gone then.\r\n");
         terminal.shows("│ ");
@@ -122,7 +122,7 @@ fn a_line_can_be_edited_character_by_character() {
     let mut terminal = fixture.call(&["name"]);
     terminal.shows("[name] Your name?");
     terminal.shows("❯ Ada");
-    // A family is one character to erase, and what was forgotten goes in before the end.
+    // A family emoji is erased as one character, and text can be inserted before the end.
     terminal.types("Gräce👨‍👩‍👧\x7f");
     terminal.types(LEFT);
     terminal.types("X\x7f");
@@ -139,7 +139,7 @@ fn a_line_can_be_edited_character_by_character() {
     terminal.types("\x04");
     terminal.answers("null");
 
-    // Longer than the terminal: the place in it stays to be seen.
+    // Longer than the terminal: the cursor stays visible.
     let mut terminal = fixture.call(&["name"]);
     terminal.shows("❯ Ada");
     let long = "0123456789".repeat(9);
@@ -198,7 +198,7 @@ fn what_is_said_waits_while_a_question_is_on_the_screen() {
     let mut terminal = fixture.call(&["news"]);
     terminal.shows("[news] starting");
     terminal.shows("[y/N]");
-    // The tool goes on when the question is there, and the answer comes when the tool has spoken.
+    // The tool continues once the question is shown, and the answer comes after its message.
     fixture.0.write("asked", "\n");
     fs::read(fixture.0.path().join("said")).expect("the tool writes into it");
     terminal.types("y");
@@ -222,7 +222,7 @@ fn what_a_call_leaves_pending_is_applied_or_discarded_before_haft_ends() {
     terminal.shows("❯ Apply");
     terminal.types(ESCAPE);
     terminal.answers("Discarded: Rename 3 files. Reason: chosen at the terminal");
-    // A program that reads the result cannot be asked later.
+    // With `--json` a program reads the result and cannot be asked later, so the call fails.
     let (last, code) = fixture.call(&["stage", "--json"]).result();
     assert_eq!(code, Some(1), "{last}");
 }

@@ -1,4 +1,4 @@
-//! `haft test`: what needs a server, a clock, or the examples.
+//! `haft test`: the cases that need a server, a clock, or the examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ export default (pi) => ({
 });
 "#;
 
-/// A sandbox with one test of `ask` for a server.
+/// Makes a sandbox with one test of `ask` for a server.
 fn sandbox(url: &str) -> Sandbox {
     let sandbox = Sandbox::with_home();
     sandbox.write("ask.ts", TOOL);
@@ -77,12 +77,12 @@ fn what_is_recorded_is_replayed_without_the_world() {
     passes(&sandbox.sh("haft --trust-project test --record"));
     let asked = server.requests().len();
     let before = recording(&sandbox);
-    // No program can be found any more, and nobody asks the server.
+    // Programs cannot be found any more, and the server gets no request.
     let ran = sandbox.sh("PATH=$(dirname $(command -v haft)) haft --trust-project test");
     passes(&ran);
     assert_eq!(server.requests().len(), asked, "nobody asked the server");
     assert_eq!(recording(&sandbox), before);
-    // The same again is no news.
+    // Recording again changes nothing.
     passes(&sandbox.sh("haft --trust-project test --record"));
     let again: Value = serde_json::from_str(&recording(&sandbox)).expect("JSON");
     assert_eq!(again, serde_json::from_str::<Value>(&before).expect("JSON"));
@@ -268,7 +268,7 @@ fn the_schema_for_editors_is_what_test_files_are_read_by() {
     }
     assert_eq!(fs::read_to_string(&file).unwrap_or_default(), text);
 
-    // Every test file of the checkout fits it, those with mistakes aside.
+    // Every test file of the checkout is valid, except those with intended mistakes.
     let checker = jsonschema::validator_for(&schema).expect("it is a schema");
     let folders = [root.join("example-tools"), root.join("tests/specs/testing")];
     let mut files: Vec<PathBuf> = folders

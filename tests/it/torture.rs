@@ -1,8 +1,9 @@
-//! The process room under load: hundreds of calls of the worst programs, many at once, stopped at
-//! random moments, and nothing left of them.
+//! Child processes under load: hundreds of calls of the worst programs, many at once, stopped at
+//! random moments. No process may remain.
 //!
-//! It proves in the mass what `process` and `process_trees` prove one by one: kodelet c1 to c6, c14
-//! and c21, ikigai c1 to c4 and c22. The random moments are timers; nothing is waited for by one.
+//! It proves in large numbers what `process` and `process_trees` prove one by one: kodelet c1 to
+//! c6, c14 and c21, ikigai c1 to c4 and c22. Timers only choose the random moments; no test waits
+//! by one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ const KEPT: usize = 64 * 1024;
 const FLOOD: u64 = 200_000_000;
 const INPUT: usize = 1 << 20;
 
-/// They end by themselves.
+/// Programs that end by themselves.
 pub const ENDING: [&str; 6] = [
     "signal",
     "closed",
@@ -32,7 +33,7 @@ pub const ENDING: [&str; 6] = [
     "background",
 ];
 
-/// They have to be ended.
+/// Programs that have to be ended.
 pub const ENDLESS: [&str; 11] = [
     "deaf",
     "deaf-and-ignoring",
@@ -47,7 +48,7 @@ pub const ENDLESS: [&str; 11] = [
     "many",
 ];
 
-/// What becomes of a call.
+/// Intended end of a call.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Ends,
@@ -79,7 +80,7 @@ fn hundreds_of_the_worst_programs_leave_nothing() {
 async fn inside(arena: &Arena) {
     let tool: Arc<Path> = arena.worst().into();
     let mut dice = arena.dice();
-    // What is made once, on first use, is made before the count.
+    // A first round creates everything that is created only once, before the count.
     torture(&tool, arena, &mut dice, AT_ONCE).await;
     arena.assert_nobody_is_left();
     let before = Holding::now();
@@ -136,7 +137,7 @@ impl Round {
             _ => Duration::from_secs(60),
         };
         Spawn {
-            // Every other one enters a folder: that is another way to start.
+            // Every other call sets a working directory, which is another way to start.
             cwd: (self.signal % 2 == 0).then(|| folder.to_owned()),
             stdin: Stdin::Bytes(vec![b'x'; INPUT]),
             stdout: Keep::Head(KEPT),
@@ -152,7 +153,7 @@ impl Round {
         }
     }
 
-    /// What must be true of the end, whatever came first.
+    /// Checks that the call ended in a way that its fate allows; the program may also end first.
     fn check(&self, finished: &Finished) {
         let right = match (finished.end, self.fate) {
             (End::Cancelled(exit), Fate::IsCancelled(_)) => {
@@ -181,7 +182,7 @@ impl Round {
     }
 }
 
-/// `None` if it was given up.
+/// Runs a call; `None` if it was abandoned.
 async fn call(spawn: Spawn, fate: Fate) -> Option<Finished> {
     let cancel = CancellationToken::new();
     let starts = "the program starts";

@@ -19,11 +19,11 @@ const CALLS: usize = 120;
 const AT_ONCE: usize = 24;
 const INPUT: usize = 1 << 20;
 
-/// What becomes of a call.
+/// Intended end of a call.
 #[derive(Debug, Clone, Copy)]
 pub enum Fate {
     Ends,
-    /// The program has that long.
+    /// The timeout of the program.
     TimesOut(Duration),
     IsCancelled(Duration),
     /// The handle of the call is dropped.
@@ -48,12 +48,12 @@ fn hundreds_of_calls_of_pi_exec_leave_nothing() {
 async fn inside(arena: &Arena) {
     let mut dice = arena.dice();
     let program = arena.worst();
-    // The first host makes what a process has once; the second is counted, gone as the first.
+    // The first host creates everything that a process creates once; only the second is measured.
     let mut before = None;
     for calls in [AT_ONCE, CALLS] {
         let host = host(arena);
         torture(&host, &program, &mut dice, calls).await;
-        // While the isolate still lives: nobody is left because of its end.
+        // Checked before the shutdown, so that not the isolate's end has removed the processes.
         arena.assert_nobody_is_left();
         host.shutdown().await;
         drop(host);
@@ -100,7 +100,7 @@ async fn torture(host: &Host, program: &Path, dice: &mut Dice, calls: usize) {
 }
 
 impl Fate {
-    /// A third each.
+    /// Chooses each fate for a third of the calls.
     pub fn choose(number: usize, dice: &mut Dice) -> Self {
         let moment = dice.millis(80);
         match (number % 3, dice.below(2)) {
@@ -120,7 +120,8 @@ impl Round {
             _ => dice.pick(&ENDLESS),
         };
         Self {
-            // What a program leaves behind when it ends by itself is its own business here.
+            // A program that ends by itself may leave background processes, so that kind is
+            // replaced.
             kind: if *kind == "background" { "both" } else { kind },
             signal: *dice.pick(&[1, 2, 3, 6, 9, 11, 13, 15]),
             fate,
@@ -160,7 +161,7 @@ impl Round {
     }
 }
 
-/// `None` if it was given up.
+/// Runs a call; `None` if it was abandoned.
 pub async fn run(host: &Host, call: Call, fate: Fate) -> Option<Outcome> {
     let running = host.call(call, None);
     let runs = "the tool runs";

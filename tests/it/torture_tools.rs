@@ -20,7 +20,7 @@ const CALLS: usize = 180;
 const AT_ONCE: usize = 24;
 const INPUT: usize = 1 << 20;
 
-/// Longer than any of them needs, and so short that a third of the calls can wait for it.
+/// Timeout that none of them reaches, and that a third of the calls may still wait for.
 const PATIENT: Duration = Duration::from_secs(60);
 const HASTY: Duration = Duration::from_millis(60);
 
@@ -39,7 +39,7 @@ struct Round {
     fate: Fate,
 }
 
-/// Two hosts over the same tools, for a tool's time is its host's.
+/// Two hosts over the same tools, because the timeout of a tool belongs to its host.
 struct Hosts {
     patient: Host,
     hasty: Host,
@@ -168,7 +168,7 @@ impl Round {
                 };
                 outcome.stopped.is_none() && outcome.details["error_code"] == code
             }
-            // Whoever is quick has printed more than ikigai allows before anybody stops it.
+            // A fast program exceeds ikigai's output limit before it is stopped.
             (_, Family::Ikigai) if self.kind.ends_with("endless") && outcome.stopped.is_none() => {
                 outcome.details["error_code"] == "INVALID_OUTPUT"
             }

@@ -85,15 +85,15 @@ export default (pi) => {
 };
 "#;
 
-/// A user: what was said, and how to answer.
+/// A user: the messages that were shown, and a function for the answers.
 struct Person {
     said: watch::Sender<Vec<String>>,
     answers: fn(&Asked) -> Option<Answer>,
-    /// Questions without an answer, until they are withdrawn.
+    /// Receives the titles of withdrawn questions.
     withdrawn: mpsc::UnboundedSender<String>,
 }
 
-/// The person, and the titles of the questions that were taken back.
+/// Returns the user, and the titles of the questions that were withdrawn.
 fn person(answers: fn(&Asked) -> Option<Answer>) -> (Arc<Person>, mpsc::UnboundedReceiver<String>) {
     let (withdrawn, titles) = mpsc::unbounded_channel();
     let person = Person {
@@ -113,7 +113,7 @@ impl Person {
         self.said.borrow().clone()
     }
 
-    /// Waits until what was said is so.
+    /// Waits until the shown messages satisfy `is_so`.
     async fn has_said(&self, is_so: impl FnMut(&Vec<String>) -> bool) {
         let waited = self.said.subscribe().wait_for(is_so).await.map(drop);
         waited.expect("the person is here");
@@ -201,7 +201,7 @@ async fn text(host: &Host, tool: &str, arguments: Value) -> String {
     outcome.expect("it runs").text()
 }
 
-/// A person who writes their name into every line.
+/// Makes a user who writes their name into every line.
 macro_rules! named {
     ($name:literal) => {
         person(|asked| {
@@ -299,7 +299,7 @@ async fn an_answer_that_was_not_offered_is_none() {
         said,
         json!({ "hasUI": true, "confirm": false, "get": "half a sent", "theme": "function" })
     );
-    // A choice of nothing is not put at all.
+    // A choice without options is not shown at all.
     let before = eve.said().len();
     let nothing = text(&host, "nothing", json!({})).await;
     assert_eq!(nothing, r#"{"no":false}"#);
@@ -322,7 +322,7 @@ async fn a_question_goes_when_its_signal_its_time_or_its_call_does() {
     let mut titles = [withdrawn.recv().await, withdrawn.recv().await];
     titles.sort();
     assert_eq!(titles, [Some("Late?".into()), Some("Sure?".into())]);
-    // A signal that had fired before puts nothing.
+    // A signal that is already aborted shows no question.
     assert_eq!(silent.said().len(), 3);
 
     assert_eq!(text(&host, "timeout", json!({})).await, "{}");
@@ -348,7 +348,7 @@ async fn a_question_goes_when_its_signal_its_time_or_its_call_does() {
 async fn the_time_of_a_call_stands_still_while_its_user_thinks() {
     let fixture = fixture(|flags| flags.call_timeout = Some(Duration::from_secs(1)));
     let (slow, _) = person(|asked| {
-        // Longer than the call may take; each of several questions at once.
+        // Longer than the call's timeout; each of several questions at once.
         std::thread::sleep(Duration::from_millis(match title(asked).as_str() {
             "0" => 1300,
             _ => 1,
@@ -374,7 +374,7 @@ async fn a_call_cannot_flood_its_user() {
     let count = MOST_QUESTIONS + 2;
     let mut running = call(&host, "c", "many", json!({ "count": count }));
     silent.has_said(|said| said.len() >= MOST_QUESTIONS).await;
-    // Answered after the tool has asked all it wants: what is withdrawn makes room.
+    // Answered after the tool has asked everything: withdrawn questions make room.
     let asked = call(&host, "d", "many", json!({ "count": 0 })).outcome();
     assert_eq!(asked.await.expect("it runs").text(), "[]");
     running.cancel_token().cancel();

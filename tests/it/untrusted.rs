@@ -1,5 +1,5 @@
-//! A project that nobody trusts, with code in every place that some program would run it from: no command
-//! of haft runs any of it.
+//! A project that is not trusted, with code in every place that some program would run it from: no
+//! command of haft runs any of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::sandbox::Sandbox;
 
-/// Every command, and every flow that looks at a project. Those that serve are ended after a while.
+/// Every command, and every flow that looks at a project. Servers are ended after a while.
 const COMMANDS: &[&str] = &[
     "haft list",
     "haft list --json --no-cache",
@@ -72,7 +72,8 @@ const COMMANDS: &[&str] = &[
     "cd sub && haft list && haft test && haft doctor",
 ];
 
-/// A project with a canary in each place. `leave` is a shell command that lets one out.
+/// Makes a project with a canary in each place. `leave` is a shell command that creates a canary
+/// file.
 fn project(sandbox: &Sandbox) {
     let folder = sandbox.path().join("canaries");
     fs::create_dir(&folder).expect("a directory of ours");
@@ -263,7 +264,7 @@ fn canaries(sandbox: &Sandbox) -> BTreeSet<String> {
 fn no_command_runs_code_of_an_untrusted_project() {
     let sandbox = Sandbox::with_home();
     project(&sandbox);
-    // Setting the trap may have sprung it.
+    // Setting the trap may have triggered it.
     for canary in canaries(&sandbox) {
         fs::remove_file(sandbox.path().join("canaries").join(canary)).expect("a file of ours");
     }

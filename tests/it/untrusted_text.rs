@@ -1,4 +1,4 @@
-//! Text that was made to break a parser: it is refused, and neither haft nor its memory goes with it.
+//! Text that was made to break a parser: it is refused, without a crash or unlimited memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use crate::callers::until;
 use crate::sandbox::Sandbox;
 use crate::served::Served;
 
-/// One construct that nests: a name, the extension of its file, and what is put together: a start,
-/// what is repeated, a middle, what is repeated as often, an end.
+/// One nested construct: a name, the extension of its file, and its parts: a start, a repeated
+/// text, a middle, another repeated text, an end.
 type Construct = (&'static str, &'static str, [&'static str; 5]);
 
 const CONSTRUCTS: &[Construct] = &[
@@ -163,7 +163,7 @@ fn text(construct: &Construct, count: usize) -> String {
     )
 }
 
-/// How often constructs are repeated: from what people write to what no parser takes.
+/// Numbers of repetitions of a construct: from ordinary code to more than any parser takes.
 const COUNTS: &[usize] = &[20, 700, 5_000, 40_000, 200_000];
 
 fn is_unreadable(graph: &Graph) -> bool {
@@ -172,7 +172,7 @@ fn is_unreadable(graph: &Graph) -> bool {
     openings.any(|opening| unreadable.contains(&opening.what))
 }
 
-/// Uses the program under test as the reader of this process.
+/// Makes the program under test the reader of this process.
 fn use_reader() {
     haft::use_reader(env!("CARGO_BIN_EXE_haft"));
 }
@@ -193,7 +193,7 @@ fn every_construct_is_read_or_refused_at_any_depth() {
                 is_read || is_unreadable(&graph),
                 "{name} × {count}: neither read nor refused"
             );
-            // What people write is read.
+            // Ordinary code must be readable.
             let is_sound = *count > 20 || is_read || is_garbage(name) || is_exponential(name);
             assert!(is_sound, "{name} × {count} is refused");
             assert!(
@@ -204,13 +204,13 @@ fn every_construct_is_read_or_refused_at_any_depth() {
     }
 }
 
-/// No sound text, whatever its depth.
+/// Returns true for constructs that are not valid code at any depth.
 fn is_garbage(name: &str) -> bool {
     matches!(name, "regular expressions after braces" | "sums of braces")
 }
 
-/// The parser needs twice the time for each level. The reader's limit of time ends it; in the process
-/// itself nothing does.
+/// Returns true if the parser's time doubles with each level. The reader's time limit ends it; in
+/// the process itself nothing ends it.
 fn is_exponential(name: &str) -> bool {
     name == "conditionals with arrows"
 }
@@ -238,7 +238,7 @@ fn every_construct_is_survived_in_the_process_that_loads_it() {
     assert!(peak < 4 << 20, "{} MiB", peak >> 10);
 }
 
-/// Runs the program; its exit code and the most KiB that it had resident.
+/// Runs the program; returns its exit code and its peak memory in KiB.
 fn run_and_measure(mut program: std::process::Command) -> (Option<i32>, u64) {
     let child = program.spawn().expect("haft can be started");
     let ended = child.wait4().expect("it is ours");
@@ -259,7 +259,7 @@ fn hostile_text_is_a_line_on_the_page() {
     assert!(ran.output.contains(page), "{}", ran.output);
 }
 
-/// The parser is kept out of the process that asks: its limit of memory is the reader's.
+/// The parser runs in a separate process, whose memory limit does not affect the host.
 #[test]
 fn a_reader_that_crashes_is_a_line_on_the_page() {
     use_reader();
@@ -270,7 +270,7 @@ fn a_reader_that_crashes_is_a_line_on_the_page() {
     let graph = untrusted_module_graph(&file);
     let what: Vec<What> = graph.openings.iter().map(|opening| opening.what).collect();
     assert_eq!(what, [What::TooCostly]);
-    // The next file has a reader again.
+    // The next file gets a new reader.
     let fine = sandbox.write("fine.ts", "import 'node:fs';\n");
     assert!(untrusted_module_graph(&fine).openings.is_empty());
 }
@@ -359,7 +359,7 @@ fn a_long_chain_of_imports_is_not_quadratic() {
     let (few, once) = time(&short);
     let (many, sixteen_times) = time(&long);
     assert_eq!((few, many), (1_001, 16_001));
-    // Quadratic would be 256 times as long.
+    // Quadratic time would be 256 times as long.
     assert!(sixteen_times < once * 80, "{once:?}, {sixteen_times:?}");
 }
 
@@ -393,7 +393,7 @@ fn lists_and_folders_of_a_project_are_bounded() {
     }
 }
 
-/// What parses such text gets nothing that it could give away.
+/// The helper process that parses such text has nothing that it could leak.
 #[test]
 fn a_helper_has_neither_our_variables_nor_our_descriptors() {
     let inherited = fs::File::open("/proc/self/status").expect("it is there");

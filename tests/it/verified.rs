@@ -1,8 +1,8 @@
-//! Verified loading: whatever way a project's module takes to a file, it gets the bytes that were trusted
-//! or an error.
+//! Verified loading: a project's module gets the trusted bytes of a file or an error, whatever API
+//! it uses.
 //!
-//! Each shape is one tool. Its file that changes holds `one`; what runs after the change may say anything
-//! but `EVIL`.
+//! Each shape is one tool. Its file that changes holds `one`. After the change, the tool may answer
+//! anything but `EVIL`.
 
 use std::fs;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use serde_json::value::RawValue;
 
 use crate::sandbox::Sandbox;
 
-/// What a shape does while everything is as it was trusted.
+/// Result of a shape while all files are as they were trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trusted {
-    /// Its file is found by reading the tool, so it is a part of what was trusted.
+    /// The file is found by reading the tool, so it belongs to the grant.
     Runs,
-    /// Nothing but running the tool tells which file it loads.
+    /// The file that it loads is known only when the tool runs.
     IsRefused,
 }
 
@@ -25,9 +25,9 @@ struct Shape {
     name: &'static str,
     /// The extension of the tool's file.
     extension: &'static str,
-    /// What stands before the factory.
+    /// Code before the factory.
     head: &'static str,
-    /// What `execute` returns.
+    /// Result of `execute`.
     body: &'static str,
     /// The file that changes, below `lib`, and its text.
     file: &'static str,
@@ -71,7 +71,8 @@ const fn refused(
 }
 
 impl Shape {
-    /// The text of its file. Code has a text of its own, since the same bytes may be trusted elsewhere.
+    /// Returns the text of its file. Code has a unique text, since the same bytes may be trusted
+    /// elsewhere.
     fn content(&self) -> String {
         match self.trusted == Trusted::IsRefused && !self.file.ends_with("json") {
             true => format!("{}// {}\n", self.text, self.name),
@@ -528,7 +529,7 @@ fn project(shapes: &[Shape]) -> Sandbox {
         sandbox.write(&format!(".omp/tools/{name}.{}", shape.extension), &tool);
         let path = sandbox.write(&format!("lib/{}", shape.file), &shape.content());
         if shape.file.ends_with(".wasm") {
-            // Bytes that are trusted in one file may run from another.
+            // Bytes that are trusted in one file may also run from another.
             let value = if shape.trusted == Trusted::Runs { 1 } else { 2 };
             fs::write(path, wasm(value)).expect("a directory of ours");
         }
@@ -576,7 +577,7 @@ fn host(sandbox: &Sandbox) -> Host {
     sandbox.host(|config: &mut Config| config.limits.grace = Duration::from_millis(200))
 }
 
-/// What the tool answers, or the error with which it ends.
+/// Calls the tool; returns its answer or its error.
 async fn said(host: &Host, tool: &str) -> String {
     let call = Call {
         id: "c".into(),
@@ -610,7 +611,7 @@ async fn no_shape_runs_what_changed() {
         let said = said(&before, shape.name).await;
         let is_right = match shape.trusted {
             Trusted::Runs => said == "one",
-            // Whatever the way to Deno's own functions ends in, nothing is run.
+            // Any access to Deno's own functions may fail in its own way, but nothing may run.
             Trusted::IsRefused => {
                 is_refusal(&said) || (shape.name == "deno" && !said.contains("one"))
             }
@@ -622,7 +623,7 @@ async fn no_shape_runs_what_changed() {
             ));
         }
     }
-    // Looked at before the change, loaded after it.
+    // Scanned before the change, loaded after it.
     let between = host(&sandbox);
     between.catalog().await;
     change(&sandbox, SHAPES);
@@ -685,7 +686,7 @@ async fn what_a_module_said_of_itself_does_not_let_it_load() {
     let remembered = host(&sandbox);
     remembered.catalog().await;
     change(&sandbox, shapes);
-    // A stale lock of git delays a watcher, and nothing else.
+    // A stale lock of git only delays a watcher.
     sandbox.write(".git/index.lock", "");
     let said = said(&remembered, "static_import").await;
     assert!(said.contains("changed since it was trusted"), "{said}");
@@ -731,7 +732,7 @@ fn what_is_found_only_while_running_can_be_learned() {
             refused.output
         );
     }
-    // Trusted anew as it is now, with what was learned before.
+    // Trusted again with the present content, including the learned files.
     assert_eq!(sandbox.sh("haft trust --yes").code, 0);
     assert_eq!(sandbox.sh("haft call computed_import").output, "EVIL\n");
 }
@@ -759,7 +760,7 @@ fn code_from_data_is_a_right_of_its_own() {
         "{page}"
     );
     assert_eq!(sandbox.sh("haft call t").output, "42\n");
-    // What the page says of a tool is a right of the tool.
+    // A right that the trust page shows for a tool is granted with it.
     sandbox.write(".omp/tools/t.ts", &tool("new Function('return 6 * 7')()"));
     assert_eq!(sandbox.sh("haft trust --revoke").code, 0);
     let page = sandbox.sh("haft trust --yes").output;
@@ -770,7 +771,7 @@ fn code_from_data_is_a_right_of_its_own() {
     assert_eq!(sandbox.sh("haft call t").output, "42\n");
 }
 
-/// Ways to get the text of `FILE` into `eval`, in which no check of the text itself can find it.
+/// Ways to pass the text of `FILE` to `eval` that no check of the text itself can find.
 const DISGUISED: &[(&str, &str)] = &[
     (
         "replaced",
@@ -844,7 +845,7 @@ fn text_is_no_code_once_a_file_that_may_change_was_read() {
             refused.output
         );
     }
-    // Learned, the file is code as any other.
+    // A learned file is code like any other.
     let learned = sandbox.sh("cd p && haft call --learn --yes streamed");
     assert!(
         learned.output.contains("trusted: 1 file more"),
@@ -868,7 +869,7 @@ fn text_is_no_code_once_a_file_that_may_change_was_read() {
     assert_eq!(sandbox.sh("cd p && haft call streamed").output, "two\n");
 }
 
-/// A manifest that changed, or that was put nearer, is not obeyed.
+/// A changed manifest, or a new one that is nearer, is not used.
 #[tokio::test]
 async fn manifests_are_verified_too() {
     let sandbox = Sandbox::with_home();
@@ -909,7 +910,7 @@ async fn manifests_are_verified_too() {
     assert!(!said.contains("EVIL"), "{said}");
 }
 
-/// The grant refuses nothing that the examples load: they say the same as without one.
+/// The grant refuses nothing that the examples load: their answers are the same as without a grant.
 #[test]
 fn the_examples_load_under_the_grant() {
     let sandbox = Sandbox::with_home();

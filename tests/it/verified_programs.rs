@@ -1,4 +1,4 @@
-//! Executables of trusted projects that are changed behind the trust: what runs is what was trusted.
+//! Executables of trusted projects that change after the grant: only the trusted bytes run.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use std::thread;
 use crate::sandbox::{Ran, Sandbox};
 use crate::served::{Reply, Served};
 
-/// A Kodelet tool that says `word`, and leaves a trace if that is `EVIL`.
+/// Returns a Kodelet tool that prints `word`, and leaves a trace if that is `EVIL`.
 fn tool(interpreter: &str, word: &str) -> String {
     format!(
         "#!{interpreter}\n[ {word} = EVIL ] && echo ran >> \"$HOME/trace\"\n\
@@ -28,7 +28,7 @@ fn put(path: &Path, text: &str) {
 struct Project(Sandbox);
 
 impl Project {
-    /// A trusted project with one executable.
+    /// Makes a trusted project with one executable.
     fn trusted(text: &str) -> Project {
         let sandbox = Sandbox::with_home();
         let tool = sandbox.write("p/kodelet-tools/t", "");
@@ -66,7 +66,7 @@ fn called(served: &Served) -> Reply {
 
 const CHANGED: &str = "changed since you trusted it: kodelet-tools/t (changed)";
 
-/// A file that is not in the folder of the tools: there it would be a new tool of the same name.
+/// Returns a path outside of the tools folder, where the file would be a new tool of the same name.
 fn outside(tool: &Path) -> PathBuf {
     tool.ancestors()
         .nth(2)
@@ -115,7 +115,7 @@ fn a_replaced_executable_of_a_served_project_never_runs() {
     }
 }
 
-/// Somebody swaps two files all the time: a call runs the trusted one, or none.
+/// Two files are swapped continuously: a call runs the trusted one, or none.
 #[test]
 fn a_race_of_renames_is_never_won() {
     for interpreter in ["/bin/sh", "/usr/bin/env bash"] {
@@ -214,7 +214,8 @@ fn a_race_over_a_program_is_never_won() {
     assert_eq!(finished.stdout.text(), "again");
 }
 
-/// A writer that has the file open, or comes while it is verified, changes nothing that runs.
+/// A writer that has the file open, or opens it during verification, does not change the running
+/// code.
 #[test]
 fn a_race_of_writes_in_place_is_never_won() {
     let good = tool("/bin/sh", "good");
@@ -252,7 +253,7 @@ fn a_new_process_refuses_a_changed_executable_with_its_name() {
     assert!(project.call().output.contains("good"));
 }
 
-/// Scripts find what lies beside them by their own path, in every way that authors use.
+/// Scripts find files beside them by their own path, in every way that authors use.
 #[test]
 fn scripts_find_their_neighbours() {
     let describe = "if [ \"$1\" = description ]; then echo '{\"name\":\"t\",\"description\":\"d\",\
@@ -345,7 +346,7 @@ fn scripts_find_their_neighbours() {
         sandbox.write("p/data.txt", "neighbour\n");
         let ran = project.call();
         assert!(ran.output.contains("neighbour"), "{name}: {}", ran.output);
-        // What comes later is there as well.
+        // Files that are added later are found as well.
         assert!(project.call().output.contains("neighbour"), "{name}");
     }
 }
@@ -393,7 +394,7 @@ fn an_interpreter_that_others_can_replace_does_not_start() {
     );
 }
 
-/// A copy of a script that was tampered with is made anew.
+/// A verified copy of a script that was changed is made anew.
 #[test]
 fn the_copy_of_a_script_is_verified_too() {
     let project = Project::trusted(&tool("/bin/sh", "good"));
@@ -412,7 +413,7 @@ fn the_copy_of_a_script_is_verified_too() {
     assert!(!project.trace());
 }
 
-/// A program of the machine's own kind is executed through its descriptor and knows its place.
+/// A native program is executed through its descriptor and still knows its path.
 #[test]
 fn a_binary_runs_and_knows_its_path() {
     let sandbox = Sandbox::with_home();
@@ -442,7 +443,7 @@ fn a_binary_runs_and_knows_its_path() {
     }
 }
 
-/// YAML tools and JSON plugins are their text: it is read and hashed at once.
+/// YAML tools and JSON plugins consist of their text only: it is read and hashed in one step.
 #[test]
 fn a_changed_declaration_is_not_read() {
     let sandbox = Sandbox::with_home();

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: what must hold before a commit and takes no test: form, lints, types, dependencies.
+//! `cargo xtask check`: the fast checks before a commit: format, lints, types, dependencies.
 
 use std::process::Command;
 

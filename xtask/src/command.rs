@@ -1,6 +1,6 @@
-//! Starting other programs: shown before they run, never reading the keyboard.
+//! Runs other programs, without keyboard input.
 //!
-//! A chore that starts something long shows the command first, so that a person can repeat it by
+//! A task that starts something long shows the command first, so that the user can repeat it by
 //! hand.
 
 use std::env;
@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::error::{During, Error, Result};
 
-/// Shows the command, runs it with its output on ours, and fails when it fails.
+/// Shows the command, runs it with its output on ours, and fails if it fails.
 pub fn run(command: &mut Command) -> Result<()> {
     show(command);
     let status = status(command)?;
@@ -20,7 +20,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Err(failed(command, status))
 }
 
-/// Runs the command with its output on ours; how it ended is the caller's business.
+/// Runs the command with its output on ours; the caller handles its exit status.
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command
         .stdin(Stdio::null())
@@ -28,7 +28,7 @@ pub fn status(command: &mut Command) -> Result<ExitStatus> {
         .during(|| format!("start `{}`", display(command)))
 }
 
-/// Runs the command unseen and gives what it printed; its complaints are shown when it fails.
+/// Runs the command silently and returns its output; its error messages are shown if it fails.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -46,13 +46,13 @@ pub fn show(command: &Command) {
     eprintln!("$ {}", display(command));
 }
 
-/// The command as a person would type it.
+/// Returns the command as a person would type it.
 pub fn display(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// Where a program of this name is, if it is on the `PATH`.
+/// Returns the path of the program with this name, if it is on the `PATH`.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
@@ -60,7 +60,7 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// The cargo that started us.
+/// Returns the cargo that started us.
 pub fn cargo(directory: &Path) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(directory);

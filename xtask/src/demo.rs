@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: from a fresh clone to tools that run, on the terminal.
 //!
-//! The commands are shown as a person would type them. The git repository that they work on is
-//! made up: a copy of the examples in a temporary folder, gone afterwards.
+//! The commands are shown as a person would type them. They work on a temporary git repository, a
+//! copy of the examples that is removed afterwards.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn build() -> Result<PathBuf> {
     Ok(haft)
 }
 
-/// A git repository with one commit: the examples themselves.
+/// Makes a git repository with one commit, which holds the examples.
 fn project(root: &Path) -> Result<tempfile::TempDir> {
     let making = || "make a repository to show the tool on".to_owned();
     let project = tempfile::Builder::new()
@@ -77,7 +77,7 @@ fn project(root: &Path) -> Result<tempfile::TempDir> {
     Ok(project)
 }
 
-/// Copies what an example consists of, without what npm may have put beside it.
+/// Copies an example, without the packages that npm may have put beside it.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -95,7 +95,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Prints the command, then lets it have the terminal, where it draws its live updates.
+/// Prints the command, then runs it on the terminal, where it draws its progress.
 fn shown(haft: &Path, project: &Path, call: &[&str]) -> Result<()> {
     let arguments = [&["--tool", TOOL], call].concat();
     println!(

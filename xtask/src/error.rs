@@ -1,7 +1,7 @@
-//! Why a chore could not be done, and what to do about it.
+//! Errors of the tasks: the reason of a failure, and a hint.
 //!
-//! One closed enum for the whole program: chores stop at the first failure and tell a person,
-//! nobody matches on the kind.
+//! One closed enum serves the whole program. A task stops at the first failure and prints it for a
+//! person; no code matches on the kind.
 
 use std::error::Error as _;
 use std::io;
@@ -10,11 +10,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The machine lacks something that we may not or cannot get for it.
+    /// The machine lacks something that we may not or cannot install.
     #[error("{what}")]
     Missing { what: String, hint: String },
 
-    /// A program that we started failed; its own words are already on the terminal.
+    /// A program that we started failed; its own messages are already on the terminal.
     #[error("`{command}` {ended}")]
     Command {
         command: String,
@@ -57,7 +57,7 @@ impl Error {
     }
 }
 
-/// Says what was being done when the system refused.
+/// Adds the current action to an error of the system.
 pub trait During<T> {
     fn during(self, doing: impl FnOnce() -> String) -> Result<T>;
 }

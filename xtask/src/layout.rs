@@ -1,10 +1,11 @@
-//! `cargo xtask layout`: which functions of haft run, so that the linker lays them side by side.
+//! `cargo xtask layout`: lists the functions of haft that run, so that the linker can place them
+//! side by side.
 //!
-//! Of the program's functions one in twenty ever runs, and they lie all over it. Each brings its page
-//! with it, and the system maps that page's neighbours: most of what haft holds in memory was code that
-//! nobody runs. `build.rs` gives the list that is written here to the linker. Names that are not known any
-//! more (another compiler, other versions of crates) are passed over, so the list ages without harm:
-//! write it anew when crates were updated.
+//! Only one in twenty of the program's functions ever runs, and they are spread over the whole
+//! file. Each one brings its page into memory, and the system maps the neighbouring pages with it.
+//! So most of haft's resident memory was code that never runs. `build.rs` passes the list that is
+//! written here to the linker. The linker ignores unknown names (another compiler, other versions
+//! of crates), so an old list does no harm. Write it anew after crates were updated.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -30,14 +31,14 @@ pub struct Layout {}
 const MODULE: &str = include_str!("bench/module.ts");
 const MODULES: usize = 100;
 
-/// What a client of the MCP server says before it calls.
+/// Requests of an MCP client before its first call.
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"layout","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":1,"method":"tools/list"}
 "#;
 const CALLS: usize = 5_000;
 
-/// The fewest functions that a useful list has: fewer, and something went wrong.
+/// Lower limit of the functions in a plausible list.
 const FEWEST: usize = 5_000;
 
 impl Layout {
@@ -55,7 +56,7 @@ impl Layout {
         for words in [
             &["--version"][..],
             &["list"],
-            // Once more, with everything remembered.
+            // Once more, with warm caches.
             &["list"],
             &["call", "tool_0", question],
             &["serve", "mcp"],
@@ -73,7 +74,7 @@ impl Layout {
     }
 }
 
-/// A release build with its names.
+/// Makes a release build with its symbol names.
 fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = command::cargo(root);
     cargo.args(["rustc", "--release", "--package", "haft", "--bin", "haft"]);
@@ -81,7 +82,7 @@ fn build(root: &Path) -> Result<PathBuf> {
     Ok(workspace::target_dir(root)?.join("release/haft"))
 }
 
-/// Some modules, and a home with nothing in it.
+/// Some modules, and an empty home.
 struct Ground(tempfile::TempDir);
 
 impl Ground {
@@ -97,7 +98,7 @@ impl Ground {
         Ok(Ground(folder))
     }
 
-    /// The functions that run in `haft words…`.
+    /// Returns the functions that run in `haft words…`.
     fn functions_of(&self, haft: &Path, words: &[&str]) -> Result<BTreeSet<String>> {
         let seen = self.0.path().join("callgrind.out");
         let mut valgrind = Command::new("valgrind");
@@ -111,7 +112,8 @@ impl Ground {
         let running = || format!("run `{shown}`");
         let mut child = valgrind.spawn().during(running)?;
         let mut input = child.stdin.take().expect("it is a pipe");
-        // Beside us: it may answer before it has read all. Who reads nothing has gone by now.
+        // On another thread, because the program may answer before it has read everything. A write
+        // error is ignored: a command without input may have ended already.
         let talking = thread::spawn(move || {
             let _ = input.write_all(conversation().as_bytes());
             input
@@ -124,7 +126,7 @@ impl Ground {
             .into_iter()
             .flat_map(|out| BufReader::new(out).lines())
         {
-            // A server goes on until nobody is there.
+            // The server runs until its input is closed.
             if line.during(running)?.contains(&last) {
                 drop(talking.take().map(JoinHandle::join));
             }
@@ -147,8 +149,8 @@ fn conversation() -> String {
     HELLO.to_owned() + &calls.collect::<String>()
 }
 
-/// The names in valgrind's answer: `fn=(7) name`, also of whom a function calls. A number behind `'` tells
-/// how deep a function calls itself.
+/// Extracts the function names from callgrind's output: `fn=(7) name`, and `cfn=` for callees. A
+/// number behind `'` is the recursion depth.
 fn functions_in(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter_map(|line| {
         let named = line

@@ -1,4 +1,4 @@
-//! What the machine under us is: who we are on it and how large it is.
+//! Properties of this machine: its user, its package manager, its cores and its memory.
 
 use std::fs;
 use std::process::Command;
@@ -6,13 +6,13 @@ use std::thread;
 
 use crate::command;
 
-/// What one compiler job of a V8 build needs at its peak, with some air.
+/// Peak memory of one compiler job of a V8 build, with some reserve.
 const GIB_PER_JOB: u64 = 2;
 
 pub struct Machine {
-    /// We may install packages without asking anyone.
+    /// Set if we are root and may install packages.
     pub root: bool,
-    /// Debian's package manager is here.
+    /// Set if Debian's package manager is installed.
     pub apt: bool,
 }
 
@@ -26,7 +26,7 @@ impl Machine {
     }
 }
 
-/// How many compilers can run at once: one for each core, fewer where memory is short.
+/// Returns the number of parallel compilers: one for each core, fewer if memory is short.
 pub fn jobs() -> u64 {
     let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let by_memory = fs::read_to_string("/proc/meminfo")

@@ -1,7 +1,7 @@
-//! `cargo xtask`: the chores of this repository, each one a subcommand in its own file.
+//! `cargo xtask`: the tasks of this repository, each one a subcommand in its own file.
 //!
-//! Holds no V8 and knows nothing of haft's insides, so it builds in seconds on a machine that has
-//! nothing yet. Every chore first makes sure that the machine has what the chore needs.
+//! It does not link V8 or haft, so it builds in seconds on a fresh machine. Every task first
+//! ensures that the machine has its prerequisites.
 
 #![allow(
     clippy::disallowed_methods,

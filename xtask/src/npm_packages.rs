@@ -1,7 +1,8 @@
 //! `cargo xtask npm-packages`: popular npm packages under a grant.
 //!
-//! One tool imports each package. After `haft trust` every one of them must load without a refusal, except where
-//! the trust page named a computed import; after `haft trust --learn` all of them must.
+//! One tool imports each package. After `haft trust` every one of them must load without a refusal,
+//! except where the trust page named a computed import. After `haft trust --learn` all of them
+//! must.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -142,7 +143,7 @@ const PACKAGES: &[&str] = &[
     "zod",
 ];
 
-/// The words of a refusal.
+/// Texts of a refusal.
 const REFUSALS: &[&str] = &[
     "is not part of what was trusted",
     "changed since it was trusted",
@@ -236,7 +237,7 @@ impl Project {
         Ok(())
     }
 
-    /// What haft says on both streams, however it ends.
+    /// Runs haft and returns both of its output streams, whatever its exit status.
     fn haft(&self, arguments: &[&str]) -> Result<String> {
         let mut haft = Command::new(&self.program);
         haft.args(arguments)
@@ -250,7 +251,7 @@ impl Project {
             .concat())
     }
 
-    /// The tools that are refused, with the reason.
+    /// Returns the tools that are refused, with the reason.
     fn refused(&self) -> Result<Vec<(String, String)>> {
         let listed = self.haft(&["--no-cache", "list"])?;
         let mut refused = Vec::new();
@@ -269,7 +270,7 @@ impl Project {
     }
 }
 
-/// The tools that the trust page calls open.
+/// Returns the tools that the trust page calls open.
 fn open_tools(page: &str) -> BTreeSet<String> {
     let mut open = BTreeSet::new();
     let mut tool = "";

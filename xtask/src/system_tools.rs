@@ -1,7 +1,7 @@
 //! `cargo xtask system-tools`: the system tools where a development build of haft looks for them.
 //!
-//! They are links by name to the one program beside haft, so the next `cargo build` renews all of
-//! them. Only the program itself knows which tools it is.
+//! They are symbolic links to the one program beside haft, so the next `cargo build` renews all of
+//! them. Only the program itself knows its tools.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use clap::Args;
 use crate::error::{During, Result};
 use crate::{command, prerequisites, workspace};
 
-/// The program that all system tools are.
+/// Name of the one program that contains all system tools.
 pub const PROGRAM: &str = "haft-system-tools";
 
 /// Build haft and put its system tools beside it, into target/debug/libexec/haft.
@@ -43,7 +43,7 @@ impl SystemTools {
     }
 }
 
-/// The file names of the tools that this program is.
+/// Returns the file names of the tools in this program.
 pub fn names(program: &Path) -> Result<Vec<String>> {
     let names = command::output(Command::new(program).arg("--names"))?;
     Ok(names.lines().map(str::to_owned).collect())

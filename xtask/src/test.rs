@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every test of the repository, in Rust and in JavaScript.
 //!
-//! Both halves run even when the first fails, and their own closing lines stay the last words.
+//! Both halves run even if the first fails, and their own summaries stay the last output.
 
 use std::process::Command;
 
@@ -32,7 +32,7 @@ impl Test {
     }
 }
 
-/// Reports the first failure, keeps the second as the one to end with.
+/// Reports the first failure and returns the second.
 fn both(first: Error, second: Error) -> Error {
     first.report();
     second

@@ -1,4 +1,4 @@
-//! Where things are: the checkout, cargo's home, the build directory, and what `Cargo.lock` pins.
+//! Paths and pins of the workspace: the checkout, cargo's home, the build directory, `Cargo.lock`.
 
 use std::env;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::command;
 use crate::error::{During, Error, Result};
 
-/// The root of the checkout.
+/// Returns the root of the checkout.
 pub fn root() -> PathBuf {
     let manifest = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -28,7 +28,7 @@ pub fn cargo_home() -> Result<PathBuf> {
     Ok(home.join(".cargo"))
 }
 
-/// The user's folder for what can be had again.
+/// Returns the user's cache directory.
 pub fn user_cache() -> Result<PathBuf> {
     let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
@@ -37,7 +37,7 @@ pub fn user_cache() -> Result<PathBuf> {
         .ok_or_else(|| Error::unexpected("there is no home directory"))
 }
 
-/// Where cargo puts what it builds, as cargo itself says.
+/// Returns cargo's build directory, as cargo itself reports it.
 pub fn target_dir(root: &Path) -> Result<PathBuf> {
     let metadata = metadata(root, &["--no-deps"])?;
     match metadata["target_directory"].as_str() {
@@ -48,7 +48,7 @@ pub fn target_dir(root: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The program that somebody names, else the one that `build` makes.
+/// Returns the program that the user named, or else the one that `build` makes.
 pub fn program(named: Option<&Path>, build: impl FnOnce() -> Result<PathBuf>) -> Result<PathBuf> {
     match named {
         Some(path) => path
@@ -58,7 +58,7 @@ pub fn program(named: Option<&Path>, build: impl FnOnce() -> Result<PathBuf>) ->
     }
 }
 
-/// The version of a package that `Cargo.lock` pins.
+/// Returns the version of a package that `Cargo.lock` pins.
 pub fn locked_version(root: &Path, package: &str) -> Result<String> {
     let path = root.join("Cargo.lock");
     let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
@@ -66,9 +66,10 @@ pub fn locked_version(root: &Path, package: &str) -> Result<String> {
         .ok_or_else(|| Error::unexpected(format!("`{}` pins no `{package}`", path.display())))
 }
 
-/// The source of a package among the dependencies of the workspace or package at `directory`.
+/// Returns the source of a package among the dependencies of the workspace or package at
+/// `directory`.
 ///
-/// Cargo downloads it when it is not there yet.
+/// Cargo downloads it if it is missing.
 pub fn package_source(directory: &Path, package: &str) -> Result<PathBuf> {
     let metadata = metadata(directory, &[])?;
     metadata["packages"]
@@ -81,7 +82,7 @@ pub fn package_source(directory: &Path, package: &str) -> Result<PathBuf> {
         .ok_or_else(|| Error::unexpected(format!("cargo knows no source of `{package}`")))
 }
 
-/// What cargo knows of the packages.
+/// Returns cargo's metadata of the packages.
 pub fn metadata(directory: &Path, more: &[&str]) -> Result<serde_json::Value> {
     let mut cargo = command::cargo(directory);
     cargo.args(["metadata", "--format-version", "1"]).args(more);

@@ -13,7 +13,7 @@ fn configured(text: &str) -> World {
     world
 }
 
-/// ikigai 50: they write files and run commands, so they are the user's decision and nobody else's.
+/// ikigai 50: they write files and run commands, so only the user can switch them on.
 #[test]
 fn system_tools_are_off_unless_the_user_wants_them() {
     assert!(!World::new().config().system_tools);

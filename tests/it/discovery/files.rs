@@ -1,4 +1,4 @@
-//! Which files of a folder count (omp.md 1.2).
+//! Files of a folder that are tools (omp.md 1.2).
 
 use haft::Problem;
 

@@ -1,8 +1,8 @@
-//! What `.gitignore` hides (omp.md 1.2).
+//! Files that `.gitignore` hides (omp.md 1.2).
 
 use super::{A, World};
 
-/// Which of a.ts and b.ts survive these ignore files.
+/// Returns those of a.ts and b.ts that these ignore files do not hide.
 fn survivors(files: &[(&str, &str)]) -> Vec<String> {
     let world = World::with(&[A, "p/.omp/tools/b.ts"]);
     for (path, text) in files {

@@ -1,4 +1,4 @@
-//! The keys that hide one file behind another, and what is switched off (omp.md 1.2).
+//! Keys by which one file hides another, and files that are switched off (omp.md 1.2).
 
 use haft::Severity;
 use haft::discover::Verdict;

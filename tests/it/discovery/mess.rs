@@ -1,4 +1,4 @@
-//! What lies in real folders: pipes, links to nowhere, names that are no text, thousands of files.
+//! Odd folders: pipes, dangling links, names that are not UTF-8, thousands of files.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -57,7 +57,7 @@ fn a_folder_that_is_a_file_is_told() {
 #[test]
 fn unreadable_folders_are_told_and_the_rest_is_loaded() {
     if rustix::process::geteuid().is_root() {
-        // Root reads everything; a link loop is what it cannot read either.
+        // Root can read everything except a loop of links.
         let world = World::with(&["p/.claude/tools/c.ts"]);
         world.link("tools", "p/.omp/tools");
         assert_eq!(world.names(), ["c.ts"]);

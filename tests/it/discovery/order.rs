@@ -1,4 +1,4 @@
-//! Where tools may be, in which order, and what moves those places (omp.md 1.1).
+//! Places of tools, their order, and the settings that move them (omp.md 1.1).
 
 use haft::Level;
 use haft::discover::Verdict;

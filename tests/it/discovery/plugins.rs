@@ -184,7 +184,7 @@ fn names_of_the_lock_file_count_for_links_or_without_a_package_json() {
     assert!(world.names().contains(&"s.ts".to_owned()));
 }
 
-/// Where the plugin of the project is.
+/// Folder of the project's plugin.
 const OWN: &str = "p/.omp/plugins/node_modules/p";
 
 /// Installs that plugin, whose tool is `own.ts`.

@@ -5,7 +5,7 @@ use haft::{
 };
 use serde_json::json;
 
-/// Somebody who agrees to everything.
+/// A user interface that agrees to everything.
 struct Agreeable;
 
 #[async_trait::async_trait]

@@ -134,7 +134,7 @@ function version(path) {
   }
 }
 
-/** What haft says about its tools when a client connects. */
+/** Returns the instructions that haft sends when a client connects. */
 function instructionsOf(haft) {
   const home = mkdtempSync(join(tmpdir(), "haft-judge-"));
   const params = {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const TOOLS = fileURLToPath(new URL("tools.ts", import.meta.url));
 
-/** Where haft finds tools of its user, below the home directory. */
+/** Folder of the user's own tools, below the home directory. */
 const USER_TOOLS = ".omp/agent/tools";
 
 export class Place {

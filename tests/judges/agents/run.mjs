@@ -5,11 +5,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { isNamed, prompt } from "./api/server.mjs";
 import { Place } from "./place.mjs";
 
-/** Longer than anything takes on a busy machine, apart from what the tools are told to take. */
+/** Timeout of a check in milliseconds, beyond any time on a busy machine, apart from the tools' waits. */
 const PATIENCE = 60_000;
-/** What is known not to come is not waited for that long. */
+/** Timeout of a check that is known to fail. */
 const LIMIT_PATIENCE = 10_000;
-/** How long an agent may take for the end of a turn whose last answer is on its way. */
+/** Timeout for the end of a turn whose last answer is on its way. */
 const SETTLING = 10_000;
 const LOOKING = 100;
 const INSISTING = 1_500;
@@ -21,7 +21,7 @@ export class Run {
     this.path = path;
     this.api = api;
     this.name = name;
-    /** What haft says to clients about its tools. */
+    /** The instructions that haft sends to clients. */
     this.instructions = instructions;
     this.place = new Place(name, api.url(name));
     client.prepare(this.place);

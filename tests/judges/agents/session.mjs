@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 
 const ENDING_TIMEOUT = 5_000;
-/** What runs; it ends with the judge, however that ends. */
+/** Running agents; they are killed when this process exits. */
 const running = new Set();
 
 process.on("exit", () => {

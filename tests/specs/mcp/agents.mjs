@@ -13,7 +13,7 @@ import { stripVTControlCharacters } from "node:util";
 
 const { HAFT, URL: address, AGENTS } = process.env;
 
-/** How each is asked, and what shows that it took haft's entry; `name` is the server's. */
+/** Command by which each agent lists its servers, and the check that haft's entry `name` is there. */
 const agents = {
   "claude-code": {
     program: "claude",
@@ -26,7 +26,7 @@ const agents = {
   },
   codex: {
     program: "codex",
-    // A project's file is read once the project is trusted, for which there is no command.
+    // A project's file is read once the project is trusted; no command trusts it.
     scopes: ["user"],
     list: ["mcp", "list", "--json"],
     shows(said, name) {

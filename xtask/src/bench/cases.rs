@@ -1,11 +1,11 @@
-//! The table of what is measured: for every case what each of the two is told to do.
+//! Table of the benchmark cases: the job of haft and the job of its peer for each case.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::fixture::{EXECUTABLES, Fixture, MANY};
 
-/// How often the loop of the `pi.exec` case starts a child.
+/// Number of children that the loop of the `pi.exec` case starts.
 const CHILDREN: usize = 200;
 
 pub struct Case {
@@ -13,18 +13,18 @@ pub struct Case {
     pub haft: Job,
     pub peer: Job,
     pub reading: Reading,
-    /// Haft finds its caches empty. Bun keeps none for modules of this size.
+    /// Set if haft starts with empty caches. Bun keeps none for modules of this size.
     pub cold: bool,
 }
 
-/// A command, and a text that its output has when it did what it was told.
+/// A command, and a text that its output contains if the job was done.
 pub struct Job {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub expect: String,
 }
 
-/// What the number of a run is.
+/// Meaning of a run's number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reading {
     /// From the start of the process to its end.
@@ -39,9 +39,9 @@ pub struct Programs<'a> {
     /// `benches/host`, which uses the library.
     pub host: &'a Path,
     pub bun: &'a Path,
-    /// What the official MCP SDK runs on.
+    /// The Node that runs the official MCP SDK.
     pub node: &'a Path,
-    /// One that has FastMCP.
+    /// A Python that has FastMCP.
     pub python: &'a Path,
 }
 
@@ -97,7 +97,7 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
         reading: Reading::Said,
         cold: false,
     };
-    // The peer of these is the least that Rust can do for the same, in the same program.
+    // The peer of these cases is the least that Rust can do for the same job, in the same program.
     let beside_bare = |subject: &str, title, ours: &[&str], bare: &[&str]| {
         let side = |arguments| {
             let subject = words(&[subject]).into_iter();
@@ -125,7 +125,7 @@ pub fn all(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {
     let web_modules: Vec<_> = (0..MANY)
         .map(|n| fixture.web_modules().join(format!("tool_{n}.mjs")))
         .collect();
-    // Both by the same client, over as many connections; the peer is Express on Node.
+    // One client measures both sides, over as many connections; the peer is Express on Node.
     let served = |title, kind: &str, connections: &str, expect: &str, modules: &[PathBuf]| {
         let side = |server: Vec<OsString>| {
             let subject = words(&["web", kind, connections, expect]).into_iter();

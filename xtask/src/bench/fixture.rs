@@ -1,4 +1,4 @@
-//! What is measured: generated tool modules, and the script with which bun does the same.
+//! Benchmark inputs: generated tool modules, and the script with which bun does the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use crate::error::{During, Result};
 
 /// A module as people write them: a factory, a handful of zod parameters, a small body.
 const MODULE: &str = include_str!("module.ts");
-/// A module that starts `true` in a loop and says how long one took.
+/// A module that starts `true` in a loop and prints the time of one start.
 const SPAWN: &str = include_str!("spawn.ts");
-/// A tool that does next to nothing, so that what it costs is the way to it and back.
+/// A tool that does next to nothing, so that only the cost of the call is measured.
 const ECHO: &str = include_str!("echo.ts");
-/// Twenty parameters, as the largest of people's tools have.
+/// A tool with twenty parameters, as large tools have.
 const WIDE: &str = include_str!("wide.ts");
-/// A long result that is drawn.
+/// A tool with a long result that is rendered.
 const DOCUMENT: &str = include_str!("document.ts");
 /// A module in JavaScript, which Node can import too.
 const WEB_MODULE: &str = include_str!("web_module.mjs");
 /// The trivial tool in JavaScript.
 const WEB_ECHO: &str = include_str!("web_echo.mjs");
-/// Express' side of the server cases.
+/// The peer of the server cases, with Express.
 const WEB_PEER: &str = include_str!("web_peer.mjs");
-/// Bun's side: imports modules, calls their factories, lists or calls.
+/// Bun's script: imports modules, calls their factories, lists or calls.
 const PEER: &str = include_str!("peer.ts");
 
-/// An executable that takes its time to describe itself, and answers with what it is given.
+/// An executable that needs some time to describe itself, and answers with its input.
 const EXECUTABLE: &str = include_str!("executable.sh");
 
-/// The MCP servers that are called, and what calls them.
+/// The MCP servers that are called, and the script that calls them.
 const MCP: [(&str, &str); 4] = [
     ("mcp_drive.mjs", include_str!("mcp_drive.mjs")),
     ("mcp_server.mjs", include_str!("mcp_server.mjs")),
@@ -37,16 +37,16 @@ const MCP: [(&str, &str); 4] = [
     ("mcp_tools.ts", include_str!("mcp_tools.ts")),
 ];
 
-/// How many executables are asked for what they are.
+/// Number of executables that are asked for their description.
 pub const EXECUTABLES: usize = 50;
 
 /// A YAML shell tool as people write them: a few parameters, steps, a test.
 const SHELL_TOOL: &str = include_str!("shell_tool.yaml");
 
-/// How many YAML shell tools are loaded.
+/// Number of YAML shell tools that are loaded.
 pub const SHELL_TOOLS: usize = 200;
 
-/// How many modules the large listing has.
+/// Number of modules in the large listing.
 pub const MANY: usize = 100;
 
 /// A temporary folder with an empty home in it.

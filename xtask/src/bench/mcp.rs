@@ -6,9 +6,9 @@ use std::path::Path;
 use super::cases::{Case, Job, Programs, Reading};
 use super::fixture::{Fixture, MANY};
 
-/// Calls of one run.
+/// Number of calls of one run.
 const CALLS: &str = "20000";
-/// The same of the slowest peer.
+/// Number of calls for the slowest peer.
 const FEW: &str = "1000";
 
 pub fn cases(programs: &Programs<'_>, fixture: &Fixture) -> Vec<Case> {

@@ -1,7 +1,7 @@
-//! Runs the two sides of a case in turn and takes the time and the peak memory of each process.
+//! Runs the two sides of a case alternately and takes the time and the peak memory of each process.
 //!
-//! In turn, and with the first one changing: whatever else the machine does then falls on both.
-//! A run that did not do what it was told is an error and never a number.
+//! The sides alternate and also change their order, so that other load on the machine affects both.
+//! A run that did not do its job is an error, never a measurement.
 
 use std::fs;
 use std::io::{Read, Seek};
@@ -32,11 +32,11 @@ impl Plan {
     };
 }
 
-/// What one process took.
+/// Measurements of one process.
 #[derive(Clone, Copy)]
 pub struct Sample {
     pub took: Duration,
-    /// The most memory that it, or a child it waited for, had at once.
+    /// The peak memory of it, or of a child that it waited for.
     pub peak_bytes: u64,
 }
 
@@ -61,7 +61,7 @@ pub fn case(case: &Case, plan: &Plan, fixture: &Fixture) -> Result<Row> {
     Ok(row)
 }
 
-/// Empties the home, and with it everything that was cached there.
+/// Empties the home, including all caches.
 fn forget(fixture: &Fixture) -> Result<()> {
     let home = fixture.home();
     let doing = || format!("empty `{}`", home.display());
@@ -74,7 +74,7 @@ fn sample(job: &Job, reading: Reading, fixture: &Fixture) -> Result<Sample> {
     command.args(&job.arguments);
     clean(&mut command, fixture);
     let doing = || format!("run `{}`", command::display(&Command::new(&job.program)));
-    // Files, not pipes: nobody has to read while the process runs.
+    // Files, not pipes: a full pipe would block the process unless it is read meanwhile.
     let mut printed = tempfile::tempfile().during(doing)?;
     let mut complained = tempfile::tempfile().during(doing)?;
     command.stdout(printed.try_clone().during(doing)?);
@@ -105,7 +105,7 @@ fn sample(job: &Job, reading: Reading, fixture: &Fixture) -> Result<Sample> {
     })
 }
 
-/// An environment without the user's own tools and settings.
+/// Gives the command an environment without the user's own tools and settings.
 fn clean(command: &mut Command, fixture: &Fixture) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     command
@@ -122,7 +122,7 @@ fn text(file: &mut fs::File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last line as microseconds.
+/// Parses the last line as microseconds.
 fn said(output: &str) -> Result<Duration> {
     let line = output.trim_end().lines().last().unwrap_or_default();
     let micros: f64 = line

@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: haft beside npm's `bun` on the same modules, in one run on one machine.
 //!
 //! Bun is bare: a script that imports the modules and calls their factories, without discovery,
-//! schemas or isolation. It is the floor to be near, not a product that does the same. What haft does
-//! with child processes stands beside the least that Rust can do.
+//! schemas or isolation. It is a lower bound, not a product with the same features. haft's handling
+//! of child processes is compared with the least that Rust can do.
 
 mod cases;
 mod fixture;
@@ -78,7 +78,7 @@ impl Bench {
             match measure::case(&case, &plan, &fixture) {
                 Ok(row) => table.rows.push(row),
                 Err(error) => {
-                    // What was measured before, and can be after, is not lost.
+                    // The other cases are still measured and kept.
                     eprintln!("{error}");
                     failed.push(case.title);
                 }
@@ -113,7 +113,7 @@ fn build(target: &std::path::Path) -> Result<PathBuf> {
         .join(format!("haft{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Builds `benches/host`; cargo alone knows under which name.
+/// Builds `benches/host`; only cargo knows the name of the program.
 fn build_bench(root: &std::path::Path) -> Result<PathBuf> {
     let mut cargo = command::cargo(root);
     cargo.args(["build", "--release", "--package", "haft"]);

@@ -1,7 +1,7 @@
 //! The peers: npm's `bun` and `express`, with the zod that haft bundles and the components of pi, in a
 //! folder of their own in cargo's target.
 //!
-//! Not among the checkout's node modules: nothing that ships needs it.
+//! They are not among the checkout's node modules, because nothing that ships needs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::command;
 use crate::error::{During, Error, Result};
 
 const BUN: &str = "1.4.5";
-/// The components that tools of pi draw with.
+/// The components with which tools of pi render.
 const PI_TUI: &str = "0.73.1";
 const EXPRESS: &str = "5.3.0";
 const NODE: &str = "22";
@@ -26,7 +26,7 @@ pub struct Peer {
     pub python: PathBuf,
     pub zod: String,
     pub express: &'static str,
-    /// Where the peer's script finds zod.
+    /// Folder in which the peer's script finds zod.
     pub modules: PathBuf,
 }
 
@@ -42,7 +42,7 @@ pub fn install(root: &Path, folder: &Path) -> Result<Peer> {
             "@modelcontextprotocol/sdk": MCP_SDK,
             "@mariozechner/pi-tui": PI_TUI,
         },
-        // Its script puts the program for this system in place.
+        // Its script installs the program for this system.
         "allowScripts": { "bun": true, "node": true },
     })
     .to_string();

@@ -1,4 +1,5 @@
-//! Keeps a run: `benches/runs/<date>-<machine>/` with what was measured, on what, and every number.
+//! Keeps a run: `benches/runs/<date>-<machine>/` with the versions, the machine and every
+//! measurement.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ use super::table::Table;
 use crate::command;
 use crate::error::{During, Result};
 
-/// What a reader needs to repeat a run or to doubt it.
+/// Facts that a reader needs to repeat or question a run.
 pub struct About {
     date: String,
     machine: String,

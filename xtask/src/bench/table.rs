@@ -1,4 +1,4 @@
-//! The numbers of a run: medians, the best of each side, how many times more haft took.
+//! Table of a run: medians, the best of each side, the ratio of haft's time to the peer's.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Row {
     pub peer: Vec<Sample>,
 }
 
-/// What is told about one side of a row.
+/// Statistics of one side of a row.
 #[derive(Debug, PartialEq)]
 struct Summary {
     median_ms: f64,
@@ -74,7 +74,7 @@ impl Summary {
 }
 
 impl Table {
-    /// The table as Markdown that is also readable on a terminal.
+    /// Returns the table as Markdown that is also readable on a terminal.
     pub fn text(&self) -> String {
         let mut lines = vec![HEAD.map(str::to_owned)];
         lines.extend(self.rows.iter().map(Row::cells));
@@ -100,7 +100,7 @@ impl Table {
         Value::Array(rows.collect())
     }
 
-    /// Every single run.
+    /// Returns every single run as CSV.
     pub fn csv(&self) -> String {
         let mut text = String::from("case,program,run,ms,peak_mib\n");
         for row in &self.rows {
@@ -116,7 +116,7 @@ impl Table {
     }
 }
 
-/// The first column to the left, numbers to the right.
+/// Formats a row: the first column to the left, numbers to the right.
 fn aligned(cells: &[String; 9], widths: &[usize]) -> String {
     let mut line = format!("| {:<width$} |", cells[0], width = widths[0]);
     for (cell, width) in cells.iter().zip(widths).skip(1) {

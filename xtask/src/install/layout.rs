@@ -1,4 +1,4 @@
-//! What goes where below a prefix, as the file hierarchy of Unix systems has it.
+//! File layout below an installation prefix, following the Unix file hierarchy.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ impl Layout {
     pub fn below(prefix: &Path) -> Self {
         Layout {
             bin: prefix.join("bin"),
-            // Where `bin/haft` looks for its system tools.
+            // `bin/haft` looks for its system tools there.
             libexec: prefix.join("libexec/haft"),
             share: prefix.join("share"),
         }
     }
 
-    /// Every folder that something goes into.
+    /// Returns every folder that receives a file.
     pub fn folders(&self) -> Vec<PathBuf> {
         let shared = [BASH, ZSH, FISH, MANUAL, DOCUMENTS].map(|folder| self.share.join(folder));
         [self.bin.clone(), self.libexec.clone()]
@@ -42,7 +42,7 @@ impl Layout {
         self.libexec.join(name)
     }
 
-    /// For each shell the file that it looks for.
+    /// Returns the completion file of each shell.
     pub fn completions(&self) -> [(&'static str, PathBuf); 3] {
         [
             ("bash", self.share.join(BASH).join("haft")),

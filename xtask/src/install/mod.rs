@@ -1,8 +1,8 @@
 //! `cargo xtask install`: haft with its system tools, completions and manual pages, below a prefix.
 //!
-//! What goes where is in `layout`, how a file gets there in `place`. Nothing is taken away: the
-//! printed list is what there is to remove. Installing over an older haft is safe while it
-//! runs, since every file is replaced whole.
+//! `layout` names the files, `place` writes them. Nothing is removed; the printed list shows which
+//! files to remove for an uninstallation. Installing over an older haft is safe while it runs,
+//! since every file is replaced whole.
 
 mod layout;
 mod place;
@@ -43,7 +43,7 @@ impl Install {
     pub fn run(self) -> Result<()> {
         let prefix = absolute(&self.prefix)?;
         let layout = Layout::below(&prefix);
-        // Before the build, which takes minutes.
+        // Checked before the build, which takes minutes.
         place::folders(&prefix, &layout.folders())?;
         let built = match &self.from {
             Some(directory) => absolute(directory)?,
@@ -54,8 +54,8 @@ impl Install {
 
         let mut installed = vec![layout.program()];
         place::copy(&haft, &layout.program(), place::PROGRAM)?;
-        // One file under six names: a link by name would be followed by whoever asks for the real path,
-        // and the name says which tool it is.
+        // Hard links, one file under six names. A symbolic link would be resolved by programs that
+        // ask for their real path, and the program recognises its tool by the name.
         let mut first: Option<PathBuf> = None;
         for name in system_tools::names(&system_tools)? {
             let tool = layout.system_tool(&name);

@@ -1,7 +1,7 @@
-//! Puts one file where it belongs, whole: whoever opens it meanwhile gets the old one or the new one.
+//! Installs one file atomically: a program that opens it meanwhile gets the old or the new version.
 //!
-//! The new file is made beside the old one and then takes its name, so that a program that runs is
-//! never "busy" either.
+//! The new file is written beside the old one and then renamed to its name. So a running program
+//! never makes the installation fail with "text file busy" either.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -16,7 +16,7 @@ pub const PROGRAM: u32 = 0o755;
 /// The permissions of everything else.
 pub const DATA: u32 = 0o644;
 
-/// Makes the folders, and finds out whether files can be made in them.
+/// Makes the folders, and checks that files can be created in them.
 pub fn folders(prefix: &Path, folders: &[PathBuf]) -> Result<()> {
     for folder in folders {
         fs::create_dir_all(folder)
@@ -61,7 +61,7 @@ pub fn text(text: &str, to: &Path) -> Result<()> {
     })
 }
 
-/// The same file under a second name; a copy where the file system has no such thing.
+/// Links the same file under a second name, or copies it if the file system has no hard links.
 pub fn same(first: &Path, to: &Path) -> Result<()> {
     put(to, |new| {
         fs::hard_link(first, new).or_else(|_| fs::copy(first, new).map(drop))
@@ -71,7 +71,7 @@ pub fn same(first: &Path, to: &Path) -> Result<()> {
 fn put(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let folder = to.parent().expect("a file is in a folder");
     let doing = || format!("install `{}`", to.display());
-    // A folder of our own in there: the file in it has no other's name, and goes with it on failure.
+    // A folder of our own: its file has a unique name, and it is removed on failure.
     let beside = tempfile::Builder::new()
         .prefix(".haft-install-")
         .tempdir_in(folder)

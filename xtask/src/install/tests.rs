@@ -1,4 +1,4 @@
-//! Installing, with programs that answer like the real ones and need no build.
+//! Tests of the installation, with scripts in place of the built programs.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -97,7 +97,7 @@ fn a_second_installation_replaces_the_first() {
     place.install().expect("it can be installed");
     let newer = format!("{SYSTEM_TOOLS}# newer\n");
     place.program("haft-system-tools", &newer);
-    // Held open, as by a program that runs: what it reads is still the old one.
+    // Held open, as by a running program, which still reads the old file.
     let mut running = fs::File::open(place.path("prefix/libexec/haft/file-read")).expect("there");
     place.install().expect("it can be installed again");
     assert_eq!(place.found(), INSTALLED);

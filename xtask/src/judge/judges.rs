@@ -1,4 +1,5 @@
-//! The judges: npm packages on a Node of their own, and Python packages, in a folder in cargo's target.
+//! The judges: npm packages on a Node of their own, and Python packages, in a folder in cargo's
+//! target.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,12 @@ const PACKAGES: [(&str, &str); 5] = [
     ("node", "22"),
     ("@modelcontextprotocol/conformance", "0.2.0-alpha.12"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
-    // The client of the older era, and the one of both.
+    // The client of MCP 2025-11, and the one of both 2025-11 and 2026-07.
     ("@modelcontextprotocol/sdk", "1.32.2"),
     ("@modelcontextprotocol/client", "2.4.0"),
 ];
-/// The agents whose configuration haft writes, as far as they are packages. They stand apart: they are
-/// large, and each brings what it likes.
+/// The agents whose configuration haft writes, if they are npm packages. They have a folder of
+/// their own, because they are large and bring many dependencies.
 const AGENTS: [(&str, &str); 4] = [
     ("@anthropic-ai/claude-code", "2.1.330"),
     ("@openai/codex", "0.169.0"),
@@ -32,7 +33,7 @@ pub struct Judges {
 }
 
 impl Judges {
-    /// Installs what the chosen suites need.
+    /// Installs the packages that the chosen suites need.
     pub fn install(folder: &Path, suites: &[Suite]) -> Result<Judges> {
         let judges = Judges {
             folder: folder.to_owned(),
@@ -56,21 +57,21 @@ impl Judges {
         Ok(judges)
     }
 
-    /// A program of a package.
+    /// Returns the command of a program in a package.
     pub fn node(&self, path: &str) -> Command {
         let mut node = Command::new(self.modules().join(".bin/node"));
         node.arg(self.modules().join(path));
         node
     }
 
-    /// The inspector without its window.
+    /// Returns the command of the inspector without its window.
     pub fn inspector(&self) -> Command {
         let mut inspector = Command::new(self.modules().join(".bin/mcp-inspector"));
         inspector.env("PATH", self.path()).arg("--cli");
         inspector
     }
 
-    /// A script of ours that finds the packages in the folder that it is started in.
+    /// Returns the command of our script, which finds the packages in its working directory.
     pub fn script(&self, path: &Path) -> Command {
         let mut node = Command::new(self.modules().join(".bin/node"));
         node.arg(path)
@@ -80,14 +81,14 @@ impl Judges {
         node
     }
 
-    /// The same for Python.
+    /// Returns the command of our Python script.
     pub fn python(&self, path: &Path) -> Command {
         let mut python = Command::new(self.folder.join("python/bin/python"));
         python.arg(path);
         python
     }
 
-    /// Where the packages of the agents are.
+    /// Folder with the packages of the agents.
     pub fn agent_packages(&self) -> PathBuf {
         self.agents().join("node_modules")
     }
@@ -100,14 +101,14 @@ impl Judges {
         self.folder.join("agents")
     }
 
-    /// What our Node starts by the name `node` is that Node again.
+    /// Returns a `PATH` on which `node` is the same Node that we start.
     fn path(&self) -> String {
         let path = std::env::var("PATH").unwrap_or_default();
         format!("{}:{path}", self.modules().join(".bin").display())
     }
 }
 
-/// Installs into a folder, unless exactly that is there.
+/// Installs packages into a folder, unless exactly these are there.
 fn install_once(
     folder: &Path,
     packages: &[String],
@@ -124,7 +125,7 @@ fn install_once(
 
 fn npm(folder: &Path, packages: &[String]) -> Result<()> {
     let manifest = folder.join("package.json");
-    // The package `node` gets the program by a script of its own.
+    // The package `node` installs the program by a script of its own.
     let text = r#"{"private":true,"type":"module","allowScripts":{"node":true}}"#;
     fs::write(&manifest, text).during(|| format!("write `{}`", manifest.display()))?;
     let mut npm = Command::new("npm");

@@ -1,8 +1,9 @@
-//! `cargo xtask judge`: lets others judge the MCP server: its conformance suite, its clients, coding agents.
+//! `cargo xtask judge`: tests the MCP server with its conformance suite, its clients and coding
+//! agents.
 //!
-//! What they call are tools of ours in `tests/specs/mcp` and `tests/judges/agents`, so that the whole
-//! way through V8 is judged. What a server of tools cannot pass, and what an agent cannot do, is listed
-//! there with the reason; whatever else fails is a failure, and so is what is listed and passes.
+//! They call our tools in `tests/specs/mcp` and `tests/judges/agents`, so that the whole way
+//! through V8 is tested. Known limits of a server of tools and of the agents are listed there with
+//! the reason. Any other failure fails the run, and so does a listed limit that passes.
 
 mod judges;
 mod server;
@@ -69,14 +70,14 @@ pub enum Suite {
     Agents,
 }
 
-/// One verdict to get: its name, and the command that fails if it is bad.
+/// One test: its name, and the command that fails if the test does.
 struct Case {
     suite: Suite,
     name: String,
     command: Command,
 }
 
-/// Where everything is.
+/// Paths and address that a run of the judges needs.
 struct Scene<'a> {
     judges: &'a Judges,
     haft: &'a Path,
@@ -134,7 +135,7 @@ impl Judge {
         cases
     }
 
-    /// The agents, whose models are played by a script.
+    /// Returns the test of the agents, whose models are played by a script.
     fn agents(&self, scene: &Scene<'_>) -> Case {
         let script = scene.tests.join("judges/agents/judge.mjs");
         let mut command = scene.judges.script(&script);
@@ -210,7 +211,7 @@ impl Scene<'_> {
         cases
     }
 
-    /// Clients that connect over both transports.
+    /// Returns the tests of the clients over both transports.
     fn scripts(&self) -> Vec<Case> {
         let judges = self.judges;
         let case = |suite, name: &str, mut command: Command| {

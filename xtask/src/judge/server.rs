@@ -1,4 +1,4 @@
-//! The server that is judged: haft over HTTP on a free port, ended when nobody needs it.
+//! The server under test: haft over HTTP on a free port, ended when the handle is dropped.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

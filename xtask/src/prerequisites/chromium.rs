@@ -6,7 +6,7 @@ use crate::machine::Machine;
 
 use super::packages;
 
-/// What Debian and others call it; the tests look for the same names.
+/// Names of the browser's program on Debian and elsewhere; the tests look for the same names.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 pub fn ensure(machine: &Machine) -> Result<()> {

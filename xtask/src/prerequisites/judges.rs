@@ -1,7 +1,7 @@
-//! The Python programs that judge our interfaces in the tests, in an environment of their own.
+//! The Python programs that check our interfaces in the tests, in an environment of their own.
 //!
-//! In the user's cache, so that every checkout of this machine has them; the folder is called after what
-//! is pinned, so that another version is another folder.
+//! The environment is in the user's cache, so that all checkouts share it. Its folder is named
+//! after the pinned packages, so that another version gets another folder.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::error::{During, Result};
 use crate::machine::Machine;
 use crate::{command, workspace};
 
-/// What is pinned, as pip reads it.
+/// Pinned Python packages, in pip's format.
 const PINNED: &str = "tests/judges/requirements.txt";
 
 pub fn ensure(root: &Path) -> Result<()> {
@@ -21,7 +21,7 @@ pub fn ensure(root: &Path) -> Result<()> {
     let folder = workspace::user_cache()?
         .join("haft-judges")
         .join(pinned.trim().replace("==", "-"));
-    // Written last, so that half an environment is none.
+    // Written last, so that an incomplete environment is not used.
     let done = folder.join("haft-done");
     if done.is_file() {
         return Ok(());
@@ -38,7 +38,7 @@ pub fn ensure(root: &Path) -> Result<()> {
     fs::write(&done, "").during(|| format!("write `{}`", done.display()))
 }
 
-/// Python with what makes environments, which Debian packs apart.
+/// Ensures Python with its `venv` module, which Debian packs separately.
 fn python(machine: &Machine) -> Result<()> {
     let has = command::output(Command::new("python3").args(["-c", "import venv, ensurepip"]));
     if has.is_ok() {

@@ -1,7 +1,7 @@
 //! Clang's library, which `bindgen` loads while the SQLite crate is built.
 //!
-//! Looked for where `bindgen` will look: `LIBCLANG_PATH`, what `llvm-config` says, the library
-//! folders of the system. Without it the build ends, minutes later, in a panic about a file.
+//! It is searched in the same places as by `bindgen`: `LIBCLANG_PATH`, the output of `llvm-config`,
+//! the library folders of the system. Without it the build panics after some minutes.
 
 use std::env;
 use std::fs;
@@ -27,7 +27,7 @@ pub fn ensure(machine: &Machine) -> Result<()> {
 
 fn is_here() -> bool {
     if let Some(named) = env::var_os("LIBCLANG_PATH").map(PathBuf::from) {
-        // Bindgen takes the file itself or its folder.
+        // Bindgen accepts the file itself or its folder.
         return named.is_file() || holds(&named);
     }
     folders().iter().any(|folder| holds(folder))

@@ -1,7 +1,8 @@
-//! What a machine must have before haft can be built, made sure of in the order of its price.
+//! Prerequisites of a build of haft, checked in the order of their price.
 //!
-//! What is missing is got when that is ours to do (a package as root, node modules, the V8
-//! archive), else the chore stops with one sentence and the one command that helps.
+//! A missing prerequisite is installed if this program may do that (a package as root, node
+//! modules, the V8 archive). Otherwise the task stops with one sentence and the one command that
+//! helps.
 
 mod chromium;
 mod judges;
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::machine::Machine;
 use crate::{v8, workspace};
 
-/// Everything that a build of haft needs.
+/// Ensures everything that a build of haft needs.
 pub fn for_a_build() -> Result<()> {
     let machine = Machine::look();
     node::ensure()?;
@@ -25,14 +26,14 @@ pub fn for_a_build() -> Result<()> {
     node_modules::ensure(&workspace::root())
 }
 
-/// What the tests need besides.
+/// Ensures the additional prerequisites of the tests.
 pub fn for_the_tests() -> Result<()> {
     for_a_build()?;
     chromium::ensure(&Machine::look())?;
     judges::ensure(&workspace::root())
 }
 
-/// The compiler and `make`, with which some crates build the C that they carry.
+/// Ensures the compiler and `make`, with which some crates build their C sources.
 fn c_toolchain(machine: &Machine) -> Result<()> {
     let here = |names: &[&str]| names.iter().any(|name| command::on_path(name).is_some());
     let compiler = std::env::var_os("CC").is_some() || here(&["cc", "gcc", "clang"]);

@@ -1,4 +1,4 @@
-//! Packages of the distribution: installed where we may, else the one command that does it.
+//! Packages of the distribution: installed if we may, else reported with the command that does it.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::command;
 use crate::error::{Error, Result};
 use crate::machine::Machine;
 
-/// Has the packages installed; `why` completes the sentence "installing … to build V8".
+/// Ensures that the packages are installed; `why` completes "installing … to build V8".
 pub fn ensure(why: &str, packages: &[String], machine: &Machine) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -26,7 +26,7 @@ pub fn ensure(why: &str, packages: &[String], machine: &Machine) -> Result<()> {
     command::run(&mut install)
 }
 
-/// The error that tells a person what to install.
+/// Returns the error that asks the user to install packages.
 fn ask(why: &str, names: &str, machine: &Machine) -> Error {
     let hint = if machine.apt {
         format!("run `sudo apt-get update && sudo apt-get install --yes {names}`, then this again")

@@ -1,8 +1,9 @@
-//! The security advisories about crates, as a snapshot in the repository.
+//! Snapshot of the security advisories about crates, kept in the repository.
 //!
-//! The database is a git repository that machines without GitHub cannot reach. `xtask/advisories.jsonl` holds what
-//! cargo-deny needs of it, one advisory a line: facts, not the texts. Of it a database is made that cargo-deny
-//! takes for the one that it fetched. `cargo xtask advisories` makes the snapshot anew.
+//! The database is a git repository that machines without GitHub cannot reach. So
+//! `xtask/advisories.jsonl` holds the facts that cargo-deny needs, one advisory a line, without the
+//! texts. This module makes a database of it that cargo-deny accepts as fetched. `cargo xtask
+//! advisories` makes the snapshot anew.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,15 +17,16 @@ use serde_json::{Map, Value, json};
 use crate::error::{During, Error, Result};
 use crate::{command, workspace};
 
-/// The database.
+/// Address of the database.
 const SOURCE: &str = "https://github.com/rustsec/advisory-db";
-/// The folder that cargo-deny 0.20 keeps it in: its name and a hash of the address.
+/// Folder in which cargo-deny 0.20 keeps it: its name and a hash of the address.
 const FOLDER: &str = "advisory-db-3157b0e258782691";
 const SNAPSHOT: &str = "xtask/advisories.jsonl";
-/// From this age on a line says that the snapshot is old. It is not an error: the day alone must not fail a check.
+/// Age from which a line says that the snapshot is old. It is not an error, because the date alone
+/// must not fail a check.
 const OLD: Duration = Duration::from_secs(60 * 24 * 3600);
 
-/// The fields of an advisory that decide whether it is about a crate, and how bad it is.
+/// Fields of an advisory that decide which crates it is about, and how severe it is.
 const FIELDS: [&str; 6] = [
     "id",
     "package",
@@ -77,10 +79,10 @@ impl Advisories {
     }
 }
 
-/// What `xtask/advisories.jsonl` holds.
+/// Content of `xtask/advisories.jsonl`.
 struct Snapshot {
     commit: String,
-    /// Of that commit.
+    /// The date of that commit.
     date: String,
     /// Sorted by their ids.
     advisories: Vec<Value>,
@@ -104,7 +106,7 @@ impl Snapshot {
     }
 }
 
-/// Makes the database of the snapshot below `folder`, and says how old it is.
+/// Makes the database of the snapshot below `folder`, and reports an old snapshot.
 pub fn make_database(root: &Path, folder: &Path) -> Result<()> {
     let path = root.join(SNAPSHOT);
     let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;
@@ -135,7 +137,7 @@ pub fn make_database(root: &Path, folder: &Path) -> Result<()> {
         fs::create_dir_all(&folder).during(doing)?;
         fs::write(folder.join(format!("{id}.md")), page(advisory, id)?).during(doing)?;
     }
-    // cargo-deny asks git for the date.
+    // cargo-deny reads the date from git.
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
         git.arg("-C").arg(&database).args(arguments);
@@ -157,7 +159,8 @@ pub fn make_database(root: &Path, folder: &Path) -> Result<()> {
     fs::write(&stamp, &text).during(doing)
 }
 
-/// An advisory in the form of the database. The text is not ours to pass on; the address is.
+/// Returns an advisory in the database's format. Its text may not be redistributed; its address
+/// may.
 fn page(advisory: &Value, id: &str) -> Result<String> {
     let broken = |error: toml::ser::Error| Error::unexpected(format!("{id}: {error}"));
     let front = toml::to_string(advisory).map_err(broken)?;
@@ -167,7 +170,7 @@ fn page(advisory: &Value, id: &str) -> Result<String> {
 }
 
 fn tell_age(date: &str) {
-    // The day is enough: `2026-08-21T…`.
+    // The day suffices: `2026-08-21T…`.
     let Some(since) = seconds_of(date) else {
         return;
     };
@@ -183,14 +186,14 @@ fn tell_age(date: &str) {
     }
 }
 
-/// Seconds from 1970 to the beginning of a day.
+/// Returns the seconds from 1970 to the beginning of a day.
 fn seconds_of(date: &str) -> Option<u64> {
     let mut parts = date
         .get(..10)?
         .split('-')
         .map(|part| part.parse::<u64>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    // Years begin in March here, so that the odd day comes last.
+    // Years begin in March here, so that the leap day comes last.
     let (year, month) = match month > 2 {
         true => (year, month - 3),
         false => (year - 1, month + 9),
@@ -199,7 +202,7 @@ fn seconds_of(date: &str) -> Option<u64> {
     Some((days - 719_468) * 24 * 3600)
 }
 
-/// The advisories of a clone, sorted.
+/// Reads the advisories of a clone, sorted.
 fn read_database(crates: &Path) -> Result<Vec<Value>> {
     let mut found = BTreeMap::new();
     let doing = |path: &Path| format!("read `{}`", path.display());
@@ -222,7 +225,7 @@ fn read_database(crates: &Path) -> Result<Vec<Value>> {
     Ok(found.into_values().collect())
 }
 
-/// The facts of one advisory.
+/// Returns the facts of one advisory.
 fn facts(text: &str) -> Option<Value> {
     let front = text.strip_prefix("```toml\n")?.split("\n```").next()?;
     let table: Value = toml::from_str(front).ok()?;
@@ -245,7 +248,7 @@ fn facts(text: &str) -> Option<Value> {
     Some(sorted(facts))
 }
 
-/// The same with the keys of objects in their order, however serde_json was built.
+/// Sorts the keys of objects, whether or not serde_json preserves their order.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

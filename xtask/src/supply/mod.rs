@@ -1,4 +1,4 @@
-//! What haft is made of besides its own code: may it be used, is anything known against it, whose is it.
+//! Supply chain of haft: licences, security advisories and notices of its dependencies.
 //!
 //! `docs/supply-chain.md` says what is checked, and how to go about it when a check fails.
 
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::error::Result;
 
-/// Checks the dependencies of both languages. Needs no network but for cargo-deny itself, once.
+/// Checks the dependencies of both languages. Only the installation of cargo-deny needs a network.
 pub fn check(root: &Path) -> Result<()> {
     npm::check(root)?;
     deny::check(root)

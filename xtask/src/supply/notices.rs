@@ -1,7 +1,7 @@
-//! The notices of what haft is made of: which packages, under which licences, with their texts.
+//! The notices of haft's dependencies: the packages, their licences, and the texts.
 //!
-//! Made of what cargo and npm have on this machine, so it is of the very versions that are built. It is installed
-//! beside the program and not kept in the repository.
+//! They are made from the packages of cargo and npm on this machine, so they describe the very
+//! versions that are built. They are installed beside the program and not kept in the repository.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::error::{During, Error, Result};
 use crate::workspace;
 
-/// V8 has no files for it in its crate.
+/// Notices of V8, whose crate has no files for them.
 const V8: &str = include_str!("../../notices-v8.txt");
 
-/// How the names of files with licences begin, in lower case.
+/// Prefixes of the names of licence files, in lower case.
 const FILES: [&str; 6] = [
     "license",
     "licence",
@@ -27,7 +27,7 @@ const FILES: [&str; 6] = [
     "copyright",
 ];
 
-/// npm packages that work on haft's sources and are not in the program.
+/// npm packages that only process haft's sources and are not in the program.
 const TOOLS: [&str; 8] = [
     "@biomejs/",
     "@esbuild/",
@@ -50,7 +50,7 @@ impl Notices {
     }
 }
 
-/// A package, in a form to be sorted by.
+/// A package, in a form that can be sorted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Package {
     name: String,
@@ -59,15 +59,15 @@ struct Package {
     from: String,
 }
 
-/// The packages by the texts that they come with.
+/// The packages, grouped by their texts.
 #[derive(Default)]
 struct Texts {
     by_text: BTreeMap<String, BTreeSet<Package>>,
-    /// Those that come with none.
+    /// Packages without a licence text.
     without: BTreeSet<Package>,
 }
 
-/// The notices for the checkout at `root`.
+/// Returns the notices for the checkout at `root`.
 pub fn text(root: &Path) -> Result<String> {
     let mut texts = Texts::default();
     for (package, folder) in crates(root)?.into_iter().chain(npm(root)?) {
@@ -110,7 +110,7 @@ impl Texts {
             ));
         }
         let mut groups: Vec<_> = self.by_text.into_iter().collect();
-        // What many packages share comes first, then by their names.
+        // Texts that many packages share come first, then by the names of the packages.
         groups.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         for (text, packages) in groups {
             let names: Vec<_> = packages.iter().map(Package::line).collect();
@@ -134,14 +134,14 @@ impl Package {
     }
 }
 
-/// The texts in the files of a folder whose names say that they are licences, each once.
+/// Returns the texts of the licence files in a folder, each once.
 fn files(folder: &Path) -> Result<BTreeSet<String>> {
     let mut texts = BTreeSet::new();
     let entries = fs::read_dir(folder).during(|| format!("read `{}`", folder.display()))?;
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().to_lowercase();
         let is_it = FILES.iter().any(|start| name.starts_with(start));
-        // A folder of this name, or bytes that are no text.
+        // A folder of this name, or a file that is not UTF-8, is skipped.
         if let (true, Ok(text)) = (is_it, fs::read_to_string(entry.path())) {
             let lines: Vec<_> = text.lines().map(str::trim_end).collect();
             texts.insert(lines.join("\n").trim_matches('\n').to_owned());
@@ -150,7 +150,7 @@ fn files(folder: &Path) -> Result<BTreeSet<String>> {
     Ok(texts)
 }
 
-/// The crates that the program is made of, with their folders.
+/// Returns the crates in the program, with their folders.
 fn crates(root: &Path) -> Result<Vec<(Package, PathBuf)>> {
     let metadata = workspace::metadata(root, &["--locked"])?;
     let broken = || Error::unexpected("`cargo metadata` names no packages");
@@ -192,7 +192,7 @@ fn crates(root: &Path) -> Result<Vec<(Package, PathBuf)>> {
     Ok(others.collect())
 }
 
-/// The npm packages whose code is in the program, with their folders.
+/// Returns the npm packages whose code is in the program, with their folders.
 fn npm(root: &Path) -> Result<Vec<(Package, PathBuf)>> {
     let path = root.join("package-lock.json");
     let text = fs::read_to_string(&path).during(|| format!("read `{}`", path.display()))?;

@@ -1,6 +1,6 @@
-//! The npm half: every package that the lock file names comes from the registry and has a hash.
+//! Checks npm packages: every package in the lock file must come from the registry and have a hash.
 //!
-//! npm checks the hashes when it installs; a package without one it would take as it comes.
+//! npm checks the hashes when it installs, but it would accept a package without one.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::{During, Error, Result};
 
-/// Where packages may come from.
+/// The only registry from which packages may come.
 const REGISTRY: &str = "https://registry.npmjs.org/";
 
 pub fn check(root: &Path) -> Result<()> {
@@ -35,7 +35,7 @@ fn problems(lock: &Value) -> Vec<String> {
     let problems = others.flat_map(|(path, package)| {
         let resolved = package["resolved"].as_str().unwrap_or_default();
         let integrity = package["integrity"].as_str().unwrap_or_default();
-        // A lock file may leave it out: then it is the registry that npm goes by, and the hash decides.
+        // A lock file may omit the address. Then npm uses the registry, and the hash decides.
         let from = (!resolved.is_empty() && !resolved.starts_with(REGISTRY))
             .then(|| format!("`{path}` comes from `{resolved}` and not from the registry"));
         let hash = (!integrity.starts_with("sha512-"))

@@ -1,5 +1,5 @@
-//! What the `v8` crate calls its prebuilt library, where it would download it from, and under
-//! which name it looks for it in cargo's cache.
+//! Names of the `v8` crate's prebuilt library: its file name, its download address, and its name in
+//! cargo's cache.
 //!
 //! The rules are those of the crate's own build script. They hold for every cargo profile: a debug
 //! build links the release archive too, unless `V8_FORCE_DEBUG` is set.
@@ -25,7 +25,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The archive that the checkout at `root` needs on this machine.
+    /// Returns the archive that the checkout at `root` needs on this machine.
     pub fn needed(root: &Path) -> Result<Self> {
         let target = host()?;
         let debug = env::var("V8_FORCE_DEBUG").is_ok_and(|on| ["1", "true", "yes"].contains(&&*on));
@@ -60,14 +60,14 @@ impl Archive {
         format!("{}/v{}/{}", self.base, self.version, self.file_name())
     }
 
-    /// The file that the crate's build script looks for before it downloads.
+    /// Returns the file that the crate's build script looks for before it downloads.
     pub fn cache_entry(&self, cargo_home: &Path) -> PathBuf {
         let escape = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         cache(cargo_home).join(self.url().chars().map(escape).collect::<String>())
     }
 }
 
-/// The folder of cargo's home that the `v8` crate keeps downloads in.
+/// Returns the folder of cargo's home in which the `v8` crate keeps downloads.
 pub fn cache(cargo_home: &Path) -> PathBuf {
     cargo_home.join(".rusty_v8")
 }

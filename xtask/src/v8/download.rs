@@ -1,8 +1,8 @@
-//! The crate's normal download, done by us.
+//! Downloads the archive in place of the crate's build script.
 //!
-//! The crate's build script would do it too, but unseen, without a bar, with whatever `deno`,
-//! `python3` or `curl` it finds, and its failure is a panic in the middle of a build. Here an
-//! unreachable server is an answer, and the file is in cargo's cache for every later build.
+//! The build script would do it without any output, with whatever `deno`, `python3` or `curl` it
+//! finds, and panic in the middle of a build if it fails. Here an unreachable server is a normal
+//! result, and the file is in cargo's cache for every later build.
 
 use std::fs;
 use std::io::{self, Read};
@@ -17,16 +17,16 @@ use super::pins::Pins;
 use super::store;
 use crate::error::{During, Result};
 
-/// Long enough for a slow line, short enough for a machine that has none.
+/// Connection timeout: enough for a slow line, and short on a machine without a network.
 const CONNECT: Duration = Duration::from_secs(8);
 
-/// How the attempt ended; that nobody answers is no error, there is another way.
+/// Result of a download. An unreachable server is not an error, because V8 can also be built.
 pub enum Download {
     Done,
     Unreachable(String),
 }
 
-/// Downloads the archive into cargo's cache, if it is the one that is pinned.
+/// Downloads the archive into cargo's cache, if its hash is pinned.
 pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<Download> {
     let url = archive.url();
     let agent: ureq::Agent = ureq::Agent::config_builder()
@@ -43,7 +43,7 @@ pub fn fetch(archive: &Archive, entry: &Path, pins: &Pins) -> Result<Download> {
     let body = answer.body_mut();
     let bar = bar(body.content_length());
     let reader = bar.wrap_read(body.as_reader());
-    // Not into the cache: there it would be used before it is checked.
+    // Not in the cache, where it would be used before it is checked.
     let folder = entry.parent().unwrap_or(Path::new("."));
     let doing = || format!("write below `{}`", folder.display());
     fs::create_dir_all(folder).during(doing)?;
@@ -76,7 +76,7 @@ fn bar(length: Option<u64>) -> ProgressBar {
     ProgressBar::new(length.unwrap_or(0)).with_style(style)
 }
 
-/// Keeps what passes: the decoder on top proves that the archive is whole, the file gets it.
+/// Copies what is read to a file: the file gets the archive while the decoder checks it.
 struct Tee<R, W> {
     from: R,
     to: W,

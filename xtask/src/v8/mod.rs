@@ -1,8 +1,9 @@
-//! `cargo xtask v8`: makes sure that this machine has the V8 library that the build links.
+//! `cargo xtask v8`: ensures that this machine has the V8 library that the build links.
 //!
-//! The order: what `RUSTY_V8_ARCHIVE` names, cargo's cache, an offline bundle, the download, a
-//! build from source. All but the last are held against the pinned hashes. Whatever the last three give is kept in cargo's cache, where the `v8`
-//! crate's build script looks first; afterwards plain `cargo build` works.
+//! The sources, in order: `RUSTY_V8_ARCHIVE`, cargo's cache, an offline bundle, the download, a
+//! build from source. All but the last are checked against the pinned hashes. The last three put
+//! the archive into cargo's cache, where the `v8` crate's build script looks first; afterwards
+//! plain `cargo build` works.
 
 mod archive;
 mod download;

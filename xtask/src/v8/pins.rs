@@ -1,8 +1,7 @@
-//! Which V8 archives a build may link: those whose SHA-256 the repository names, and those that this machine
-//! built itself.
+//! Pinned V8 archives: those whose SHA-256 is in the repository, and those that this machine built.
 //!
-//! The archive is a static library of a hundred megabytes that becomes part of haft, and the `v8` crate checks
-//! nothing of it. `xtask/v8.sha256` is the table.
+//! The archive is a static library of a hundred megabytes that becomes part of haft, and the `v8`
+//! crate does not check it. `xtask/v8.sha256` is the table.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,10 +13,10 @@ use sha2::{Digest, Sha256};
 use super::archive::Archive;
 use crate::error::{During, Error, Result};
 
-/// The table.
+/// The table of hashes.
 const TABLE: &str = include_str!("../../v8.sha256");
 
-/// The variable that lets any archive pass.
+/// The variable that accepts any archive.
 const OVERRIDE: &str = "HAFT_V8_UNVERIFIED";
 
 /// The hashes that are accepted.
@@ -27,7 +26,7 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// Those of the repository.
+    /// Returns the pins of the repository.
     pub fn of_repository() -> Self {
         Self {
             table: TABLE.to_owned(),
@@ -83,7 +82,7 @@ impl Pins {
         })
     }
 
-    /// Refuses an address that the `v8` crate would download by itself, unseen.
+    /// Refuses an address that the `v8` crate would download itself, without a check.
     pub fn check_address(&self, address: &str) -> Result<()> {
         if self.is_overridden {
             eprintln!("warning: {OVERRIDE}=1: {address} is not verified");
@@ -98,14 +97,14 @@ impl Pins {
     }
 }
 
-/// Notes that the file at `path` was built on this machine.
+/// Records that the file at `path` was built on this machine.
 pub fn note_built_here(path: &Path) -> Result<()> {
     let doing = || format!("note the hash of `{}`", path.display());
     let sum = sum(path).during(doing)?;
     fs::write(note(path), sum).during(doing)
 }
 
-/// The hash that such a file had.
+/// Returns the recorded hash of a file that was built here.
 fn built_here(path: &Path) -> Option<String> {
     fs::read_to_string(note(path)).ok()
 }
@@ -116,7 +115,7 @@ fn note(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The sums of a list and the files that they are of.
+/// Returns the hashes of a list with their files.
 pub fn lines(list: &str) -> impl Iterator<Item = (&str, &str)> {
     list.lines()
         .filter(|line| !line.starts_with('#'))
@@ -126,7 +125,7 @@ pub fn lines(list: &str) -> impl Iterator<Item = (&str, &str)> {
         })
 }
 
-/// The SHA-256 of a file.
+/// Returns the SHA-256 of a file.
 pub fn sum(path: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open(path)?, &mut hash)?;

@@ -1,7 +1,7 @@
-//! Where an archive may already be on this machine, in the order in which the places count.
+//! Local places that may already hold an archive, in the order of their precedence.
 //!
-//! Nothing here reaches out or builds: it looks, and checks what it found. A place that somebody
-//! named and that holds the wrong thing is an error, not a reason to look further.
+//! Nothing here downloads or builds: it searches, and checks what it found. A place that the user
+//! named and that holds the wrong archive is an error, not a reason to search further.
 
 use std::env;
 use std::fs;
@@ -24,7 +24,7 @@ pub struct Places {
 pub enum Found {
     Given(String),
     Cached(PathBuf),
-    /// Was in the bundle, is in cargo's cache now.
+    /// It was in the bundle and is in cargo's cache now.
     Bundled(PathBuf),
 }
 
@@ -74,7 +74,7 @@ fn check_given(given: &str, archive: &Archive, pins: &Pins) -> Result<Found> {
     Ok(Found::Given(given.to_owned()))
 }
 
-/// Holds a bundled archive against the `SHA256SUMS` beside it.
+/// Checks a bundled archive against the `SHA256SUMS` beside it.
 fn check_sum(path: &Path) -> Result<()> {
     let list = path.with_file_name("SHA256SUMS");
     let text = fs::read_to_string(&list).during(|| format!("read `{}`", list.display()))?;
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn what_is_not_pinned_is_refused_wherever_it_is_found() {
         let disk = disk();
-        // The list beside the bundle says yes: who changes one changes the other.
+        // The list beside the bundle matches, but an attacker can change both.
         put_bundle(&disk.places, &good_sums());
         let other = pins(&"0".repeat(64));
         let error = disk.places.find(&archive(), &other).expect_err("another");

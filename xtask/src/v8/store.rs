@@ -1,6 +1,6 @@
-//! Puts files into cargo's cache whole or not at all.
+//! Writes files into cargo's cache atomically.
 //!
-//! Several builds may look there at once, so a file is written beside its place and renamed.
+//! Several builds may read it at once, so a file is written beside its place and renamed.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     })
 }
 
-/// Writes what `source` gives as a gzip file.
+/// Writes the data of `source` as a gzip file.
 pub fn compress(mut source: impl Read, to: &Path) -> Result<()> {
     write(to, |file| {
         let mut encoder = GzEncoder::new(file, Compression::default());
@@ -29,12 +29,12 @@ pub fn compress(mut source: impl Read, to: &Path) -> Result<()> {
     })
 }
 
-/// Lets `fill` write the file, then moves it to `to`.
+/// Lets `fill` write the file, then renames it to `to`.
 pub fn write(to: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
     let doing = || format!("write `{}`", to.display());
     let folder = to.parent().expect("a cache entry lies in a folder");
     fs::create_dir_all(folder).during(doing)?;
-    // Created as any file is: a temporary file's own rights would lock other users out.
+    // A temporary file's own permissions would lock other users out.
     let create = |path: &Path| File::create_new(path);
     let part = Builder::new().prefix(".part-").make_in(folder, create);
     let mut part = part.during(doing)?;

@@ -6,7 +6,7 @@ export const name = "anthropic";
 
 export const serves = (method, path) => method === "POST" && path === "/v1/messages";
 
-/** What clients ask besides: the length of a text, and whether anything is there. */
+/** Other requests of clients: the token count of a text, and a check of reachability. */
 export function other(method, path) {
   if (method === "POST" && path === "/v1/messages/count_tokens") return { input_tokens: 100 };
   if (method === "HEAD" && path === "/") return {};

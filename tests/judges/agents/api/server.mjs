@@ -40,7 +40,7 @@ export class FakeApi {
     return api;
   }
 
-  /** The address under which one run's requests are told apart from another's. */
+  /** The address of one run, which separates its requests from those of other runs. */
   url(run) {
     return `http://127.0.0.1:${this.#server.address().port}/${run}`;
   }
@@ -119,13 +119,13 @@ export class FakeApi {
   }
 }
 
-/** What a script says at its end. */
+/** The last message of a script. */
 const last = (steps) => steps.findLast(({ say }) => say)?.say ?? "Done.";
 
 /** The prompt that plays a script. */
 export const prompt = (script) => `Play script:${script} now.`;
 
-/** Whether a client's name for a tool stands for ours: it puts the server's name in front. */
+/** Returns true if a client's name for a tool means ours: clients put the server's name in front. */
 export const isNamed = (offered, name) =>
   offered === name || new RegExp(`[_.]${name}$`).test(offered);
 

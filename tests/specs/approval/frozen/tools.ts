@@ -1,6 +1,6 @@
 const { z } = await import("zod");
 
-/** What `execute` got, key by key. */
+/** Makes a tool that returns the arguments of `execute` as JSON. */
 const tool = (name: string, rest: object, parameters: unknown = z.object({ to: z.string() })) => ({
   name,
   label: name,

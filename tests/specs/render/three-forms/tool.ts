@@ -34,7 +34,7 @@ export default () => [
       return line(`${theme.bold(context.args.who)} ${context.state.count} ${context.isError} ${context.cwd === process.cwd()}`);
     },
   }),
-  // Async ones are waited for; nothing at all is nothing.
+  // Asynchronous renderers are awaited; a result of `undefined` prints nothing.
   tool("later_still", {
     renderCall: async (args) => (await null, line(`async ${args.who}`)),
     renderResult: () => undefined,

@@ -18,7 +18,7 @@ export default () => [{
     box.addChild(new Text(TEXT, 1, 0));
     container.addChild(box);
     container.addChild(new Markdown(`- **bold** ${TEXT}\n\n| 日本 | b |\n|---|---|\n| 🇩🇪 | ${TEXT} |`, 0, 0, getMarkdownTheme()));
-    // Wider than it was told: the host cuts it.
+    // Wider than the given width: the host cuts it.
     container.addChild({ render: (width) => ["x".repeat(width + 5), "日".repeat(width)] });
     return container;
   },

@@ -1,7 +1,7 @@
 //! Builds the archive from the `v8` crate's own source and keeps it in cargo's cache.
 //!
-//! Meant for machines that reach package registries and nothing else. It takes most of an hour of
-//! two cores, so it says so, asks nothing, and goes on where an earlier run was stopped.
+//! This is for machines that reach only package registries. It takes most of an hour on two cores,
+//! so it announces that, asks nothing, and continues an interrupted build.
 
 mod ninja;
 mod plan;
@@ -23,7 +23,7 @@ use crate::machine::{self, Machine};
 use crate::prerequisites::packages;
 use crate::workspace;
 
-/// Builds the archive and gives its place in cargo's cache.
+/// Builds the archive and returns its path in cargo's cache.
 pub fn build(archive: &Archive, root: &Path, cargo_home: &Path) -> Result<PathBuf> {
     refuse_unknown(archive)?;
     let cache = archive::cache(cargo_home);
@@ -81,7 +81,7 @@ fn announce(archive: &Archive, tree: &Path) {
     eprintln!("  it can be interrupted, and it is done once for this machine");
 }
 
-/// The Debian packages of what is not here yet.
+/// Returns the missing Debian packages.
 fn missing() -> Vec<String> {
     let here = |path: &str| match path.contains('/') {
         true => Path::new(path).exists(),
@@ -95,7 +95,7 @@ fn missing() -> Vec<String> {
     packages
 }
 
-/// Debian's Python comes without the part that puts `pip` into a virtual environment.
+/// Returns true if Python has `ensurepip` for virtual environments, which Debian packs separately.
 fn python_makes_environments() -> bool {
     let mut python = Command::new("python3");
     python
@@ -104,7 +104,7 @@ fn python_makes_environments() -> bool {
     command::status(&mut python).is_ok_and(|status| status.success())
 }
 
-/// Keeps a second build of the same version out for as long as the file is open.
+/// Prevents a second build of the same version for as long as the file is open.
 fn lock(path: &Path) -> Result<File> {
     let file = File::create(path).during(|| format!("open `{}`", path.display()))?;
     match file.try_lock() {

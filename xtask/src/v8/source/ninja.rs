@@ -1,7 +1,7 @@
-//! Runs ninja with a progress bar and a log; ninja itself goes on where it was interrupted.
+//! Runs ninja with a progress bar and a log; ninja itself continues an interrupted build.
 //!
-//! When its output is no terminal, ninja starts a line with `[done/all]` for every step; all other
-//! lines are the words of compilers, which only the log wants.
+//! When its output is not a terminal, ninja starts a line with `[done/all]` for every step. All
+//! other lines are compiler output, which only goes to the log.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -14,14 +14,14 @@ use crate::command;
 use crate::error::{During, Error, Result};
 use crate::machine;
 
-/// Where no terminal shows the bar, every so many steps are told on a line.
+/// Number of steps between two progress lines when no terminal shows the bar.
 const TOLD_EVERY: u64 = 50;
 
-/// How much of the log a failure shows.
+/// Number of log lines that a failure shows.
 const SHOWN: usize = 25;
 const WIDTH: usize = 200;
 
-/// Builds `goal` in `out`; everything that was said goes to `log`. Gives the number of steps.
+/// Builds `goal` in `out` and writes all output to `log`. Returns the number of steps.
 pub fn build(out: &Path, goal: &str, log: &Path) -> Result<u64> {
     let mut ninja = Command::new("ninja");
     ninja
@@ -90,7 +90,7 @@ fn show_end(log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What begins with the first step that failed, else the last lines.
+/// Returns the lines from the first failed step on, or the last lines if no step failed.
 fn telling(text: &str, count: usize) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().collect();
     let failed = lines.iter().position(|line| line.starts_with("FAILED: "));
@@ -98,7 +98,7 @@ fn telling(text: &str, count: usize) -> Vec<&str> {
     lines.into_iter().skip(start).take(count).collect()
 }
 
-/// One finished step, as ninja tells it: `[12/956] CXX obj/v8/api.o`.
+/// One finished step, in ninja's format: `[12/956] CXX obj/v8/api.o`.
 #[derive(Debug, PartialEq)]
 struct Step<'a> {
     done: u64,
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(telling(log, 2), ["FAILED: b.o", "b.cc:1: error"]);
     }
 
-    /// A shell that talks like ninja stands in for it.
+    /// Runs a shell script that prints like ninja.
     fn pretend(script: &str, log: &Path) -> Result<u64> {
         follow(Command::new("sh").arg("-c").arg(script), log)
     }

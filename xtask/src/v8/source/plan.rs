@@ -1,7 +1,7 @@
 //! Plans the build: `gn` from PyPI turns the tree's build files into ninja's.
 //!
-//! GN wants one folder with compiler and runtime library in Chromium's layout. Debian's differs,
-//! so a folder of links gives that view; the system's own folders stay as they are.
+//! GN expects the compiler and the runtime library in one folder with Chromium's layout. Debian's
+//! layout differs, so a folder of links provides it; the system's own folders stay unchanged.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -56,7 +56,7 @@ fn gn(environment: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// A folder of links that shows Debian's clang in the layout that GN expects.
+/// Makes a folder of links that shows Debian's clang in the layout that GN expects.
 fn clang(view: &Path) -> Result<PathBuf> {
     let system = recipe::llvm();
     let resources = format!("lib/clang/{}", recipe::LLVM);

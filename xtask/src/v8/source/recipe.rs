@@ -1,14 +1,14 @@
-//! The facts that a build of V8 from the `v8` crate's own source needs, as plain data.
+//! Data for a build of V8 from the `v8` crate's own source.
 //!
-//! The crate's build script cannot do it here: it downloads Chromium's compiler, its Rust and
-//! `gn` from places that a machine which cannot download V8 cannot reach either. So the compiler
-//! is Debian's, and what that one does not understand is left out. `gn` refuses an argument that
-//! does not exist and `tree` an edit that does not fit, so a newer crate fails early and by name.
+//! The crate's build script cannot do it here: it downloads Chromium's compiler, its Rust and `gn`
+//! from places that a machine without access to V8 cannot reach either. So the compiler is
+//! Debian's, and flags that it does not know are left out. `gn` refuses an unknown argument and
+//! `tree` an edit that does not fit, so a newer crate fails early and with a clear message.
 
-/// Raise it when the edits below change: a tree that an older recipe prepared is made anew.
+/// Revision of the edits below. Raise it when they change, so that older trees are made anew.
 pub const REVISION: &str = "1";
 
-/// The only machines that this recipe was tried on.
+/// The only target that this recipe was tested on.
 pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// The major version of LLVM, whose files are below `llvm()`.
@@ -25,13 +25,13 @@ pub fn llvm() -> String {
     format!("/usr/lib/llvm-{LLVM}")
 }
 
-/// Something the build runs or reads, and the Debian package that brings it.
+/// A file or program that the build needs, and its Debian package.
 pub struct Need {
     pub path: String,
     pub package: String,
 }
 
-/// Paths without a slash are programs on the `PATH`.
+/// Returns the needs. A path without a slash is a program on the `PATH`.
 pub fn needs() -> Vec<Need> {
     let llvm = llvm();
     let need = |path: String, package: String| Need { path, package };
@@ -45,7 +45,7 @@ pub fn needs() -> Vec<Need> {
     ]
 }
 
-/// Clang's runtime library, where Debian puts it.
+/// Returns the path of clang's runtime library on Debian.
 pub fn builtins() -> String {
     format!(
         "{}/lib/clang/{LLVM}/lib/linux/libclang_rt.builtins-x86_64.a",
@@ -55,9 +55,9 @@ pub fn builtins() -> String {
 
 /// The arguments of `gn gen`, beyond those in the crate's own `.gn`.
 ///
-/// They give the library that the crate's shipped bindings belong to. No Rust inside means that
-/// there is no `Temporal`. Clusters compile some 25 files as one, which parses their headers once:
-/// they cut the time to a third.
+/// They give the library that the crate's shipped bindings belong to. Without Rust, `Temporal` is
+/// not available. Clusters compile some 25 files as one, which parses their headers once: they cut
+/// the time to a third.
 pub fn gn_args(clang: &str) -> String {
     let fixed = [
         "is_debug=false",
@@ -82,14 +82,14 @@ pub fn gn_args(clang: &str) -> String {
     )
 }
 
-/// A text in a file of the crate, and what stands there instead.
+/// A text in a file of the crate, and its replacement.
 pub struct Edit {
     pub file: &'static str,
     pub old: &'static str,
     pub new: &'static str,
 }
 
-/// Takes out the flags that only Chromium's own compiler has.
+/// Edits that remove the flags of Chromium's own compiler.
 pub const EDITS: &[Edit] = &[
     Edit {
         file: "build/config/compiler/BUILD.gn",
@@ -108,7 +108,7 @@ pub const EDITS: &[Edit] = &[
     },
 ];
 
-/// A file that the build calls and the crate leaves out; ours does the same.
+/// A script that the build runs and the crate omits; ours does the same.
 pub const CLUSTER_SCRIPT: (&str, &str) = (
     "v8/tools/cluster_files.py",
     include_str!("cluster_files.py"),

@@ -1,7 +1,7 @@
-//! The source tree that is built: a copy of the crate, with the recipe's edits and the ICU data.
+//! The source tree of the build: a copy of the crate, with the recipe's edits and the ICU data.
 //!
-//! Cargo's own copy is never changed. A stamp says that the tree is whole, so that an interrupted
-//! copy is made again and a finished one is kept for ninja to go on with.
+//! Cargo's own copy is never changed. A stamp marks a complete tree: an interrupted copy is made
+//! again, and a complete one is kept so that ninja can continue.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::recipe::{self, Edit};
 use crate::error::{During, Error, Result};
 use crate::workspace;
 
-/// Makes the tree at `tree` from the crate's source at `krate`, unless it is there already.
+/// Makes the tree at `tree` from the crate's source at `krate`, unless it exists already.
 pub fn prepare(krate: &Path, tree: &Path) -> Result<()> {
     let stamp = tree.join("prepared");
     if fs::read_to_string(&stamp).is_ok_and(|text| text == recipe::REVISION) {
@@ -68,10 +68,10 @@ fn put(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).during(doing)
 }
 
-/// The data file of the ICU version whose code the crate has.
+/// Returns the data file of the crate's ICU version.
 ///
-/// Cargo fetches the package for us, as the only dependency of a package made for that purpose;
-/// not inside the tree, which asks for a toolchain of its own.
+/// Cargo fetches the package, as the only dependency of a package made for that purpose. That
+/// package is outside the tree, which requires a toolchain of its own.
 fn icu_data(tree: &Path) -> Result<Vec<u8>> {
     let header = tree.join("third_party/icu/source/common/unicode/uvernum.h");
     let text = fs::read_to_string(&header).during(|| format!("read `{}`", header.display()))?;

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { word } from "../../lib/word";
 
-// Whoever imports this file leaves a trace.
+// Importing this file leaves a trace.
 writeFileSync(process.env.CASE + "/ran.txt", "ran");
 
 export default () => ({
