@@ -7,10 +7,10 @@
 import { core } from "ext:core/mod.js";
 import { op_haft_reply } from "ext:core/ops";
 
-/** What a reply is about; twin of `ReplyKind` in `src/engine/extension/host.rs`. */
+/** Subject of a reply; twin of `ReplyKind` in `src/engine/extension/host.rs`. */
 export const ReplyKind = { Update: 0, Done: 1, Refused: 2, Failed: 3 } as const;
 
-/** How loud a log line is; twin of `LogLevel` in `src/engine/extension/host.rs`. */
+/** Severity of a log line; twin of `LogLevel` in `src/engine/extension/host.rs`. */
 export const LogLevel = { Debug: 0, Info: 1, Warn: 2, Error: 3 } as const;
 
 const stringify = JSON.stringify;
@@ -52,7 +52,7 @@ export const captured = {
   resolve: Promise.resolve.bind(Promise) as <T>(value: T | PromiseLike<T>) => Promise<T>,
 };
 
-/** What the host told this isolate when it started. */
+/** Settings that the host passed to this isolate at its start. */
 export interface Settings {
   cwd: string;
   logFile: string;
@@ -88,7 +88,7 @@ export interface RunningCall {
   ended: boolean;
   /** The same object for the question about a call and for the call; absent where nothing was asked. */
   readonly identity?: object | undefined;
-  /** Ends the call with an error that nobody caught. */
+  /** Ends the call with an uncaught error. */
   fail(error: unknown): void;
 }
 

@@ -11,7 +11,7 @@ import {
 
 const { defineProperty, getPrototypeOf } = Object;
 
-/** Whether Deno's `require` finds what `import` finds. */
+/** True if Deno's `require` finds what `import` finds. */
 let findsLikeImport = false;
 
 /**

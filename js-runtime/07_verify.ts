@@ -56,7 +56,7 @@ function copied(source: any): Uint8Array | undefined {
   }
 }
 
-/** The bytes to compile after they were checked. What is no buffer is left for V8 to refuse. */
+/** Returns the bytes to compile after the check. V8 refuses a source that is not a buffer. */
 function checked(source: any, url = ""): any {
   const isBuffer = isView(source) || core.isAnyArrayBuffer(source);
   const bytes = isBuffer ? copied(source) : undefined;

@@ -1,13 +1,13 @@
-// Tells Rust what a module does while it loads that can make its description another one tomorrow:
-// `src/engine/witness.rs` hears of files, variables, hosts and programs by itself, of the rest here.
+// Reports to Rust actions of a loading module that can change its description later:
+// `src/engine/witness.rs` sees files, variables, hosts and programs itself; this file reports the rest.
 //
-// A description that names the day must not be remembered, so `Date` is watched. It is replaced once,
-// in the snapshot, before anybody can keep the original: there is one `Date` for everybody.
+// A description that contains the day must not be cached, so `Date` is watched. It is replaced once,
+// in the snapshot, before a module can keep the original: all modules share one `Date`.
 
 import { op_haft_noticed, op_haft_noticed_symbol } from "ext:core/ops";
 
 let loads = 0;
-/** How many global properties there are. Counting them takes as long as a small factory: once for each load. */
+/** Number of global properties. Counting takes as long as a small factory, so once for each load. */
 let globals: { named: number; registered: number } | undefined;
 
 const { apply, construct, getOwnPropertyDescriptor, ownKeys } = Reflect;
@@ -44,12 +44,12 @@ function countGlobals(): { named: number; registered: number } {
   return { named: keys.length - registered, registered };
 }
 
-/** What a call changes is not the next module's doing. */
+/** Resets the count: changes by a call must not be attributed to the next module. */
 export function callBegins(): void {
   globals = undefined;
 }
 
-/** What lies in an object, to see later whether somebody put something else there. */
+/** Returns the contents of an object, to detect later changes. */
 export function contentsOf(object: object): unknown[] {
   const contents: unknown[] = [];
   for (const key of ownKeys(object)) {
@@ -68,7 +68,7 @@ export function noticeChange(object: object, before: unknown[], what: string): v
   if (!isSame) noticeTrace(what);
 }
 
-/** What the module says may depend on `what`. */
+/** Reports that the description of the module may depend on `what`. */
 function notice(what: string): void {
   if (loads > 0) op_haft_noticed(what, false);
 }

@@ -13,7 +13,7 @@ export interface ExecOptions {
   timeout?: number;
   cwd?: string;
   env?: Record<string, string | undefined>;
-  /** What the program reads on its standard input; empty without it. */
+  /** Text for the program's standard input; empty without it. */
   input?: string | Uint8Array;
   stdin?: string | Uint8Array;
 }

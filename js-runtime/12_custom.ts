@@ -1,7 +1,7 @@
-// `pi.ui.custom`: a component of the tool's own that has the keyboard until it says that it is done.
+// `pi.ui.custom`: a component of a tool that has the keyboard focus until it calls `done`.
 //
-// The component lives here; the screen is the surface's. Rust tells what was pressed and how large the
-// screen is, and is told lines. Whatever the author's code throws meanwhile ends the wait with it.
+// The component is kept here; the screen belongs to the surface. Rust sends keys and the size of the
+// screen, and gets lines. An error that the author's code throws meanwhile rejects the promise.
 
 import {
   op_haft_show,
@@ -14,11 +14,11 @@ import { captured, type RunningCall } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
 import { Overlays, type Wish } from "ext:haft/12_overlays.ts";
 
-/** What `done` gives to whoever waits. */
+/** Passes the result to the caller of `custom`. */
 type Done = (result?: unknown) => void;
 type Factory = (tui: unknown, theme: unknown, keybindings: unknown, done: Done) => unknown;
 
-/** How the component wants to be shown. */
+/** Options for showing the component. */
 export interface Manner {
   /** As an overlay over nothing, placed by `overlayOptions`. */
   overlay?: boolean;
@@ -37,7 +37,7 @@ interface Canvas {
 /** Twin of `Touch` in `src/tool/widget.rs`. */
 type Touch = { kind: "size"; columns: number; rows: number } | { kind: "key"; data: string };
 
-/** Shows what `factory` makes, as the question `id` of `call`; nothing where there is no screen. */
+/** Shows the component of `factory`, as the question `id` of `call`; undefined without a screen. */
 export async function showCustom(
   call: RunningCall | undefined,
   id: number,
@@ -84,7 +84,7 @@ class Stage {
     this.#canvas = canvas;
     const { visibleWidth, sliceWithWidth } = this.#pi;
     this.#overlays = new Overlays({ visibleWidth, sliceWithWidth }, canvas, this.#paintSoon);
-    // Whoever waits comes later than what may go wrong.
+    // An error can come before the promise is awaited; without this handler it would be unhandled.
     this.#over.promise.catch(() => {});
   }
 

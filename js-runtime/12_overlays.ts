@@ -1,8 +1,8 @@
-// Overlays: components on top of the one that `pi.ui.custom` shows, and whose turn the keyboard is.
+// Overlays: components on top of the one that `pi.ui.custom` shows, and the keyboard focus.
 //
-// The place in which they are put is the one that a component has, `tui.terminal`; the lines beneath
-// show through around them. Everyone remembers who in it had the keyboard last, so that whoever is
-// on top when another one goes has it back as it was.
+// Overlays are placed within the area of a component, `tui.terminal`; the lines below stay visible
+// around them. Each layer remembers its last focused component, so that the focus is restored when
+// the layer above is removed.
 
 import type {
   OverlayAnchor,
@@ -12,7 +12,7 @@ import type {
   SizeValue,
 } from "./packages/pi-tui/overlay.ts";
 
-/** What `pi-tui` measures and cuts lines with. */
+/** Functions of `pi-tui` that measure and cut lines. */
 interface Ruler {
   visibleWidth(text: string): number;
   sliceWithWidth(
@@ -23,7 +23,7 @@ interface Ruler {
   ): { text: string; width: number };
 }
 
-/** How much room there is at this moment. */
+/** Current size of the area. */
 interface Room {
   readonly columns: number;
   readonly rows: number;
@@ -52,7 +52,7 @@ interface Placed {
 /** The width of overlays that do not say theirs. */
 const WIDTH = 80;
 
-/** How much of what is free lies before an overlay: to its left, and above it. */
+/** Share of the free space before an overlay: to its left, and above it. */
 const ANCHORS: Record<OverlayAnchor, readonly [number, number]> = {
   "top-left": [0, 0],
   "top-center": [0.5, 0],
@@ -70,10 +70,10 @@ export class Overlays {
   readonly #ruler: Ruler;
   readonly #room: Room;
   readonly #changed: () => void;
-  /** Who has the keyboard where no overlay has. */
+  /** Focused component if no overlay has the focus. */
   #beneath: unknown;
   #layers: Layer[] = [];
-  /** Who was told last that it has the keyboard. */
+  /** Component that was last notified that it has the focus. */
   #told: unknown;
 
   constructor(ruler: Ruler, room: Room, changed: () => void) {
@@ -100,12 +100,12 @@ export class Overlays {
     if (top) this.#remove(top);
   }
 
-  /** Whether one can be seen. */
+  /** Returns true if an overlay is visible. */
   hasVisible(): boolean {
     return this.#layers.some((layer) => this.#isVisible(layer));
   }
 
-  /** Who has the keyboard; whoever gets or loses it hears of that. */
+  /** The focused component; notifies the components that gain or lose the focus. */
   get focused(): unknown {
     const layer = this.#turn();
     const next = layer ? layer.focused : this.#beneath;
@@ -117,7 +117,7 @@ export class Overlays {
     return next;
   }
 
-  /** Gives the keyboard to `component`, on behalf of whoever has it now. */
+  /** Moves the focus to `component`, within the focused layer. */
   setFocus(component: unknown): void {
     const layer = this.#turn();
     if (layer) layer.focused = component ?? undefined;
@@ -131,7 +131,7 @@ export class Overlays {
     void this.focused;
   }
 
-  /** The same for one that is an overlay itself, with whom it has given the keyboard so far. */
+  /** The same for a component that is an overlay itself; keeps the focus that it has set so far. */
   settleAbove(component: any, wish: Wish): OverlayHandle {
     const chosen = this.#beneath ?? component;
     this.#beneath = undefined;
@@ -267,7 +267,7 @@ function marginsOf(margin: OverlayMargin | number | undefined): Required<Overlay
   return { top: side(top), right: side(right), bottom: side(bottom), left: side(left) };
 }
 
-/** Where it begins: `at`, or by its anchor, moved by `offset`; always with its margin, if it can. */
+/** Returns the start: `at`, or by the anchor, moved by `offset`; with its margin, if there is room. */
 function startOf(
   at: SizeValue | undefined,
   anchor: number,

@@ -16,7 +16,7 @@ import { captured, currentCall, type RunningCall } from "ext:haft/00_state.ts";
 import { packageByName } from "ext:haft/05_packages.ts";
 import { type Manner, showCustom } from "ext:haft/12_custom.ts";
 
-/** What ends a question besides an answer. */
+/** Options that end a question without an answer. */
 interface Dialog {
   signal?: AbortSignal;
   /** Milliseconds; zero or less means none. */
@@ -27,12 +27,12 @@ let nextQuestion = 1;
 
 type Whose = () => RunningCall | undefined;
 
-/** Whether the person behind the current call can be asked now. */
+/** Returns true if the user of the current call can be asked now. */
 export function hasUI(): boolean {
   return hasUser(currentCall.get());
 }
 
-/** Whether the person behind `call` can be asked now. */
+/** Returns true if the user of `call` can be asked now. */
 export function hasUser(call: RunningCall | undefined): boolean {
   return op_haft_ui_has_user(call?.id ?? 0, call?.owner ?? "");
 }

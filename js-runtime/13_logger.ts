@@ -1,5 +1,5 @@
-// `pi.logger` and `console`: lines for the log file and for whoever listens to the call, never for our
-// streams, never a throw (spec omp 5.3).
+// `pi.logger` and `console`: lines for the log file and for listeners of the call, never for haft's
+// streams. They never throw (spec omp 5.3).
 
 import { core } from "ext:core/mod.js";
 import { op_haft_log } from "ext:core/ops";

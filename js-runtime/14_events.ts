@@ -1,5 +1,5 @@
-// `pi.events`: a small bus between the tools of one isolate. A listener that throws is logged and
-// stops nobody.
+// `pi.events`: a small bus between the tools of one isolate. If a listener throws, the error is logged
+// and the other listeners are still called.
 
 import { noticeTrace } from "ext:haft/09_witness.ts";
 import { logger } from "ext:haft/13_logger.ts";

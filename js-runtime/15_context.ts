@@ -1,7 +1,7 @@
 // `ctx`, the fourth argument of `execute` and the second of `onSession` (spec omp 8).
 //
-// The session is the host's: whoever embeds it provides one, or a peer tells of it. Every look sees it
-// as it is now; without one it is empty, and the functions answer so instead of throwing.
+// The embedding program provides the session, or a peer sends it. Every access returns its current
+// state; without a session it is empty, and the functions return empty values instead of throwing.
 
 import {
   op_haft_session,
@@ -83,7 +83,7 @@ function tree(): TreeNode[] {
 
 const sessionId = (): string => session().id || settings.sessionId;
 const workingDirectory = (): string => session().cwd ?? settings.cwd;
-/** Where the original keeps what belongs to a session: beside its file. */
+/** Directory in which oh-my-pi keeps the data of a session: beside its file. */
 const artifactsDir = (): string | null => session().file?.replace(/\.jsonl$/, "") ?? null;
 
 const sessionManager = {
@@ -103,7 +103,7 @@ const sessionManager = {
   getArtifactsDir: artifactsDir,
 };
 
-/** What the original resolves `local://` with. */
+/** Options with which oh-my-pi resolves `local://`. */
 const localProtocolOptions = {
   getArtifactsDir: artifactsDir,
   getSessionId: sessionId,
@@ -178,7 +178,7 @@ Object.defineProperty(globalThis, Symbol.for("haft.settings"), {
 const CALL = Symbol("call");
 const UI = Symbol("ui");
 
-/** What a context knows of its call; nothing in that of `onSession`. */
+/** Data of a context about its call; empty in the context of `onSession`. */
 interface OfCall {
   [CALL]?: RunningCall | undefined;
   [UI]?: typeof ui;

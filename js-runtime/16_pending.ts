@@ -61,7 +61,7 @@ export function resolveTool(): Record<string, unknown> {
       required: ["action", "reason"],
       additionalProperties: false,
     },
-    // Discarding only forgets. What applying does is known to nobody but the action.
+    // Discarding only drops the action. The effects of applying are known only to the action.
     approval(asked: Asked) {
       const newest = actions.at(-1);
       const identity = currentCall.get()?.identity;

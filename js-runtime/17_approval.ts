@@ -51,7 +51,7 @@ export function stanceFrom(said: any): Stance {
   return stance;
 }
 
-// Lines for whoever is asked; a formatter that fails says nothing.
+// Returns the lines for the approver; undefined if the formatter fails.
 function detailsOf(tool: Record<string, any>, args: () => unknown): string | undefined {
   try {
     if (typeof tool.formatApprovalDetails !== "function") return undefined;

@@ -1,8 +1,8 @@
-// Decides in which order `execute` takes its arguments.
+// Decides the order in which `execute` takes its arguments.
 //
 // The contract is `(id, params, onUpdate, ctx, signal)`. Tools for early pi, and pi's extensions to this
-// day, take `(id, params, signal, onUpdate, ctx)`. Only the function's source tells them apart: the names
-// of its parameters, and where those say nothing, what it does with the third. In doubt it is the contract.
+// day, take `(id, params, signal, onUpdate, ctx)`. Only the function's source distinguishes them: the
+// names of its parameters, or else the use of the third one. In doubt it is the contract.
 
 /** The order of early pi, where a tool takes it. */
 export type ArgumentOrder = "pi";
@@ -19,7 +19,7 @@ const CONTEXT = /^_*(?:ctx|context)\d*$|context$/i;
 const SIGNAL_MEMBERS = /\b(?:aborted|addEventListener|throwIfAborted|reason)\b/;
 const CONTEXT_MEMBERS = /\b(?:sessionManager|modelRegistry|hasUI|isIdle|hasQueuedMessages)\b/;
 
-/** What a parameter seems to be for. */
+/** Presumed purpose of a parameter. */
 type Purpose = "signal" | "update" | "context" | undefined;
 
 /** The order that `execute` takes; nothing for that of the contract. */

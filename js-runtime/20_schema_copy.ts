@@ -16,7 +16,7 @@ const { isArray } = Array;
 const isFiniteNumber = Number.isFinite;
 const { keys, defineProperty } = Object;
 
-// A proxy can answer for ever; nobody writes a schema of this size by hand. Rust reads 512 levels
+// Bounds for proxies that never end; schemas written by hand are far smaller. Rust reads 512 levels
 // (`src/tool/json.rs`), and the schema stands inside of others.
 const MAX_DEPTH = 500;
 const MAX_NODES = 100_000;

@@ -1,7 +1,7 @@
-// Reads a wire schema: which parts speak about a value, which keys are optional, which types fit.
+// Reads a wire schema: the parts that apply to a value, the optional keys, the types that fit.
 //
-// This is no validator and never decides whether arguments are right: it finds the schema of a
-// place in the arguments, through `$ref`, `allOf` and unions, for those who repair or fill in.
+// This is not a validator and never decides whether arguments are valid: it finds the schema of a
+// place in the arguments, through `$ref`, `allOf` and unions, for repairing and filling in arguments.
 
 import { isSchemaObject, type Schema } from "ext:haft/20_schema_copy.ts";
 
@@ -25,7 +25,7 @@ export function partsOf(root: Schema, node: unknown, parts: Schema[] = []): Sche
   return parts;
 }
 
-/** What a `#/…` reference points at. */
+/** Target of a `#/…` reference. */
 function referred(root: Schema, reference: string): unknown {
   if (!reference.startsWith("#")) return undefined;
   let node: unknown = root;

@@ -15,7 +15,7 @@ const TYPES = ["null", "boolean", "object", "array", "number", "integer", "strin
 
 type Holds = "one" | "list" | "map";
 
-/** Where a schema holds other schemas. `items` and `dependencies` have older forms too. */
+/** Keywords of a schema that contain schemas. `items` and `dependencies` have older forms too. */
 const POSITIONS: Record<string, Holds | undefined> = Object.create(null);
 for (const [holds, keywords] of [
   ["one", "additionalProperties unevaluatedProperties propertyNames contentSchema"],

@@ -139,7 +139,7 @@ function placeOfUnrepresentable(schema: any): string {
   return places.length === 0 ? "" : ` (at ${places.map((place) => `\`${place}\``).join(", ")})`;
 }
 
-/** What an error says, in one line: arktype lays its reasons out over several. */
+/** Returns the message of an error in one line: arktype spreads its reasons over several. */
 export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replaceAll(/\s+/g, " ").trim();

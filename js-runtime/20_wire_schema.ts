@@ -37,7 +37,7 @@ const TYPEBOX_KIND = Symbol.for("TypeBox.Kind");
 /** Keywords that say themselves what the root is; without one of them it is an object. */
 const ROOT_KEYWORDS = ["type", "$ref", "anyOf", "oneOf", "allOf", "not", "if", "enum", "const"];
 
-/** The wire schema of `parameters`; throws an error whose message tells what is wrong with them. */
+/** The wire schema of `parameters`; throws an error whose message describes what is wrong with them. */
 export function wireSchema(parameters: any): WireSchema {
   try {
     return represented(parameters);
@@ -179,7 +179,7 @@ function ofJsonSchema(parameters: object): Schema {
   return { type: "object", ...(keys(schema).length === 0 ? { properties: {} } : schema) };
 }
 
-/** What another library generated: its draft does not matter to models. */
+/** Schema that another library generated: its draft does not matter to models. */
 function finished(generated: Schema): Schema {
   return normaliseSchema(withoutDraft(upgradeSchema(copySchema(generated))));
 }

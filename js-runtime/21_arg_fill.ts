@@ -25,7 +25,7 @@ const MAX_DEPTH = 64;
 /** One run over the arguments. */
 interface Filling {
   readonly root: Schema;
-  /** How many more defaults may come. */
+  /** Number of defaults that may still be filled in. */
   left: number;
 }
 
@@ -94,7 +94,7 @@ function fill(filling: Filling, node: unknown, value: unknown, depth: number): u
   }
   for (const branches of unionsOf(parts)) {
     const fitting = branches.filter((branch) => fits(filling.root, branch, filled));
-    // With two candidates nobody knows whose defaults are meant.
+    // With two candidates it is undecidable whose defaults apply.
     if (fitting.length === 1) filled = fill(filling, fitting[0], filled, depth + 1) as Schema;
   }
   return filled;

@@ -22,7 +22,7 @@ const { isInteger, isSafeInteger } = Number;
 const { keys, hasOwn } = Object;
 const parse = JSON.parse;
 
-/** The repaired value; the same one if there is nothing to repair. */
+/** The repaired value; the same one if it needs no repair. */
 export function repaired(root: Schema, value: unknown, findings: readonly Finding[]): unknown {
   let result = value;
   for (const finding of findings) {

@@ -1,7 +1,7 @@
-// Asks whoever made the schema whether arguments fit, and brings every answer into one form.
+// Validates arguments with the library of the schema, and converts every answer into one form.
 //
-// Decides nothing itself: zod and arktype check their own schemas, the host's JSON Schema validator
-// the rest. A zod schema with asynchronous parts can only be known by trying; it is remembered.
+// It does not decide itself: zod and arktype check their own schemas, the host's JSON Schema validator
+// the rest. Only a trial shows that a zod schema has asynchronous parts; the result is cached.
 
 import { zod } from "ext:haft/05_packages.ts";
 import { isSchemaObject, type Schema } from "ext:haft/20_schema_copy.ts";
@@ -22,7 +22,7 @@ export interface ArgumentTool {
 
 /** One problem that the JSON Schema validator found. */
 export interface Issue {
-  /** Where, as a JSON pointer. */
+  /** Place of the problem, as a JSON pointer. */
   pointer: string;
   message: string;
   /** The keyword that failed: `type`, `required`, `additionalProperties`, … */

@@ -27,7 +27,7 @@ const NativePromise = Promise;
 const MAX_PASSES = 5;
 const MAX_SHOWN_STRING = 256;
 const MAX_SHOWN_JSON = 512;
-/** Indentation makes deeper values long, and nobody reads them. */
+/** Maximum depth of a shown value: indentation makes deeper ones long and hard to read. */
 const MAX_SHOWN_DEPTH = 32;
 
 /** One set of arguments on its way. */
@@ -42,7 +42,7 @@ interface Attempt {
 }
 
 /**
- * The arguments for `execute`, or the text that tells the model what is wrong with them.
+ * The arguments for `execute`, or the text for the model that describes what is wrong with them.
  *
  * A string `raw` is JSON text; empty text, null and undefined are a call without arguments. The
  * answer is a promise only where the tool's schema has asynchronous parts.

@@ -1,7 +1,7 @@
-// Notices when a tool replaced what every other tool stands on: the language's own functions.
+// Detects that a tool replaced the language's own functions, which all other tools depend on.
 //
-// Prevention would break honest polyfills, so this only looks, after each load and each call, and
-// tells Rust, which gives that module an isolate for itself. The hard thing is the cost: a row of
+// Prevention would break honest polyfills, so this only checks, after each load and each call, and
+// notifies Rust, which gives that module an isolate of its own. The difficulty is the cost: a row of
 // plain comparisons, which V8 compiles to loads, takes a fraction of a microsecond. Listing the keys
 // of `Array.prototype` alone would take three times as long as all of this.
 
@@ -162,7 +162,7 @@ function areObjectsIntact(): boolean {
     func.apply === applied &&
     func.bind === bound &&
     func[hasInstance] === isInstance &&
-    // Everything there is, or seems to be, on every object of everybody.
+    // Everything that exists, or seems to exist, on every object of all modules.
     ownKeys(object).length === objectKeys
   );
 }

@@ -2,7 +2,7 @@
 //
 // For plain data the text is the same as that of `JSON.stringify`. Beyond that: a cycle is
 // "[Circular]", what throws is "[Threw: …]", what is nested too deeply "[Too deep]"; BigInt is a
-// decimal string; Map is an object (or pairs, if a key is no string), Set and typed arrays are
+// decimal string; Map is an object (or pairs, if a key is not a string), Set and typed arrays are
 // lists, RegExp its source, Error has `name`, `message`, its `cause` and own fields. The text is
 // built in pieces under a budget, so that a bomb ends early.
 
@@ -140,12 +140,12 @@ function attempt<T>(action: () => T): Attempted<T> {
   }
 }
 
-/** How many bytes a buffer or a view has; 0 for all else. They show as lists of numbers. */
+/** Number of bytes of a buffer or a view; 0 for other values. They are shown as lists of numbers. */
 export function bytesOf(value: unknown): number {
   return isView(value) || value instanceof ArrayBuffer ? value.byteLength : 0;
 }
 
-/** What is written in the place of an object. */
+/** Value that is written in the place of an object. */
 class Replaced {
   constructor(readonly value: unknown) {}
 }

@@ -8,7 +8,7 @@ const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 const CONTROLS = new RegExp(CONTROL, "g");
 
 // Each alternative consumes disjoint characters, so a hostile text takes linear time. A string
-// sequence without its end is no reason to lose all text after it: only its start goes.
+// sequence without its end must not remove all text after it: only its start is removed.
 const ANSI = new RegExp(
   [
     "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]", // CSI: colours, cursor.

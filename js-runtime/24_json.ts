@@ -58,7 +58,7 @@ function sizeOf(block: Block): number {
 
 /** A short look into the details, before anything is copied. */
 interface Glance {
-  /** How many more values may be looked at. */
+  /** Number of values that may still be visited. */
   left: number;
   size: number;
   sawError: boolean;

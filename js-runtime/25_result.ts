@@ -1,7 +1,7 @@
-// Brings what a tool returned, reported or threw into the one form that hosts read (spec omp 8).
+// Converts what a tool returned, reported or threw into the one form that hosts read (spec omp 8).
 //
-// Trusts nothing: a result may be a proxy, have getters that throw, or be no result at all. None
-// of that throws here; it becomes a result that says what was wrong, with its exact text.
+// Trusts nothing: a result may be a proxy, have getters that throw, or not be a result at all. None
+// of these throws here; each becomes a result that describes the error, with its exact text.
 
 import { sanitiseText } from "ext:haft/23_text.ts";
 
@@ -121,7 +121,7 @@ function contentsOf(resource: any): Contents | undefined {
   return typeof blob === "string" ? { ...about, blob } : undefined;
 }
 
-/** What of it is said. */
+/** Description of a resource, with the valid parts only. */
 function described(title: unknown, description: unknown, mimeType: unknown): Described {
   const said: Described = {};
   if (typeof title === "string") said.title = title;

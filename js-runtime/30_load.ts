@@ -1,7 +1,7 @@
 // Loads one module: import, call the factory, check and describe each tool (spec omp 4).
 //
-// Every way in which a module can be wrong ends in a text of the original program, because hosts
-// match on them. What a module returns is kept as the live object: getters stay getters.
+// Every way in which a module can be invalid ends in a text of oh-my-pi, because hosts compare
+// them. The returned value of a module is kept as the original object: getters stay getters.
 
 import {
   captured,
@@ -165,8 +165,8 @@ function outputSchema(declared: unknown): { outputSchema?: object; noOutputSchem
   }
 }
 
-// What the author wishes of clients: texts, numbers and flags only, which Rust judges. Left out where
-// there is nothing, which is nearly always.
+// The author's hints for clients: texts, numbers and flags only, which Rust checks. Left out if
+// they are empty, as nearly always.
 function clientHints(authored: AuthoredTool): Record<string, unknown> | undefined {
   const { mcp, long, loadMode } = authored;
   const isGiven = mcp !== undefined && mcp !== null;
@@ -208,7 +208,7 @@ function article(kind: string): string {
   return kind === "object" ? "an object" : `a ${kind}`;
 }
 
-/** Forgets the tools of a module that lives in another isolate from now on. */
+/** Deletes the tools of a module that is in another isolate from now on. */
 export function leave(moduleId: number): void {
   modules.delete(moduleId);
 }

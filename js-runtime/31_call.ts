@@ -60,7 +60,7 @@ export function cancel(id: number, reason: string): void {
   runningCalls.get(id)?.abort?.abort(reason);
 }
 
-/** What is answered for a module that this isolate does not have. */
+/** Reply for a module that this isolate does not have. */
 export const LOST = "the module is not loaded in this isolate";
 
 export type Prepared = { ok: true; args: unknown } | { ok: false; text: string };

@@ -1,5 +1,5 @@
 // Delivers session events to every `onSession`, one after another in load order (spec omp 8).
-// A listener that throws is logged and stops nobody.
+// If a listener throws, the error is logged and the other listeners are still called.
 
 import { captured, onBehalfOf, ReplyKind, type RunningCall, reply } from "ext:haft/00_state.ts";
 import { logger } from "ext:haft/13_logger.ts";
@@ -7,8 +7,8 @@ import { contextOf, earlyEvent } from "ext:haft/15_context.ts";
 import { modules } from "ext:haft/30_load.ts";
 
 /**
- * `text` is the JSON of the event, `only` a list of the modules that hear of it: all if it is empty.
- * Answers when every listener is done.
+ * `text` is the JSON of the event, `only` a list of the modules that get it: all if it is empty.
+ * Resolves when all listeners have ended.
  */
 export function sessionEvent(id: number, text: string, only: string): void {
   const among = only === "" ? undefined : (captured.jsonParse(only) as number[]);
@@ -31,7 +31,7 @@ async function deliver(id: number, told: any, among?: number[]): Promise<void> {
     if (among !== undefined && !among.includes(moduleId)) continue;
     for (const tool of tools) {
       if (typeof tool.authored["onSession"] !== "function") continue;
-      // Nothing that could fail: a name for the log, and for whom it asks.
+      // A call that cannot fail: it only has a name for the log, and the tool that asks.
       const listener: RunningCall = {
         id,
         owner: tool.name,

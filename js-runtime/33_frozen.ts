@@ -102,7 +102,7 @@ function copyOfBuiltIn(value: any, copies: Copies, depth: number): unknown {
   }
 }
 
-/** What a person is shown of a frozen copy, as JSON text. No `toJSON` has a say in it. */
+/** The text of a frozen copy for the user, as JSON. `toJSON` methods are not called. */
 export function frozenText(value: unknown): string {
   return write(value, 0, new NativeSet()) ?? "null";
 }

@@ -24,7 +24,7 @@ interface Waiting {
   identity: object;
   /** A copy that nothing else knows. */
   frozen: unknown;
-  /** What the user is shown of it. */
+  /** Text of it that the user sees. */
   text: string;
 }
 
@@ -105,7 +105,7 @@ export function forgetPrepared(preparedId: number): void {
   waiting.delete(preparedId);
 }
 
-// On whose behalf `approval` runs: there is no call yet that could fail, only a name for the log.
+// Stands for the call while `approval` runs: no call exists yet, only a name for the log.
 function deliberation(
   id: number,
   tool: LoadedTool,

@@ -1,10 +1,10 @@
 // Lets a tool draw its calls and results (spec omp 9): components in, lines out.
 //
-// Three generations of authors are served at once. pi called `renderCall(args, theme)`, omp calls
+// Three versions of the interface are supported. pi called `renderCall(args, theme)`, omp calls
 // `renderCall(args, options, theme)`, later pi `renderCall(args, theme, context)`; so the second
 // argument is options and a theme, the third a theme and a context, and the fourth of `renderResult` is
-// the arguments and a context. What an author did not expect is inherited, never own: it does not show
-// where somebody lists keys.
+// the arguments and a context. Members that an author does not expect are inherited, never own: they
+// do not appear in a list of keys.
 
 import { op_haft_log } from "ext:core/ops";
 import {
@@ -22,14 +22,14 @@ import { checkBuiltIns } from "ext:haft/22_intact.ts";
 import { type LoadedTool, messageOf, stackOf } from "ext:haft/30_load.ts";
 import { findTool, LOST } from "ext:haft/31_call.ts";
 
-/** What Rust asks for; twin of `Request` in `src/family/js/drawing.rs`. */
+/** Request of Rust; twin of `Request` in `src/family/js/drawing.rs`. */
 interface Request {
   callId: string;
   args: any;
-  /** Nothing where the call itself is drawn. */
+  /** Undefined if the call itself is drawn. */
   result?: { content: unknown[]; details: unknown; isError?: boolean };
   width: number;
-  /** What the host's own block takes of the width. */
+  /** Columns that the host's own block takes of the width. */
   margin: number;
   expanded: boolean;
   isPartial: boolean;
@@ -41,7 +41,7 @@ interface Request {
   cell: [number, number];
 }
 
-/** What stays between two drawings of one call. */
+/** State that is kept between two drawings of one call. */
 interface Row {
   state: Record<string, unknown>;
   renderCall?: any;

@@ -1,4 +1,4 @@
-// What nobody caught: floating rejections and exceptions of timers and events.
+// Uncaught errors: floating rejections and exceptions of timers and events.
 //
 // In the original each of them ends the whole program. Here it ends the call on whose behalf the
 // code ran, or is a line in the log when that call is already over.

@@ -8,7 +8,7 @@ import { captured } from "ext:haft/00_state.ts";
 
 interface Body {
   body?: string;
-  /** Where the bytes are no text. */
+  /** Used if the bytes are not text. */
   bodyBase64?: string;
 }
 

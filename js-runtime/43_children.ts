@@ -1,8 +1,8 @@
-// Programs that tools start by themselves, with `node:child_process` and `Deno.Command`: Rust is told of
+// Programs that tools start with `node:child_process` and `Deno.Command`: Rust is notified of
 // each start, and of each `unref`.
 //
-// In Node and Bun a program that is detached and not waited for outlives the one that started it. Ours
-// end with the host, however that ends; which of them may go on is decided by Rust.
+// In Node and Bun a detached program that is not waited for outlives its parent. In haft such programs
+// end with the host, however that ends; Rust decides which of them may go on.
 //
 // A number among the standard streams of a child means a descriptor of the process, and the host's own
 // are among those. Only the descriptors that the tools of this isolate opened may be given to a child.
@@ -86,7 +86,7 @@ function streams(list: ArrayLike<unknown>): unknown[] {
   return checked;
 }
 
-/** Does the same as `start`, and tells of it first, with the name of the program. */
+/** Does the same as `start`, and reports it to Rust first, with the name of the program. */
 const told = (start: Start, nameOf: (first: unknown) => unknown): Start =>
   function (this: unknown, ...args) {
     op_haft_starts_program(currentCall.get()?.id ?? 0, `${nameOf(args[0])}`);

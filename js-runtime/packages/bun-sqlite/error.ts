@@ -6,7 +6,7 @@ const CODES =
     " ",
   );
 
-/** What kind of constraint it is, by the upper byte of the extended code. */
+/** Names of constraints, by the upper byte of the extended code. */
 const CONSTRAINTS =
   "CHECK COMMITHOOK FOREIGNKEY FUNCTION NOTNULL PRIMARYKEY TRIGGER UNIQUE VTAB ROWID PINNED DATATYPE".split(
     " ",

@@ -1,7 +1,7 @@
 // `bun:sqlite` over `node:sqlite`.
 //
-// Rows are plain objects, integers are numbers unless `safeIntegers` asks for BigInt, and `get` answers
-// null where there is no row: as Bun has it. Errors carry SQLite's own code (`SQLITE_BUSY`).
+// Rows are plain objects, integers are numbers unless `safeIntegers` requests BigInt, and `get` returns
+// null if the row is missing, as in Bun. Errors carry SQLite's own code (`SQLITE_BUSY`).
 
 import { Database } from "./database.ts";
 

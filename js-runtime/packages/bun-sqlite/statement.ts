@@ -4,7 +4,7 @@ import { translated } from "./error.ts";
 import type { StatementSync } from "./native.ts";
 import { bindings, parametersOf } from "./parameters.ts";
 
-/** What a change did. */
+/** Result of a change. */
 export interface Changes {
   changes: number;
   lastInsertRowid: number | bigint;
@@ -36,7 +36,7 @@ export class Statement {
     const { names, count } = parametersOf(sql);
     this.#names = names;
     this.paramsCount = count;
-    // A number that is too large for JavaScript is no reason to fail: see `#value`.
+    // A number that is too large for JavaScript must not fail: see `#value`.
     native.setReadBigInts(true);
     native.setAllowUnknownNamedParameters(true);
   }

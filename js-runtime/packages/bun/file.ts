@@ -8,7 +8,7 @@ import { typeOf } from "./mime.ts";
 import { FileSink } from "./sink.ts";
 import { describe, toBytes } from "./streams.ts";
 
-/** What Bun says for the time of a file that does not exist. */
+/** Modification time that Bun returns for a missing file. */
 const NEVER_MODIFIED = 4503599627370495;
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,7 +1,7 @@
 // `Bun.Glob`: patterns for paths, matched and scanned.
 //
-// Knows `*`, `?`, `**`, `[a-z]`, `[!a]`, `{a,b}`, `\` and a leading `!`. A scan does not follow
-// links to folders unless told to, and leaves out names with a leading dot.
+// Supports `*`, `?`, `**`, `[a-z]`, `[!a]`, `{a,b}`, `\` and a leading `!`. A scan does not follow
+// links to folders by default, and leaves out names with a leading dot.
 
 import { builtin } from "../builtin.ts";
 

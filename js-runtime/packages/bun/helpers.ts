@@ -50,7 +50,7 @@ function detailsOf(promise: Promise<unknown>): Details {
   return (globalThis as Record<symbol, any>)[Symbol.for("haft.promiseDetails")](promise);
 }
 
-/** What a promise was settled with, without waiting; the promise itself while it is not. */
+/** Returns the settled value of a promise without waiting; the promise itself while it is pending. */
 export function peek(promise: unknown): unknown {
   if (!(promise instanceof Promise)) return promise;
   const [state, result] = detailsOf(promise);

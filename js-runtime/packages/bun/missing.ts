@@ -61,7 +61,7 @@ const HINTS: Record<string, string> = {
   zstdDecompressSync: ZLIB,
 };
 
-/** What is asked of any function: by `await`, `instanceof`, `extends`, a console. */
+/** Members that are read of any function: by `await`, `instanceof`, `extends`, a console. */
 const OF_FUNCTIONS = new Set([
   "apply",
   "bind",

@@ -3,7 +3,7 @@
 // The text around the values is given to the system's `sh`, so pipes, redirects, `&&`, `||`,
 // variables, globs and `$( )` mean what they mean there. Not covered: Bun's own builtins and its
 // cross-platform syntax (`**`, `{a,b}`), buffers and responses as redirect targets, and streaming
-// to the caller while a command runs. Output that nobody takes goes to the tool's log.
+// to the caller while a command runs. Output that is not read goes to the tool's log.
 
 import { builtin } from "../builtin.ts";
 import { BunFile } from "./file.ts";
@@ -11,7 +11,7 @@ import { spawn } from "./spawn.ts";
 
 type Bytes = Buffer;
 
-/** What a command printed and how it ended. */
+/** Output of a command and its exit code. */
 class ShellOutput {
   readonly stdout: Bytes;
   readonly stderr: Bytes;

@@ -21,7 +21,7 @@ export class FileSink {
     });
   }
 
-  /** A program may end before it has read everything; that is no error of the writer. */
+  /** A program may end before it has read everything; that is not an error of the writer. */
   static toProcess(stdin: NodeJS.WritableStream): FileSink {
     return new FileSink(stdin, false);
   }

@@ -156,7 +156,7 @@ function connect(
   return undefined;
 }
 
-/** What the program reads. It may close its end early, which breaks the pipe and harms nobody. */
+/** Connects the program's input. It may close its end early; the broken pipe is not an error. */
 function feed(child: ChildProcess, input: Input): FileSink | undefined {
   const stdin = child.stdin;
   if (!stdin) return undefined;

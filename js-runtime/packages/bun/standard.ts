@@ -1,6 +1,6 @@
 // `Bun.stdin`, `Bun.stdout` and `Bun.stderr`.
 //
-// A tool's standard streams are not those of the host: there is nothing to read, and what is written goes
+// A tool's standard streams are not those of the host: the input is empty, and output goes
 // where `process.stdout` writes.
 
 import { builtin } from "../builtin.ts";

@@ -41,7 +41,7 @@ export async function readableStreamToBlob(stream: ReadableStream): Promise<Blob
   return new Response(stream as BodyInit).blob();
 }
 
-/** A Web stream of what a Node stream has, pausing it while nobody reads. */
+/** Web stream over a Node stream, which is paused while the Web stream is not read. */
 export function webStream(source: NodeJS.ReadableStream): OutputStream {
   let ended = false;
   const stream = new ReadableStream<Bytes>({
@@ -68,7 +68,7 @@ export function webStream(source: NodeJS.ReadableStream): OutputStream {
     },
     cancel() {
       ended = true;
-      // The process must not block on a pipe that nobody reads.
+      // The process must not block on a pipe that is not read.
       source.resume();
     },
   });
@@ -81,7 +81,7 @@ export function webStream(source: NodeJS.ReadableStream): OutputStream {
   });
 }
 
-/** What Bun takes for bytes: text, buffers, blobs, files, responses, streams. */
+/** Converts everything that Bun accepts as bytes: text, buffers, blobs, files, responses, streams. */
 export async function toBytes(data: unknown): Promise<Uint8Array> {
   const direct = bytesNow(data);
   if (direct) return direct;

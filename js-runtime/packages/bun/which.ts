@@ -38,7 +38,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Whether the permissions refuse what was tried. */
+/** Returns true if the permissions refused the operation. */
 export function isNotPermitted(error: unknown): boolean {
   return error instanceof Error && error.name === "NotCapable";
 }

@@ -1,7 +1,7 @@
-// `pi-coding-agent`: the namespace that tools import from and that they have as `pi.pi`.
+// `pi-coding-agent`: the namespace that tools import and that is also `pi.pi`.
 //
-// It hands out members of the other packages without loading them before someone asks, so each
-// export is a getter. What needs a running agent throws a clear sentence when it is used.
+// It returns members of the other packages without loading them before their first use, so each
+// export is a getter. Members that need a running agent throw a clear message when they are used.
 
 import * as zod from "zod";
 

@@ -34,7 +34,7 @@ function converted(message: Message): Message | undefined {
   }
 }
 
-/** Whether an event of an agent is the call of the tool `name`. */
+/** Returns true if an event of an agent is the call of the tool `name`. */
 export function isToolCallEventType(name: string, event: { toolName?: unknown }): boolean {
   return event?.toolName === name;
 }

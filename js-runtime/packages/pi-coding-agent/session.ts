@@ -10,7 +10,7 @@ type Entry = Record<string, unknown>;
 const noFiles = (name: string) =>
   unavailable("pi-coding-agent", name, "haft keeps no sessions; use the context of the call");
 
-/** Settings that live as long as the object. */
+/** Settings that exist as long as the object. */
 export class Settings {
   readonly #values: Map<string, unknown>;
 
@@ -33,7 +33,7 @@ export class Settings {
   }
 }
 
-/** A session that lives as long as the object: a list of entries, each after the one before. */
+/** A session that exists as long as the object: a list of entries, each after the one before. */
 export class SessionManager {
   readonly #cwd: string;
   readonly #id = crypto.randomUUID();

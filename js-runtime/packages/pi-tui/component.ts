@@ -30,7 +30,7 @@ export function isFocusable(component: unknown): component is Component & Focusa
   return typeof component === "object" && component !== null && "focused" in component;
 }
 
-/** Where the cursor of a focused component is; no terminal shows it. */
+/** Marks the cursor of a focused component; terminals do not show it. */
 export const CURSOR_MARKER = "\x1b_pi:c\x07";
 
 /** The mark before what is under the cursor. */

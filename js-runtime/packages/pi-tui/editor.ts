@@ -87,7 +87,7 @@ export class Editor implements Component {
     if (text.trim() !== "" && this.#history[0] !== text) this.#history.unshift(text);
   }
 
-  /** Completions are the program's; here nobody is asked for them. */
+  /** Completions come from the program; here they are not requested. */
   setAutocompleteProvider(_provider: unknown): void {}
 
   isShowingAutocomplete(): boolean {

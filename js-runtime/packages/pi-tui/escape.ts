@@ -133,7 +133,7 @@ function isColor(number: number, dark: number, bright: number, own: number): boo
   );
 }
 
-/** Where the code that begins at `at` ends: at a semicolon or at the end of all. */
+/** Returns the end of the code that begins at `at`: a semicolon or the end of the sequence. */
 function endOfCode(sequence: string, at: number, end: number): number {
   const next = sequence.indexOf(";", at);
   return next < 0 || next > end ? end : next;
@@ -210,7 +210,7 @@ export function widthOfClosed(text: string): number {
 const TEXT = 1 << 20;
 const GROUND = 1 << 21;
 
-/** What is on after the codes of one sequence; -1 where that takes more than a look. */
+/** Returns the active styles after the codes of one sequence; -1 if that needs the full parser. */
 function afterCodes(text: string, first: number, end: number, on: number): number {
   const next = endOfCode(text, first, end);
   const number = numberAt(text, first, next);

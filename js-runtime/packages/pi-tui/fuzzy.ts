@@ -6,7 +6,7 @@ export interface FuzzyMatch {
   score: number;
 }
 
-/** How well `text` fits `query`. */
+/** Quality of the match of `text` with `query`. */
 export function fuzzyMatch(query: string, text: string): FuzzyMatch {
   const wanted = query.toLowerCase();
   const given = text.toLowerCase();

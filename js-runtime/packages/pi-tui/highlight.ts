@@ -68,7 +68,7 @@ export function getLanguageFromPath(path: string): string | undefined {
   return extension === undefined ? undefined : LANGUAGES[extension.toLowerCase()];
 }
 
-/** The lines of `code` in the theme's colours. Without a language there is nothing to tell apart. */
+/** The lines of `code` in the theme's colours; in a single colour without a language. */
 export function highlightCode(code: string, language = ""): string[] {
   const name = language.toLowerCase();
   if (PLAIN.has(name)) return code.split("\n").map((line) => theme.fg("mdCodeBlock", line));

@@ -65,12 +65,12 @@ export class Image implements Component {
   }
 }
 
-/** What the host reads: `from_mark` of `src/render/image.rs`. */
+/** Returns the mark that the host reads: `from_mark` of `src/render/image.rs`. */
 function imageMark(base64: string, columns: number, rows: number): string {
   return `\x1b_haft:image;${columns};${rows};${base64}\x1b\\`;
 }
 
-/** What is said instead of a picture. */
+/** Returns the text that is shown instead of a picture. */
 export function imageFallback(
   mimeType: string,
   dimensions?: ImageDimensions | null,

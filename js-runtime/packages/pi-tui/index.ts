@@ -107,5 +107,5 @@ export {
 } from "./width.ts";
 export { sliceByColumn, sliceWithWidth, truncateToWidth, wrapTextWithAnsi } from "./wrap.ts";
 
-/** How `truncateToWidth` of omp names what it puts at the end. */
+/** Names in omp for the text that `truncateToWidth` puts at the end. */
 export const Ellipsis = { Unicode: 0, Ascii: 1, Omit: 2 } as const;

@@ -111,7 +111,7 @@ class Reader {
     return text;
   }
 
-  /** What a command or a script applies to: a group, a command or one character. */
+  /** Parses the argument of a command or a script: a group, a command or one character. */
   #argument(depth: number): string {
     while (this.#source[this.#at] === " ") this.#at += 1;
     return this.#at < this.#source.length ? this.#next(depth) : "";

@@ -11,7 +11,7 @@ import { theme } from "./theme.ts";
 export interface LoaderIndicatorOptions {
   /** The frames of the spinner; none for no spinner. */
   frames?: string[];
-  /** How long one is shown; the host's own pace counts here. */
+  /** Duration of a frame; the host's own frame rate counts here. */
   intervalMs?: number;
 }
 
@@ -25,7 +25,7 @@ export class Loader extends Text {
   #frames: readonly string[];
   #isRunning = true;
 
-  /** `ui` is the screen around it, which need not be told to draw again. */
+  /** `ui` is the screen around it, which does not need a request to draw again. */
   constructor(
     _ui: unknown,
     spinnerColor: Style = (text) => text,

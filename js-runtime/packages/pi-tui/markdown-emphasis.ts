@@ -1,15 +1,15 @@
 // Emphasis: which runs of `*`, `_` and `~` belong together.
 //
 // CommonMark's rules: a run opens where text follows and closes where text is before it, underscores
-// do neither inside of words. Openers that found nobody are remembered, so that many runs that match
-// nothing cost no more than few.
+// do neither inside of words. Failed searches for an opener are remembered, so that many runs without
+// a match do not take quadratic time.
 
 /** A run of one character that may begin or end emphasis. */
 export interface Run {
   mark: number;
   /** Its length in the text. */
   length: number;
-  /** How many of its characters are not used yet. */
+  /** Number of its characters that are not used yet. */
   count: number;
   opens: boolean;
   closes: boolean;
@@ -92,7 +92,7 @@ export function matchEmphasis(
       const other = nodes[opener] as Holder;
       const used = use(other, nodes[closer] as Holder);
       found(opener, closer, used === 0 ? "strikethrough" : used === 2 ? "bold" : "italic");
-      // What is between the two found nobody.
+      // Openers between the two have no match.
       openers.length = (other.run as Run).count > 0 ? place + 1 : place;
       for (const [kind, bottom] of bottoms) {
         if (bottom > openers.length) bottoms.set(kind, openers.length);

@@ -1,7 +1,7 @@
-// How a document is styled, and what is known of its styles.
+// The styles of a document, and their known properties.
 //
-// A style is anybody's function. Nearly all of them put codes around a text and leave it as it is:
-// then a styled text is as wide as the text was, and nobody needs to read the codes again.
+// A style is an arbitrary function. Nearly all of them put codes around a text and do not change it:
+// then a styled text is as wide as the text was, and the codes need not be parsed again.
 
 import type { Style } from "./component.ts";
 import { widthOfClosed } from "./escape.ts";
@@ -29,13 +29,13 @@ export class Pen {
     return { text: styled, width: this.extends(text, styled) ? width : -1 };
   }
 
-  /** Whether `styled` is `text` between codes. */
+  /** Returns true if `styled` is `text` between codes. */
   extends(text: string, styled: string): boolean {
     return this.extra >= 0 && styled.length === text.length + this.extra;
   }
 }
 
-/** How a document is styled. */
+/** Styles of a document. */
 export interface Ink {
   theme: MarkdownTheme;
   /** For text that has no style of its own. */
@@ -47,7 +47,7 @@ export interface Ink {
   hyperlinks: boolean;
 }
 
-/** What the styles of a theme are used for. */
+/** Uses of the styles of a theme. */
 export interface Pens {
   heading: Pen;
   underline: Pen;

@@ -10,7 +10,7 @@ import { type Node, write } from "./markdown-writer.ts";
 import { widthOfSimple } from "./width.ts";
 import { type Span, textOf } from "./wrap.ts";
 
-/** Link definitions: addresses by label, and the lines that are nothing else. */
+/** Link definitions: addresses by label, and the lines that only contain definitions. */
 export interface Definitions {
   links: Map<string, string>;
   lines: Set<string>;
@@ -94,7 +94,7 @@ class Inline {
   readonly #definitions: Definitions;
   readonly #nodes: Node[] = [];
   #brackets: Bracket[] = [];
-  /** Where the text begins that is in no node yet. */
+  /** Start of the text that is not in a node yet. */
   #from = 0;
   /** Lengths of runs of backticks that do not come again. */
   #unclosed: Set<number> | undefined;
@@ -248,13 +248,13 @@ class Inline {
     if (bracket.isImage) this.#image(bracket, label, target.address);
     else {
       this.#link(bracket.node, label, target.address);
-      // There are no links in links.
+      // Links cannot contain links.
       this.#brackets = this.#brackets.filter((outer) => outer.isImage);
     }
     return this.#skip(target.end);
   }
 
-  /** Where a link leads whose text ends before `at`. */
+  /** Target of a link whose text ends before `at`. */
   #target(label: string, at: number): { address: string; end: number } | undefined {
     const { links } = this.#definitions;
     const next = this.#text[at];

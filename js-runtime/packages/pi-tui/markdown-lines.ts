@@ -63,7 +63,7 @@ export function fenceAt(line: string): Fence | undefined {
   };
 }
 
-/** What a line of a quote says; nothing if it has no mark. */
+/** Text of a line of a quote; undefined if it has no mark. */
 export function quoted(line: string): string | undefined {
   const indent = indentOf(line);
   if (indent > 3 || line.charCodeAt(indent) !== 0x3e) return undefined;
@@ -76,7 +76,7 @@ export interface Item {
   kind: string;
   /** Of a numbered list, where it begins. */
   number: number | undefined;
-  /** Where the text begins; what is indented as much belongs to the item. */
+  /** Column of the text; lines with at least this indentation belong to the item. */
   content: number;
   text: string;
 }
@@ -105,7 +105,7 @@ export function itemAt(line: string): Item | undefined {
   };
 }
 
-/** Whether a line begins something that ends a paragraph. */
+/** Returns true if a line begins something that ends a paragraph. */
 export function interrupts(line: string): boolean {
   const indent = indentOf(line);
   if (indent > 3) return false;

@@ -78,7 +78,7 @@ export function bareLinkAt(text: string, at: number): WholeLink | undefined {
   return { text: link, address, end: at + link.length };
 }
 
-/** What ends a sentence is not part of an address, nor is a bracket that was opened before it. */
+/** Removes the end of a sentence from an address, and a closing bracket that was opened before it. */
 function withoutPunctuation(link: string): string {
   let end = link.length;
   let open = 0;

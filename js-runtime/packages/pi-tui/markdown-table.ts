@@ -27,7 +27,7 @@ export interface Table {
 /** The table that begins at `at`: a row, then a row of dashes with as many cells. */
 export function tableAt(written: string[], at: number): Table | undefined {
   const rule = written[at + 1];
-  // Most lines are not followed by such a rule, which its first character tells.
+  // Most lines are not followed by such a rule, as its first character shows.
   if (rule === undefined || !isRuleOfTable(rule) || !(written[at] as string).includes("|")) {
     return undefined;
   }
@@ -193,7 +193,7 @@ function aside(text: string, free: number, side: Side): string {
   return spaces(left) + text + spaces(free - left);
 }
 
-/** How many of the free columns are before the text. */
+/** Number of free columns before the text. */
 function leftOf(free: number, side: Side): number {
   return side === "right" ? free : side === "center" ? Math.floor(free / 2) : 0;
 }

@@ -11,13 +11,13 @@ import type { Span } from "./wrap.ts";
 /** A piece of the text. */
 export interface Node {
   text: string;
-  /** Its columns where it has its style and keeps it, as code does; -1 if nobody knows them. */
+  /** Its columns if it has its style and keeps it, as code does; -1 if they are unknown. */
   styled: number | undefined;
   /** Emphasis may begin or end here. */
   run: Run | undefined;
-  /** What begins behind it. */
+  /** Marks that begin after it. */
   opens: Mark[] | undefined;
-  /** How many marks end before it. */
+  /** Number of marks that end before it. */
   closes: number;
 }
 
@@ -39,7 +39,7 @@ export function write(nodes: Node[], base: Pen): Span[] {
 class Writer {
   readonly #base: Pen;
   readonly #marks: Mark[] = [];
-  /** How many of them are links. */
+  /** Number of them that are links. */
   #links = 0;
   readonly #spans: Span[] = [];
   #line = "";

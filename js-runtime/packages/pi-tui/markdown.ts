@@ -44,11 +44,11 @@ export interface MarkdownTheme {
   highlightCode?: (code: string, language?: string) => string[];
   /** Before each line of code; two spaces if nothing is said. */
   codeBlockIndent?: string;
-  /** Where a link really leads, for terminals that can follow it. */
+  /** Target of a link, for terminals that can follow it. */
   resolveLink?: (href: string) => string | undefined;
 }
 
-/** How text looks that has no style of its own. */
+/** Style of text that has no style of its own. */
 export interface DefaultTextStyle {
   color?: Style;
   bgColor?: Style;

@@ -3,7 +3,7 @@
 /** Columns or rows, or a share of those that there are. */
 export type SizeValue = number | `${number}%`;
 
-/** Where an overlay is that has neither `row` nor `col`. */
+/** Place of an overlay that has neither `row` nor `col`. */
 export type OverlayAnchor =
   | "center"
   | "top-left"
@@ -15,7 +15,7 @@ export type OverlayAnchor =
   | "bottom-center"
   | "bottom-right";
 
-/** What stays free at the edges. */
+/** Free space at the edges. */
 export interface OverlayMargin {
   top?: number;
   right?: number;
@@ -27,7 +27,7 @@ export interface OverlayOptions {
   /** 80 columns without it, or all that there are. */
   width?: SizeValue;
   minWidth?: number;
-  /** What is higher is cut at its end. */
+  /** A higher overlay is cut at its end. */
   maxHeight?: SizeValue;
   /** `center` without it. */
   anchor?: OverlayAnchor;
@@ -40,15 +40,15 @@ export interface OverlayOptions {
   /** Its first column, likewise. */
   col?: SizeValue;
   margin?: OverlayMargin | number;
-  /** Whether it is to be seen in a terminal of that size. */
+  /** Returns true if the overlay is visible in a terminal of that size. */
   visible?: (columns: number, rows: number) => boolean;
-  /** It does not get the keyboard by being shown. */
+  /** It does not get the focus when it is shown. */
   nonCapturing?: boolean;
 }
 
-/** What `showOverlay` gives. */
+/** Handle that `showOverlay` returns. */
 export interface OverlayHandle {
-  /** Takes it away for good. */
+  /** Removes it permanently. */
   hide(): void;
   /** Takes it away for a time, or brings it back. */
   setHidden(hidden: boolean): void;

@@ -7,7 +7,7 @@ export interface CellDimensions {
   heightPx: number;
 }
 
-/** How many colours there are. */
+/** Number of colours. */
 export type ColorDepth = "none" | "256" | "truecolor";
 
 export interface Screen {

@@ -1,6 +1,6 @@
-// A window of fixed height over lines, with a bar at its right edge where there are more.
+// A window of fixed height over lines, with a scroll bar at its right edge if there are more.
 //
-// It keeps where the window stands and nothing else: the lines are as wide as whoever draws wraps them.
+// It keeps only the position of the window: the caller wraps the lines to the width.
 
 import type { Component, Style } from "./component.ts";
 import { spaces } from "./component.ts";
@@ -12,7 +12,7 @@ export interface ScrollViewOptions {
   height: number;
   /** `auto`, the default, shows the bar where the lines do not fit. */
   scrollbar?: "auto" | "always" | "never" | boolean;
-  /** How many rows there are in all, where `lines` is only what is in the window. */
+  /** Number of all rows, if `lines` contains only those in the window. */
   totalRows?: number | undefined;
   theme?: { track?: Style; thumb?: Style };
   trackChar?: string;

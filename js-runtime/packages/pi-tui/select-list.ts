@@ -1,6 +1,6 @@
 // A list of choices with one selected, filtered by what was typed, scrolled to stay in view.
 //
-// Knows keys, not terminals: whoever holds the keyboard passes the data on.
+// Knows keys, not terminals: the component with the focus passes the keys on.
 
 import type { Component, Style } from "./component.ts";
 import { matchesKey } from "./keys.ts";

@@ -63,7 +63,7 @@ export class TabBar implements Component {
     this.#active = Math.max(0, Math.min(this.#active, tabs.length - 1));
   }
 
-  /** Makes a tab active without telling anyone; false if there is none with that id. */
+  /** Makes a tab active without calling listeners; false if there is none with that id. */
   setActiveById(id: string): boolean {
     const index = this.#tabs.findIndex((tab) => tab.id === id);
     if (index >= 0) this.#active = index;

@@ -12,7 +12,7 @@ export interface TerminalCapabilities {
   hyperlinks: boolean;
 }
 
-/** What the screen can show for which components are drawn. */
+/** Capabilities of the screen for which components are drawn. */
 export function getCapabilities(): TerminalCapabilities {
   const { showsImages, colors, hyperlinks } = currentScreen();
   return { images: showsImages ? "kitty" : null, trueColor: colors === "truecolor", hyperlinks };
@@ -20,7 +20,7 @@ export function getCapabilities(): TerminalCapabilities {
 
 export { getCapabilities as detectCapabilities };
 
-/** The host knows what its terminal can; nobody else sets that. */
+/** The host knows the capabilities of its terminal, so setting them has no effect. */
 export function setCapabilities(_capabilities: TerminalCapabilities): void {}
 export function resetCapabilitiesCache(): void {}
 export function setCellDimensions(_cell: CellDimensions): void {}
@@ -37,7 +37,7 @@ export function hyperlink(text: string, url: string): string {
 
 const IMAGE_LINE = /\x1b_G|\x1b\]1337;File=/;
 
-/** What components of omp ask of its terminal. */
+/** Members of omp's terminal that its components read. */
 export const TERMINAL = {
   id: "base",
   get imageProtocol(): "kitty" | "iterm2" | null {
@@ -49,9 +49,9 @@ export const TERMINAL = {
   get hyperlinks(): boolean {
     return getCapabilities().hyperlinks;
   },
-  /** Whether a line holds a picture, which must not be cut. */
+  /** Returns true if a line contains a picture, which must not be cut. */
   isImageLine: (line: string): boolean => IMAGE_LINE.test(line),
-  /** The host tells its user what there is to tell. */
+  /** Does nothing: the host notifies its user itself. */
   sendNotification(_message: unknown): void {},
 };
 

@@ -9,7 +9,7 @@ import { theme } from "./theme.ts";
 
 const color = (name: string) => (text: string) => theme.fg(name, text);
 
-/** How `Markdown` looks in this theme. */
+/** Style of `Markdown` in this theme. */
 export function getMarkdownTheme(): MarkdownTheme {
   return {
     heading: color("mdHeading"),
@@ -30,7 +30,7 @@ export function getMarkdownTheme(): MarkdownTheme {
   };
 }
 
-/** How `SelectList` looks in this theme. */
+/** Style of `SelectList` in this theme. */
 export function getSelectListTheme(): SelectListTheme {
   return {
     selectedPrefix: color("accent"),
@@ -41,12 +41,12 @@ export function getSelectListTheme(): SelectListTheme {
   };
 }
 
-/** How `Editor` looks in this theme. */
+/** Style of `Editor` in this theme. */
 export function getEditorTheme(): EditorTheme {
   return { borderColor: color("borderMuted"), selectList: getSelectListTheme() };
 }
 
-/** How `SettingsList` looks in this theme. */
+/** Style of `SettingsList` in this theme. */
 export function getSettingsListTheme(): SettingsListTheme {
   return {
     label: (text, selected) => theme.fg(selected ? "accent" : "text", text),

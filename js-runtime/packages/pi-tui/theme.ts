@@ -237,10 +237,10 @@ function hex(color: (typeof COLORS)[string] | undefined): string {
 /** The theme that is in force. */
 export const theme = new Theme();
 
-// The host tells with this for which screen renderers are asked; no tool enumerates it.
+// The host sets the screen of the renderers with this; tools do not see it when they list keys.
 Object.defineProperty(theme, Symbol.for("haft.screen"), { value: drawFor });
 
-/** The original reads a theme from a file here; haft has one. */
+/** oh-my-pi reads a theme from a file here; haft has one. */
 export function initTheme(): void {}
 
 /** The red, green and blue of an index of the palette of 256, as CSS has it. */

@@ -7,7 +7,7 @@ import { eastAsianWidth } from "get-east-asian-width";
 
 import { ESCAPE, nextEscape, simpleWidth, widthOfClosed } from "./escape.ts";
 
-/** What components draw for a tab. */
+/** Text that components draw for a tab. */
 export const TAB = "   ";
 
 const COLORS = /\x1b\[[\d;:]*m/g;
@@ -23,7 +23,7 @@ const KHMER_PAIR = /^[\u{17a4}\u{17d8}]$/v;
 // Made at first use: an object of Intl cannot be in a V8 snapshot.
 let segmenter: Intl.Segmenter | undefined;
 
-/** What is given to `Intl.Segmenter` at once: its time grows with the square of the length. */
+/** Length of a piece for `Intl.Segmenter`, whose time grows with the square of the length. */
 const CHUNK = 512;
 
 /** The characters of a text as a reader counts them. Escape sequences must be gone. */
@@ -45,7 +45,7 @@ export function graphemes(text: string): string[] {
   return found;
 }
 
-/** Whether every character stands alone. */
+/** Returns true if no character has the width 0, so that each is a grapheme of its own. */
 function isSimple(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (simpleWidth(text.charCodeAt(at)) === 0) return false;
   return true;
@@ -102,7 +102,7 @@ function measured(character: string): number {
   return KHMER_PAIR.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0);
 }
 
-/** Whether every character is one of ASCII that is seen. */
+/** Returns true if every character is a visible one of ASCII. */
 export function isPlain(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

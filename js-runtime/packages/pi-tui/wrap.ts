@@ -1,8 +1,8 @@
 // Breaks styled text into lines, and cuts it to a width.
 //
-// Every line that comes out stands alone: styles that were on are closed at its end and opened
+// Every returned line is complete in itself: active styles are closed at its end and opened
 // again on the next. Lines are not padded. A grapheme is never split; one that is wider than a
-// whole line cannot be drawn and becomes `…`, since no line may ever be wider than it was told.
+// whole line cannot be drawn and becomes `…`, since a line must never be wider than the given width.
 //
 // Works in words, not in characters: a word is only looked into where it does not fit.
 
@@ -59,7 +59,7 @@ export class Lines {
   }
 }
 
-/** A text, and how wide it is: all in one line, with its styles closed. -1 where nobody knows that. */
+/** A text and its width: all in one line, with its styles closed. -1 if the width is unknown. */
 export interface Span {
   text: string;
   width: number;
@@ -87,7 +87,7 @@ export function wrapInto(lines: Lines, text: string, width: number): void {
   const written = text.includes("\r") ? text.split(/\r\n|\n|\r/) : text.split("\n");
   let styles: StyleState | undefined;
   for (const line of written) {
-    // As long as every line closes what it opens, there is nothing to carry over.
+    // As long as every line closes what it opens, no style has to be carried over.
     if (styles === undefined && putWhole(lines, line, limit)) continue;
     styles ??= new StyleState();
     wrapLine(lines, line, limit, styles);
@@ -220,7 +220,7 @@ class Wrapping {
   }
 }
 
-/** Where a run of characters ends that are no spaces and no escape sequences. */
+/** Returns the end of a run of characters that are neither spaces nor escape sequences. */
 function endOfRun(text: string, at: number): number {
   let end = at + 1;
   for (; end < text.length; end++) {
