@@ -219,7 +219,7 @@ fn nothing_of_one_client_reaches_another() {
     assert_eq!(resumed.wait_for("ready").data["resumed"], false);
     assert_eq!(ada.delete("/api/calls/shared-id").status, 202);
     drop(running);
-    // A session of MCP 2025-06 belongs to its client alone; even the user's own token has no
+    // A session of MCP 2025-11 belongs to its client alone; even the user's own token has no
     // access.
     let begun = ada.initialize();
     let session = begun.header("mcp-session-id").expect("a session");

@@ -95,7 +95,7 @@ mod clients;
 // haft's interfaces, checked by other people's programs.
 mod judges;
 mod life;
-// A client of `haft serve mcp` on pipes, for MCP 2025-06 and 2026-07.
+// A client of `haft serve mcp` on pipes, for MCP 2025-11 and 2026-07.
 mod mcp_client;
 // Tools and results of calls, as MCP clients see them.
 mod mcp_tools;

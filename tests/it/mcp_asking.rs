@@ -1,4 +1,4 @@
-//! Tools that ask the user behind an MCP client, in MCP 2025-06 and 2026-07, and calls that need
+//! Tools that ask the user behind an MCP client, in MCP 2025-11 and 2026-07, and calls that need
 //! approval.
 
 use serde_json::{Value, json};

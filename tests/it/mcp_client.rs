@@ -68,14 +68,14 @@ impl Client {
         }
     }
 
-    /// Starts a client that is initialized with MCP 2025-06.
+    /// Starts a client that is initialized with MCP 2025-11.
     pub fn old(module: &str, capabilities: Value) -> Client {
         let mut client = Client::silent(module, &[]);
         client.initialize(capabilities);
         client
     }
 
-    /// Sends `initialize` of MCP 2025-06.
+    /// Sends `initialize` of MCP 2025-11.
     pub fn initialize(&mut self, capabilities: Value) -> Value {
         self.initialize_as("test", capabilities)
     }

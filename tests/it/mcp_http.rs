@@ -1,4 +1,4 @@
-//! Streamable HTTP at `/mcp`, for MCP 2025-06 and 2026-07, over real sockets.
+//! Streamable HTTP at `/mcp`, for MCP 2025-11 and 2026-07, over real sockets.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -142,7 +142,7 @@ impl Server {
         self.send("POST", "/mcp", &headers, &body.to_string())
     }
 
-    /// Sends a message in a session of MCP 2025-06.
+    /// Sends a message in a session of MCP 2025-11.
     fn in_session(&self, session: &str, message: &Value) -> Answer {
         let headers = [
             ("mcp-session-id", session),

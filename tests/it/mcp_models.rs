@@ -27,7 +27,7 @@ export default (pi) => [
 ];
 "##;
 
-/// Returns the results of one call for a client of MCP 2025-06 and one of MCP 2026-07.
+/// Returns the results of one call for a client of MCP 2025-11 and one of MCP 2026-07.
 fn both(config: &str, flags: &[&str], name: &str, arguments: &Value) -> [Value; 2] {
     let within = || {
         let sandbox = Sandbox::with_home();
