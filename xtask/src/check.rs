@@ -1,13 +1,13 @@
-//! `cargo xtask check`: the fast checks before a commit: format, lints, types, dependencies.
+//! `cargo xtask check`: the fast checks before a commit: format, words, lints, types, dependencies.
 
 use std::process::Command;
 
 use clap::Args;
 
 use crate::error::Result;
-use crate::{command, prerequisites, supply, workspace};
+use crate::{command, prerequisites, prose, supply, workspace};
 
-/// Check the format, the lints (warnings are errors), the types of the JS half, and the dependencies.
+/// Check the format, the words of comments and documents, the lints (warnings are errors), the types of the JS half, and the dependencies.
 #[derive(Args)]
 pub struct Check {}
 
@@ -17,6 +17,8 @@ impl Check {
         let mut format = command::cargo(&root);
         format.args(["fmt", "--all", "--check"]);
         command::run(&mut format)?;
+
+        prose::check(&root)?;
 
         prerequisites::for_a_build()?;
         let mut types = Command::new("npm");

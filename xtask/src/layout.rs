@@ -39,7 +39,7 @@ const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"
 const CALLS: usize = 5_000;
 
 /// Lower limit of the functions in a plausible list.
-const FEWEST: usize = 5_000;
+const MIN_FUNCTIONS: usize = 5_000;
 
 impl Layout {
     pub fn run(self) -> Result<()> {
@@ -63,7 +63,7 @@ impl Layout {
         ] {
             functions.extend(ground.functions_of(&haft, words)?);
         }
-        if functions.len() < FEWEST {
+        if functions.len() < MIN_FUNCTIONS {
             let text = format!("only {} functions were seen to run", functions.len());
             return Err(Error::unexpected(text));
         }

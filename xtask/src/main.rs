@@ -19,6 +19,7 @@ mod layout;
 mod machine;
 mod npm_packages;
 mod prerequisites;
+mod prose;
 mod supply;
 mod system_tools;
 mod test;

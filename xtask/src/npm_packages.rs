@@ -158,9 +158,10 @@ impl NpmPackages {
             command::run(command::cargo(&root).args(["build", "--package", "haft"]))?;
             Ok(workspace::target_dir(&root)?.join("debug/haft"))
         })?;
-        let packages: Vec<&str> = match self.packages.is_empty() {
-            true => PACKAGES.to_vec(),
-            false => self.packages.iter().map(String::as_str).collect(),
+        let packages: Vec<&str> = if self.packages.is_empty() {
+            PACKAGES.to_vec()
+        } else {
+            self.packages.iter().map(String::as_str).collect()
         };
         let folder = workspace::target_dir(&root)?.join("npm-packages");
         let project = Project { program, folder };

@@ -41,7 +41,7 @@ pub struct Bench {
     #[arg(long)]
     record: bool,
 
-    /// What to call this machine in the record.
+    /// Name of this machine in the record.
     #[arg(long, value_name = "NAME", requires = "record")]
     machine: Option<String>,
 

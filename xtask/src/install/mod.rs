@@ -26,7 +26,7 @@ Examples:
   cargo xtask install --prefix ~/.local
   cargo build --release && sudo cargo xtask install --prefix /usr/local --from target/release")]
 pub struct Install {
-    /// Where to install: PREFIX/bin, PREFIX/libexec/haft, PREFIX/share
+    /// Prefix of the installation: PREFIX/bin, PREFIX/libexec/haft, PREFIX/share
     #[arg(long)]
     prefix: PathBuf,
 

@@ -91,9 +91,10 @@ impl Judge {
         let root = workspace::root();
         let target = workspace::target_dir(&root)?;
         let haft = workspace::program(self.haft.as_deref(), || build(&root, &target))?;
-        let suites = match self.suites.is_empty() {
-            true => Suite::value_variants(),
-            false => &self.suites,
+        let suites = if self.suites.is_empty() {
+            Suite::value_variants()
+        } else {
+            &self.suites
         };
         let judges = Judges::install(&target.join("judges"), suites)?;
         let home = tempfile::tempdir().during(|| "make a home directory".to_owned())?;

@@ -194,9 +194,10 @@ fn seconds_of(date: &str) -> Option<u64> {
         .map(|part| part.parse::<u64>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     // Years begin in March here, so that the leap day comes last.
-    let (year, month) = match month > 2 {
-        true => (year, month - 3),
-        false => (year - 1, month + 9),
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
     };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
     Some((days - 719_468) * 24 * 3600)

@@ -201,9 +201,12 @@ fn npm(root: &Path) -> Result<Vec<(Package, PathBuf)>> {
     let mut found = Vec::new();
     for (path, locked) in lock["packages"].as_object().into_iter().flatten() {
         let name = path.rsplit("node_modules/").next().unwrap_or_default();
-        let is_tool = TOOLS.iter().any(|tool| match tool.ends_with('/') {
-            true => name.starts_with(tool),
-            false => name == *tool,
+        let is_tool = TOOLS.iter().any(|tool| {
+            if tool.ends_with('/') {
+                name.starts_with(tool)
+            } else {
+                name == *tool
+            }
         });
         let folder = root.join(path);
         if name.is_empty() || is_tool || locked["optional"] == true || !folder.is_dir() {

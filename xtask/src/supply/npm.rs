@@ -18,12 +18,13 @@ pub fn check(root: &Path) -> Result<()> {
     let lock: Value = serde_json::from_str(&text)
         .map_err(|error| Error::unexpected(format!("`{}` is not JSON: {error}", path.display())))?;
     let problems = problems(&lock);
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Missing {
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Missing {
             what: format!("package-lock.json: {}", problems.join("; ")),
             hint: "install from the npm registry, and let npm write the lock file".into(),
-        }),
+        })
     }
 }
 

@@ -67,9 +67,10 @@ fn check_given(given: &str, archive: &Archive, pins: &Pins) -> Result<Found> {
             hint: "correct the path, or unset it to let `cargo xtask v8` find an archive".into(),
         });
     }
-    match address {
-        true => pins.check_address(given)?,
-        false => pins.check(archive, Path::new(given))?,
+    if address {
+        pins.check_address(given)?
+    } else {
+        pins.check(archive, Path::new(given))?
     }
     Ok(Found::Given(given.to_owned()))
 }

@@ -83,9 +83,12 @@ fn announce(archive: &Archive, tree: &Path) {
 
 /// Returns the missing Debian packages.
 fn missing() -> Vec<String> {
-    let here = |path: &str| match path.contains('/') {
-        true => Path::new(path).exists(),
-        false => command::on_path(path).is_some(),
+    let here = |path: &str| {
+        if path.contains('/') {
+            Path::new(path).exists()
+        } else {
+            command::on_path(path).is_some()
+        }
     };
     let absent = recipe::needs().into_iter().filter(|need| !here(&need.path));
     let mut packages: Vec<String> = absent.map(|need| need.package).collect();
