@@ -10,8 +10,9 @@ use haft::{Call, Config, Env, Event, Flags, Host, RunningCall};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-/// A module that counts its calls, and then computes for ever.
+/// A module that counts its calls, and computes for ever or until it is released.
 const COUNTER: &str = r#"
+import { existsSync } from "node:fs";
 HELPER
 const text = (value) => ({ content: [{ type: "text", text: String(value) }] });
 const tool = (pi, name, execute) =>
@@ -22,6 +23,11 @@ export default (pi) => [
   tool(pi, "NAME_session", (_id, _params, _onUpdate, ctx) =>
     text(`${ctx.sessionId} ${ctx.sessionManager.getBranch().length}`)),
   tool(pi, "NAME_compute", (_id, _params, onUpdate) => { onUpdate(text("computing")); for (;;); }),
+  tool(pi, "NAME_until_released", (_id, _params, onUpdate) => {
+    onUpdate(text("computing"));
+    while (!existsSync("DIR/released"));
+  }),
+  tool(pi, "NAME_is_released", () => text(existsSync("DIR/released"))),
 ];
 "#;
 
@@ -31,11 +37,13 @@ struct Room {
 }
 
 impl Room {
-    /// A host with a module for each name; `helper` is its first line.
+    /// A host with a module for each name; `helper` is a line of all of them but of `free`.
     fn with(names: &[&str], helper: &str, isolates: u32) -> Room {
         let dir = tempfile::tempdir().expect("the temporary directory can be written");
         for name in names {
+            let helper = if *name == "free" { "" } else { helper };
             let module = COUNTER.replace("NAME", name).replace("HELPER", helper);
+            let module = module.replace("DIR", &dir.path().display().to_string());
             let path = dir.path().join(format!("{name}.js"));
             std::fs::write(path, module).expect("a directory of ours");
         }
@@ -129,54 +137,53 @@ async fn there_are_as_many_isolates_as_were_allowed() {
 /// A called module has state, so it waits instead of starting anew in another isolate.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_module_that_was_called_waits_for_its_isolate() {
-    waits(Room::with(&["one", "two"], "", 2), true).await;
+    let room = Room::with(&["one", "two", "free"], "", 3);
+    assert_eq!(room.text("two_count").await, "1");
+    waits(&room, &room).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_module_that_shares_a_file_waits_for_its_isolate() {
-    waits(
-        Room::with(&["one", "two"], "import \"./helper.js\";", 2),
-        false,
-    )
-    .await;
+    let room = Room::with(&["one", "two", "free"], "import \"./helper.js\";", 3);
+    waits(&room, &room).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_module_that_touches_what_all_share_waits_for_its_isolate() {
-    waits(
-        Room::with(&["one", "two"], "globalThis.here ??= 0;", 2),
-        false,
-    )
-    .await;
+    let room = Room::with(&["one", "two", "free"], "globalThis.here ??= 0;", 3);
+    waits(&room, &room).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_change_of_the_environment_everybody_waits() {
-    waits(
-        Room::with(&["one", "two"], "process.env.HERE = \"1\";", 2),
-        false,
-    )
-    .await;
+async fn after_a_change_of_the_environment_every_module_waits() {
+    let room = Room::with(&["one", "two"], "process.env.HERE = \"1\";", 3);
+    waits(&room, &Room::with(&["one", "free"], "", 2)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_one_isolate_everybody_waits() {
-    waits(Room::with(&["one", "two"], "", 1), false).await;
+async fn with_one_isolate_every_module_waits() {
+    let room = Room::with(&["one", "two"], "", 1);
+    waits(&room, &Room::with(&["one", "free"], "", 2)).await;
 }
 
-/// The second module has no answer while the first computes.
-async fn waits(room: Room, call_first: bool) {
-    if call_first {
-        assert_eq!(room.text("two_count").await, "1");
+/// The second module of `room` runs only when the first has stopped computing. Meanwhile a module of
+/// `other` that was requested later has migrated, so there was time to do so.
+async fn waits(room: &Room, other: &Room) {
+    let mut computing = room.start("one_until_released");
+    while !matches!(computing.next_event().await, Some(Event::Update(_))) {}
+    let mut waiting = Box::pin(room.text("two_is_released"));
+    // Polled once, the call is requested.
+    assert!(futures::poll!(&mut waiting).is_pending());
+    let blocked = if std::ptr::eq(room, other) {
+        None
+    } else {
+        Some(other.compute("one_compute").await)
+    };
+    assert_eq!(other.text("free_count").await, "1");
+    std::fs::write(room.dir.path().join("released"), "").expect("a directory of ours");
+    assert_eq!(waiting.await, "true");
+    computing.outcome().await.expect("it ends by itself");
+    if blocked.is_some() {
+        other.host.kill().await;
     }
-    let computing = room.compute("one_compute").await;
-    let mut waiting = Box::pin(room.text("two_count"));
-    // Many times the delay after which a module migrates.
-    let patience = std::time::Duration::from_millis(500);
-    let early = tokio::time::timeout(patience, &mut waiting).await;
-    assert!(early.is_err(), "it was answered elsewhere: {early:?}");
-    drop(waiting);
-    room.host.kill().await;
-    assert!(computing.outcome().await.is_err());
-    drop(room.dir);
 }
